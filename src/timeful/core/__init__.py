@@ -1,0 +1,1 @@
+"""The timeline: time, activities, streams, clocks. Read `kernel.py` first."""

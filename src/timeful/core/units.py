@@ -1,0 +1,57 @@
+"""Simulated time: integer nanoseconds, and nothing else.
+
+Floats enter and leave only here, so ten timeouts of 0.1 s end at exactly 1 s.
+"""
+
+from math import inf
+from typing import NewType
+
+Instant = NewType("Instant", int)
+"""A point on the timeline, in nanoseconds since the episode began."""
+
+Duration = NewType("Duration", int)
+"""A span in nanoseconds, never negative."""
+
+START = Instant(0)
+"""The instant at which every timeline begins."""
+
+
+def nanoseconds(value: int) -> Duration:
+    """Make a duration from whole nanoseconds.
+
+    Raises:
+        ValueError: If `value` is negative.
+    """
+    if value < 0:
+        raise ValueError(f"a duration must not be negative, got {value} ns")
+    return Duration(value)
+
+
+def seconds(value: float) -> Duration:
+    """Convert seconds to a duration, rounded to the nearest nanosecond.
+
+    Raises:
+        ValueError: If `value` is negative, infinite or not a number.
+    """
+    if not 0 <= value < inf:
+        raise ValueError(f"a duration must be finite and not negative, got {value!r} s")
+    return Duration(round(value * 1_000_000_000))
+
+
+def milliseconds(value: float) -> Duration:
+    """Convert milliseconds to a duration, as `seconds` does.
+
+    Raises:
+        ValueError: If `value` is negative, infinite or not a number.
+    """
+    return seconds(value / 1_000)
+
+
+def later(at: Instant, span: Duration) -> Instant:
+    """The instant that lies `span` after `at`."""
+    return Instant(at + span)
+
+
+def in_seconds(span: int) -> float:
+    """Convert an instant or a duration to seconds, for people and for wall clocks."""
+    return span / 1_000_000_000

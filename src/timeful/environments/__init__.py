@@ -1,0 +1,1 @@
+"""Worlds that move by themselves."""

@@ -1,0 +1,77 @@
+"""Every error that timeful raises on purpose.
+
+    TimefulError
+    ├── SettingsError          a setting that cannot work, found before anything runs
+    ├── KernelError            the timeline was misused, or is broken
+    ├── WorldError
+    │   └── IllegalActionError an action that this world does not have
+    ├── ModelError
+    │   ├── ModelTimeoutError  nothing came for too long
+    │   ├── ModelRefusedError  the endpoint said no: key, quota, unknown model
+    │   └── CassetteMissError  a replay was asked for a request it never recorded
+    ├── SandboxError           model-written code failed, or could not be run safely
+    └── RecordError            a record or run folder that cannot be read or continued
+
+An error survives `copy` and `pickle`, since episodes run in other processes: all that it says
+is in `args`. Interruptions are signals, not errors; they live in `timeful.core.activity`.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class TimefulError(Exception):
+    """The root of all errors raised on purpose."""
+
+
+class SettingsError(TimefulError):
+    """A setting that cannot work, found before anything runs."""
+
+
+class KernelError(TimefulError):
+    """The timeline was misused, or is broken."""
+
+
+class WorldError(TimefulError):
+    """A world could not be made or moved."""
+
+
+class IllegalActionError(WorldError):
+    """An action that this world does not have."""
+
+    @classmethod
+    def named(cls, action: object, legal: Iterable[str]) -> "IllegalActionError":
+        """Name the action that was given, and those that are legal."""
+        return cls(f"illegal action {action!r}; legal actions are {', '.join(legal)}")
+
+
+class ModelError(TimefulError):
+    """A model could not answer."""
+
+
+class ModelTimeoutError(ModelError):
+    """Nothing came from the model for longer than allowed."""
+
+
+class ModelRefusedError(ModelError):
+    """The endpoint said no, and would again: wrong key, no quota, unknown model."""
+
+
+class CassetteMissError(ModelError):
+    """A replay was asked for a request that was never recorded."""
+
+
+class SandboxError(TimefulError):
+    """Model-written code failed, or could not be run safely."""
+
+
+class RecordError(TimefulError):
+    """A record or run folder that cannot be read or continued."""
+
+
+def unknown(kind: str, given: str, known: Iterable[str]) -> str:
+    """Say that a name is unknown, which names there are, and the nearest one."""
+    names = sorted(known)
+    near = get_close_matches(given, names, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    return f"unknown {kind} {given!r}; there are: {', '.join(names)}.{hint}"

@@ -1,0 +1,1 @@
+"""Models: sources of chunks with a pace."""

@@ -1,0 +1,33 @@
+"""Pace: what a token costs in time.
+
+T = alpha * N + beta (Real-Time Reasoning Gym, section 6): `per_token` is alpha, `first` is beta.
+Token time is the pace without a first-token delay at which one token lasts exactly one
+`TOKEN`, a length that nothing depends on except how instants are printed.
+"""
+
+from dataclasses import dataclass
+
+from timeful.core.units import Duration, milliseconds
+
+TOKEN = milliseconds(1)
+"""The length of one token in token time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """A constant pace: `first` before anything comes, then `per_token` for each token."""
+
+    first: Duration = Duration(0)
+    per_token: Duration = TOKEN
+
+    def __post_init__(self) -> None:
+        if self.first < 0 or self.per_token < 0:
+            raise ValueError(f"a pace must not be negative, got {self}")
+
+    def __call__(self, tokens: int) -> Duration:
+        """The time from the start of a thought until its `tokens`-th token is known."""
+        return Duration(self.first + tokens * self.per_token)
+
+
+TOKEN_TIME = Pace()
+"""Time counted in generated tokens, as in the paper's main experiments (section 2)."""
