@@ -9,6 +9,9 @@ from dataclasses import dataclass
 
 from timeful.core.units import Duration, milliseconds
 
+NO_WAIT = milliseconds(0)
+"""No delay."""
+
 TOKEN = milliseconds(1)
 """The length of one token in token time."""
 
@@ -17,7 +20,7 @@ TOKEN = milliseconds(1)
 class Pace:
     """A constant pace: `first` before anything comes, then `per_token` for each token."""
 
-    first: Duration = Duration(0)
+    first: Duration = NO_WAIT
     per_token: Duration = TOKEN
 
     def __post_init__(self) -> None:

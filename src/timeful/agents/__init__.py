@@ -1,0 +1,1 @@
+"""Agents: programs that a session runs."""

@@ -1,0 +1,1 @@
+"""Suites: one folder a paper."""

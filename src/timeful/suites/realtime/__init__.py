@@ -1,0 +1,1 @@
+"""The real-time suite: Freeway, Snake and Overcooked under load and pressure."""
