@@ -66,6 +66,11 @@ class Model(Protocol):
         """What its tokens cost; None if only a wall clock can tell."""
         ...
 
+    @property
+    def live(self) -> bool:
+        """Whether its tokens come in real time; a wall clock then takes them as they come."""
+        ...
+
     def open(self, prompt: Prompt, *, max_tokens: int | None, seed: int) -> Source:
         """Start answering.
 

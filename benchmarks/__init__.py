@@ -1,0 +1,1 @@
+"""Speed, measured beside the peer in one run: `python -m benchmarks`."""

@@ -1,0 +1,22 @@
+"""Watching the kernel from outside, without changing what it does."""
+
+from collections.abc import Callable
+
+from timeful.core.units import Instant
+
+Log = Callable[[Instant, str, str], None]
+"""Called with an instant, what happened, and the name of whom it happened to.
+
+What happened is one of: start, resume, interrupt, completed, cancelled, failed, orphaned.
+"""
+
+
+class EventLog:
+    """Keeps every event of a kernel, in order."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[Instant, str, str]] = []
+
+    def __call__(self, at: Instant, what: str, name: str) -> None:
+        """Keep one event."""
+        self.events.append((at, what, name))
