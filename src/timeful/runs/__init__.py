@@ -1,0 +1,1 @@
+"""Runs: episodes, batches of them, and reports."""
