@@ -1,0 +1,176 @@
+"""Under which condition an episode was played, and which experiments it serves.
+
+A condition is a game, its cognitive load and its time pressure (Real-Time Reasoning Gym,
+section 4). An experiment is a family of conditions that belong in one table; one episode may
+serve several of them, and one that serves none of the paper's is "custom".
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from timeful.environments.game import DIFFICULTIES
+from timeful.records.rows import EpisodeRow
+from timeful.suites.realtime.scores import GAMES
+
+Experiment = Literal[
+    "load", "pressure", "pressure-hard", "reserve", "wall", "throughput", "reduced", "custom"
+]
+
+TITLES: dict[Experiment, str] = {
+    "load": "Cognitive load, at 8192 tokens/step",
+    "pressure": "Time pressure, at medium load",
+    "pressure-hard": "Time pressure, at hard load",
+    "reserve": "Reactor's budget, at medium load and 8192 tokens/step",
+    "wall": "Wall-clock time",
+    "throughput": "Limited throughput, at medium load and 8192 tokens/step",
+    "reduced": "Reduced design (only finished plans are shown), Freeway, medium load",
+    "custom": "Other settings, which the paper does not have",
+}
+"""The experiments in the order of the report."""
+
+AGENTS: tuple[str, ...] = (
+    "code-policy",
+    "reactive-budget",
+    "reactive",
+    "planning",
+    "agile",
+    "agile-concurrent",
+    "agile-reduced",
+)
+"""The agents in the order of the paper's tables; others follow."""
+
+MEAN = "mean of games"
+"""Stands in for a game where the three games are averaged, as in the paper's Figure 1."""
+
+BASE_PRESSURE = 8192
+PRESSURES = (32768, 16384, 8192, 4096)
+"""Tokens per step, from low to high pressure."""
+
+_SPECIAL: dict[Experiment, str] = {"throughput": "agile-concurrent", "reduced": "agile-reduced"}
+_COMPARED = ("reactive-budget", "reactive", "planning", "agile")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """A game, a load and a pressure; `reserve` only where the reactor's budget is what varies."""
+
+    game: str
+    difficulty: str
+    tokens_per_step: int | None = None
+    seconds_per_step: float | None = None
+    reserve: int | None = None
+
+    @property
+    def text(self) -> str:
+        """The condition in words, such as "snake, hard, 8192 tokens/step"."""
+        return f"{self.game}, {self.column}"
+
+    @property
+    def column(self) -> str:
+        """The condition in words, without its game."""
+        parts = [self.difficulty, self.pressure]
+        if self.reserve is not None:
+            unit = "" if self.tokens_per_step is not None else " ms"
+            parts.append(f"reserve {self.reserve}{unit}")
+        return ", ".join(parts)
+
+    @property
+    def pressure(self) -> str:
+        """The time pressure in words."""
+        if self.tokens_per_step is not None:
+            return f"{self.tokens_per_step} tokens/step"
+        return f"{self.seconds_per_step or 0:g} s/step"
+
+    def label(self, experiment: Experiment) -> str:
+        """What tells this condition from the others of its experiment and game, in short."""
+        if experiment == "load":
+            return self.difficulty
+        if experiment in ("pressure", "pressure-hard", "reduced", "throughput"):
+            return short_tokens(self.tokens_per_step or 0)
+        if experiment == "reserve":
+            return str(self.reserve)
+        if self.reserve is None:
+            return f"{self.difficulty} {self._short_pressure}"
+        return f"{self.difficulty} {self._short_pressure} r{self.reserve}"
+
+    @property
+    def _short_pressure(self) -> str:
+        if self.tokens_per_step is not None:
+            return short_tokens(self.tokens_per_step)
+        return f"{self.seconds_per_step or 0:g}s"
+
+    @property
+    def order(self) -> tuple[int, str, int, str, float, float, int]:
+        """The place in a table: by game, load, pressure (low first) and reserve."""
+        games = (*GAMES, MEAN)
+        loads: tuple[str, ...] = DIFFICULTIES
+        return (
+            games.index(self.game) if self.game in games else len(games),
+            self.game,
+            loads.index(self.difficulty) if self.difficulty in loads else len(loads),
+            self.difficulty,
+            -(self.tokens_per_step or 0),
+            -(self.seconds_per_step or 0),
+            self.reserve or 0,
+        )
+
+
+def short_tokens(tokens: int) -> str:
+    """A number of tokens as the paper writes it: 8192 is "8k"."""
+    return f"{tokens // 1024}k" if tokens and tokens % 1024 == 0 else str(tokens)
+
+
+def agent_order(agent: str) -> tuple[int, str]:
+    """The place of an agent in a table."""
+    return (AGENTS.index(agent) if agent in AGENTS else len(AGENTS), agent)
+
+
+def present_experiments(rows: Iterable[EpisodeRow]) -> tuple[Experiment, ...]:
+    """Which of the experiments of conditions these episodes are about, in report order.
+
+    The setting at 8192 tokens and medium load belongs to nearly all of them. An experiment is
+    present when an episode speaks for it alone; "reserve" and "custom" depend on what else was
+    run, and are decided where cells are made.
+    """
+    marked = {experiment for row in rows for experiment in _marks(row)}
+    return tuple(experiment for experiment in TITLES if experiment in marked)
+
+
+def _marks(row: EpisodeRow) -> list[Experiment]:
+    """The experiments that an episode speaks for."""
+    if row.clock == "wall":
+        return ["wall"]
+    special: list[Experiment] = [e for e, agent in _SPECIAL.items() if agent == row.agent]
+    marks = [experiment for experiment in special if is_part(row, experiment)]
+    if row.tokens_per_step == BASE_PRESSURE:
+        return ["load", *marks]
+    pressures: tuple[Experiment, ...] = ("pressure", "pressure-hard")
+    return marks + [experiment for experiment in pressures if is_part(row, experiment)]
+
+
+def is_part(row: EpisodeRow, experiment: Experiment) -> bool:
+    """Whether an episode belongs in an experiment's table, its reserve apart."""
+    if row.clock == "wall" or experiment == "wall":
+        return row.clock == experiment
+    at_level = row.tokens_per_step in PRESSURES
+    at_base = row.tokens_per_step == BASE_PRESSURE
+    compared = row.agent in _COMPARED
+    match experiment:
+        case "load":
+            return at_base
+        case "pressure":
+            return at_level and row.difficulty == "medium"
+        case "pressure-hard":
+            return at_level and row.difficulty == "hard"
+        case "reserve":
+            return at_base and row.difficulty == "medium" and row.reserve is not None
+        case "throughput":
+            special = row.agent == "agile-concurrent"
+            return at_base and row.difficulty == "medium" and (compared or special)
+        case "reduced":
+            special = row.agent == "agile-reduced"
+            medium_freeway = row.game == "freeway" and row.difficulty == "medium"
+            return at_level and medium_freeway and (compared or special)
+        case "custom":
+            return False
