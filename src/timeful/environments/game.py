@@ -35,8 +35,6 @@ class Game(Protocol):
     name: ClassVar[str]
     actions: ClassVar[tuple[str, ...]]
     """The letters a player may answer with, as prompts list them."""
-    default_action: ClassVar[str]
-    """What happens when no action came in time; always legal."""
     horizon: ClassVar[int]
     """The greatest number of turns."""
 
@@ -44,6 +42,14 @@ class Game(Protocol):
     score: float
     """The return so far; at the end, the raw score R of the episode."""
     done: bool
+
+    @property
+    def default_action(self) -> str:
+        """What happens when no action came in time; always legal.
+
+        It may depend on the state: in paper mode, Freeway repeats the last action.
+        """
+        ...
 
     def __init__(self, *, difficulty: Difficulty, seed: int, mode: Mode = "compat") -> None:
         """Make the game and reset it.
