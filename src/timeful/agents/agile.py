@@ -1,0 +1,109 @@
+"""AgileThinker: one thread plans without pause, the other acts in time on what it has so far.
+
+Real-Time Reasoning Gym, section 3 and figure 4. The planning thread thinks on about a state
+that grows old; in the last `reserve` of each turn the reactive thread decides on the present
+state, with the planner's words so far as guidance. Whatever the planner has said is shown, to
+its last token; when it starts afresh, its last conclusion is still shown beside the new words.
+"""
+
+from timeful.agents.playbook import Playbook
+from timeful.agents.session import Session, Thought
+from timeful.core.units import Duration, Instant
+from timeful.models.model import Guidance, Model
+
+
+async def agile(
+    session: Session, planner: Model, reactor: Model, playbook: Playbook, *, reserve: Duration
+) -> None:
+    """Plan and react side by side, each with throughput of its own.
+
+    Args:
+        session: The session.
+        planner: The model that thinks at length.
+        reactor: The model that decides each turn.
+        playbook: How to ask.
+        reserve: What is left to the reactor at the end of each turn (T_R in the paper).
+    """
+    plan = _Plan(session, planner, playbook)
+    while not session.over:
+        await session.wait(plan.thought, until=Instant(session.next_tick - reserve))
+        await _react(session, reactor, playbook, plan.words(), reserve)
+        await session.tick()
+        plan.renew()
+
+
+async def agile_concurrent(
+    session: Session, planner: Model, reactor: Model, playbook: Playbook, *, reserve: Duration
+) -> None:
+    """Plan and react in turns, on one throughput (appendix C.5): the planner waits meanwhile."""
+    plan = _Plan(session, planner, playbook)
+    while not session.over:
+        await session.wait(plan.thought, until=Instant(session.next_tick - reserve))
+        paused = plan.thought.interrupt("the reactor's turn")
+        await _react(session, reactor, playbook, plan.words(), reserve)
+        if paused:
+            plan.thought.resume()
+        await session.tick()
+        plan.renew()
+
+
+async def agile_reduced(
+    session: Session, planner: Model, reactor: Model, playbook: Playbook, *, reserve: Duration
+) -> None:
+    """Show the reactor only what finished plans answered (appendix C.3, table 10)."""
+    plan = _Plan(session, planner, playbook)
+    while not session.over:
+        await session.wait(plan.thought, until=Instant(session.next_tick - reserve))
+        await _react(session, reactor, playbook, plan.answers(), reserve)
+        await session.tick()
+        plan.renew()
+
+
+async def _react(
+    session: Session,
+    reactor: Model,
+    playbook: Playbook,
+    guidance: tuple[Guidance, ...],
+    reserve: Duration,
+) -> None:
+    prompt = playbook.react(session.view, guidance)
+    answer = await session.think(reactor, prompt, limit=reserve)
+    session.take(playbook.read_action(answer))
+
+
+class _Plan:
+    """The planning thread: one thought at a time, and what the last finished one concluded."""
+
+    def __init__(self, session: Session, planner: Model, playbook: Playbook) -> None:
+        self._session = session
+        self._planner = planner
+        self._playbook = playbook
+        self._concluded: tuple[Guidance, ...] = ()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._turn = self._session.turn
+        self.thought: Thought = self._session.think(
+            self._planner, self._playbook.plan(self._session.view)
+        )
+
+    def renew(self) -> None:
+        """Start a new thought if the last one has ended and the world goes on."""
+        if self.thought.done and not self._session.over:
+            self._concluded = self._finished(self.thought.answer)
+            self._begin()
+
+    def words(self) -> tuple[Guidance, ...]:
+        """All that was thought so far, after the conclusion before it."""
+        said = self.thought.text
+        return self._concluded + ((Guidance(turn=self._turn, text=said),) if said else ())
+
+    def answers(self) -> tuple[Guidance, ...]:
+        """The latest finished answer alone."""
+        if self.thought.done:
+            return self._finished(self.thought.answer)
+        return self._concluded
+
+    def _finished(self, answer: str) -> tuple[Guidance, ...]:
+        # A thought that was cut before it answered leaves the conclusion before it standing.
+        return (Guidance(turn=self._turn, text=answer),) if answer else self._concluded

@@ -1,0 +1,37 @@
+"""The planning agent: thinks over many turns, then acts by the plan.
+
+It thinks about a state that grows old meanwhile. As published (spec section 7): a new plan
+replaces the old one in the turn in which it is complete; actions for turns that have passed are
+dropped where plans go stale; when a plan is used up the world takes its default; and the next
+thought starts at the very next turn, while the plan is still being executed.
+"""
+
+from collections import deque
+
+from timeful.agents.playbook import Playbook
+from timeful.agents.session import Session, Thought
+from timeful.models.model import Model
+
+
+async def planning(session: Session, model: Model, playbook: Playbook) -> None:
+    """Plan, execute, and plan again meanwhile."""
+    plan: deque[str] = deque()
+    while not session.over:
+        asked = session.turn
+        thought = session.think(model, playbook.plan(session.view))
+        while not session.over:
+            if await session.wait(thought, until=session.next_tick):
+                plan = _read(session, playbook, thought, age=session.turn - asked)
+            if plan:
+                session.act(plan.popleft())
+            await session.tick()
+            if thought.done:
+                break
+
+
+def _read(session: Session, playbook: Playbook, thought: Thought, *, age: int) -> deque[str]:
+    parsed = playbook.read_plan(thought.answer)
+    if not parsed.actions:
+        session.note("plan", f"{parsed.outcome}: {parsed.detail}")
+    passed = age if playbook.plans_go_stale else 0
+    return deque(parsed.actions[passed:])

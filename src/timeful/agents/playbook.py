@@ -1,0 +1,117 @@
+"""A playbook: how an agent asks about one game, and how it reads the answers."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from timeful.agents import answers
+from timeful.agents.answers import Parsed
+from timeful.agents.prompts import freeway, overcooked, snake
+from timeful.environments.game import View
+from timeful.errors import SettingsError, unknown
+from timeful.models.model import Guidance, Message, Prompt, Purpose
+
+FORCED_START = "That is all the time there is. The final answer is \\boxed{"
+"""What a cut answer is continued with (budget forcing; spec section 6, in our own words)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Playbook:
+    """The prompts of a game, and what its answers may say.
+
+    Attributes:
+        actions: The letters of the game's actions.
+        names: Words that stand for letters, such as UP for U.
+        plans_go_stale: Whether the actions of a plan belong to turns, so that those whose turn
+            passed while the planner was thinking are dropped (Freeway, Snake), or to the
+            situation, so that a late plan starts from its first action (Overcooked).
+    """
+
+    actions: Sequence[str]
+    names: Mapping[str, str]
+    plans_go_stale: bool
+    plan_text: Callable[[View], str]
+    react_text: Callable[[View, Sequence[Guidance]], str]
+    code_text: Callable[[View], str]
+
+    def react(self, view: View, guidance: Sequence[Guidance] = ()) -> Prompt:
+        """Ask for one action, with what a planner has said so far, if anything."""
+        quoted = tuple(guidance)
+        return _prompt("react", view, lambda: self.react_text(view, quoted), quoted)
+
+    def plan(self, view: View) -> Prompt:
+        """Ask for a sequence of actions."""
+        return _prompt("plan", view, lambda: self.plan_text(view))
+
+    def code(self, view: View) -> Prompt:
+        """Ask for a program that plays."""
+        return _prompt("code", view, lambda: self.code_text(view))
+
+    def force(self, asked: Prompt, said: str) -> Prompt:
+        """Ask for the rest of an answer that was cut before it named an action."""
+
+        def render() -> Sequence[Message]:
+            return (*asked.messages, Message("assistant", f"{said}\n\n{FORCED_START}"))
+
+        return Prompt(purpose="force", render=render, view=asked.view, guidance=asked.guidance)
+
+    def read_action(self, text: str) -> Parsed:
+        """Read one action out of an answer."""
+        return answers.parse_action(text, self.actions, self.names)
+
+    def read_forced(self, text: str) -> Parsed:
+        """Read one action out of the end of a forced answer."""
+        return self.read_action("\\boxed{" + text.split("}")[0] + "}")
+
+    def read_plan(self, text: str) -> Parsed:
+        """Read a sequence of actions out of an answer."""
+        return answers.parse_plan(text, self.actions, self.names)
+
+
+def _prompt(
+    purpose: Purpose, view: View, text: Callable[[], str], guidance: tuple[Guidance, ...] = ()
+) -> Prompt:
+    return Prompt(
+        purpose=purpose,
+        render=lambda: (Message("user", text()),),
+        view=view,
+        guidance=guidance,
+    )
+
+
+_PLAYBOOKS = {
+    "freeway": Playbook(
+        actions=("U", "D", "S"),
+        names=freeway.NAMES,
+        plans_go_stale=True,
+        plan_text=freeway.plan,
+        react_text=freeway.react,
+        code_text=freeway.code,
+    ),
+    "snake": Playbook(
+        actions=("L", "R", "U", "D"),
+        names=snake.NAMES,
+        plans_go_stale=True,
+        plan_text=snake.plan,
+        react_text=snake.react,
+        code_text=snake.code,
+    ),
+    "overcooked": Playbook(
+        actions=("U", "D", "L", "R", "I", "S"),
+        names=overcooked.NAMES,
+        plans_go_stale=False,
+        plan_text=overcooked.plan,
+        react_text=overcooked.react,
+        code_text=overcooked.code,
+    ),
+}
+
+
+def playbook(game: str) -> Playbook:
+    """The playbook of a game.
+
+    Raises:
+        SettingsError: If there is none.
+    """
+    if game not in _PLAYBOOKS:
+        raise SettingsError(unknown("game", game, _PLAYBOOKS))
+    return _PLAYBOOKS[game]

@@ -1,0 +1,60 @@
+"""Reactive agents: one short thought a turn (Real-Time Reasoning Gym, section 3).
+
+Without forcing, an answer that does not come within the budget is no answer, and the world
+takes its default. With forcing (s1, cited there), the cut reasoning is handed back with the
+beginning of an answer, and the model has to name its action at once. Forced calls cost time
+like any other; the budget covers them, so the reasoning is cut a little earlier.
+"""
+
+from timeful.agents.playbook import Playbook
+from timeful.agents.session import Session
+from timeful.core.units import Duration
+from timeful.models.model import Model
+
+FORCED_CALLS = 3
+FORCED_TOKENS = 4  # an action and a closing brace, in any tokenizer
+
+
+async def reactive(session: Session, model: Model, playbook: Playbook, *, budget: Duration) -> None:
+    """Think afresh about every state, for at most `budget`."""
+    while not session.over:
+        answer = await session.think(model, playbook.react(session.view), limit=budget)
+        session.take(playbook.read_action(answer))
+        await session.tick()
+
+
+async def reactive_forced(
+    session: Session,
+    model: Model,
+    playbook: Playbook,
+    *,
+    budget: Duration,
+    forced: Duration,
+) -> None:
+    """Think about every state for at most `budget`, forced answers included.
+
+    Args:
+        session: The session.
+        model: A model that reasons at length.
+        playbook: How to ask.
+        budget: The longest that a turn's thinking may take, all calls together.
+        forced: How much of it is kept for each of up to three forced calls.
+    """
+    while not session.over:
+        asked = playbook.react(session.view)
+        cut = max(0, budget - FORCED_CALLS * forced)
+        thought = session.think(model, asked, limit=Duration(cut))
+        parsed = playbook.read_action(await thought)
+        calls = 0
+        while not parsed.actions and calls < FORCED_CALLS:
+            calls += 1
+            session.note("forced", f"call {calls} after {parsed.outcome}")
+            rest = await session.think(
+                model,
+                playbook.force(asked, thought.text),
+                limit=forced,
+                max_tokens=FORCED_TOKENS,
+            )
+            parsed = playbook.read_forced(rest)
+        session.take(parsed)
+        await session.tick()

@@ -1,0 +1,379 @@
+"""The session: all that an agent sees of time, the world and its models.
+
+An agent is an async function of a session. It cannot tell which interface, which clock or which
+kind of model it is under, so the same function runs under all of them.
+"""
+
+from collections.abc import Awaitable, Callable, Coroutine, Generator
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, Literal, Protocol, TypeVar
+
+from timeful.agents.answers import Parsed
+from timeful.core.activity import Activity, Event
+from timeful.core.kernel import Kernel
+from timeful.core.source import Chunk
+from timeful.core.stream import Stream
+from timeful.core.units import Duration, Instant
+from timeful.environments.environment import Observation
+from timeful.environments.game import View
+from timeful.errors import IllegalActionError
+from timeful.models.model import Model, Prompt
+from timeful.records.events import (
+    Acted,
+    CallEnded,
+    CallStarted,
+    Noted,
+    ThoughtChunk,
+    ThoughtEnded,
+    ThoughtPaused,
+    ThoughtResumed,
+    ThoughtStarted,
+)
+from timeful.records.recorder import Recorder
+from timeful.seeding import child_seed
+
+T = TypeVar("T")
+Transcripts = Literal["full", "answers"]
+
+
+class Port(Protocol):
+    """The side of an interface that faces the agent."""
+
+    over: bool
+    turn: int
+    """How often the world has moved."""
+    view: View
+    """The latest state that the agent may see."""
+    next_tick: Instant
+    """When the world moves next, unless the agent makes it move earlier."""
+    moved: Event[None]
+    """Happens when the world moves next."""
+
+    def act(self, action: str) -> None:
+        """Intervene.
+
+        Raises:
+            IllegalActionError: If the world has no such action.
+        """
+        ...
+
+    def observe(self) -> tuple[Observation, ...]:
+        """Take the observations that became visible since the last call."""
+        ...
+
+
+class Thought:
+    """A model's answer on its way; awaiting it gives the text of its answer.
+
+    It ends by itself, or is cut by its limit or by `cancel`: the text is then what was known.
+    Awaiting a thought whose model failed raises the model's error.
+    """
+
+    def __init__(self, stream: Stream, number: int) -> None:
+        self._stream = stream
+        self.number = number
+
+    def __await__(self) -> Generator[object, Any, str]:
+        yield from self._stream.__await__()
+        return self.answer
+
+    @property
+    def text(self) -> str:
+        """All that is known of it so far: reasoning and answer, in the order they came."""
+        return self._stream.text()
+
+    @property
+    def answer(self) -> str:
+        """What is known so far of the answer, without the reasoning."""
+        return self._stream.text("answer")
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens are known so far."""
+        return self._stream.tokens
+
+    @property
+    def done(self) -> bool:
+        """Whether it has ended, in whatever way."""
+        return self._stream.done
+
+    @property
+    def complete(self) -> bool:
+        """Whether it came to its own end: not cut by a limit, a token budget or a cancel."""
+        end = self._stream.end
+        return self._stream.state == "completed" and end is not None and end.finish == "stop"
+
+    def interrupt(self, cause: object = None) -> bool:
+        """Stop its time, for `resume` to go on from the same token; False if it was not running."""
+        return self._stream.pause(cause)
+
+    def resume(self) -> None:
+        """Go on after an interruption.
+
+        Raises:
+            KernelError: If it is not interrupted.
+        """
+        self._stream.resume()
+
+    def cancel(self, cause: object = None) -> bool:
+        """Cut it for good; what is known stays. False if it had ended."""
+        return self._stream.cancel(cause)
+
+
+class Session:
+    """What an agent is given.
+
+    Args:
+        kernel: The timeline.
+        port: The interface's side.
+        recorder: Where all that happens is written.
+        seed: The sampling seed of this episode; every thought gets a child of it.
+        transcripts: "full" records every chunk and prompt, "answers" only the answers.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        port: Port,
+        recorder: Recorder,
+        *,
+        seed: int,
+        transcripts: Transcripts = "full",
+    ) -> None:
+        self._kernel = kernel
+        self._port = port
+        self._recorder = recorder
+        self._seed = seed
+        self._full = transcripts == "full"
+        self._thoughts = 0
+        self._calls = 0
+        self._seen_turn = port.turn
+        self.retries = 0
+
+    # --- the world ---------------------------------------------------------------------------
+
+    @property
+    def over(self) -> bool:
+        """Whether the episode has ended."""
+        return self._port.over
+
+    @property
+    def view(self) -> View:
+        """The latest state that can be seen."""
+        return self._port.view
+
+    @property
+    def turn(self) -> int:
+        """How often the world has moved."""
+        return self._port.turn
+
+    def observe(self) -> tuple[Observation, ...]:
+        """Take what became visible since the last call, each with its instant."""
+        return self._port.observe()
+
+    def act(self, action: str) -> bool:
+        """Intervene in the world.
+
+        Returns:
+            Whether the action was legal. An illegal one is recorded and has no effect: unless
+            another comes in time, the world moves on with its default.
+        """
+        turn = self._port.turn
+        try:
+            self._port.act(action)
+        except IllegalActionError as error:
+            self._write_act(turn, action, str(error))
+            return False
+        return True
+
+    def take(self, parsed: Parsed) -> bool:
+        """Act on a parsed answer, or note why that cannot be done; True if it could."""
+        if not parsed.actions:
+            self.note("answer", f"{parsed.outcome}: {parsed.detail}")
+            return False
+        return self.act(parsed.actions[0])
+
+    def note(self, topic: str, text: str) -> None:
+        """Leave a remark in the record."""
+        self._recorder.write(Noted(at=self.now, topic=topic, text=text))
+
+    # --- time --------------------------------------------------------------------------------
+
+    @property
+    def now(self) -> Instant:
+        """The present instant."""
+        return self._kernel.now
+
+    @property
+    def next_tick(self) -> Instant:
+        """When the world moves next, whatever the agent does."""
+        return self._port.next_tick
+
+    async def tick(self) -> None:
+        """Wait until the world has moved since this was last called, or the episode is over."""
+        while self._port.turn == self._seen_turn and not self._port.over:
+            await self._port.moved
+        self._seen_turn = self._port.turn
+
+    async def until(self, at: Instant) -> None:
+        """Wait until an instant; one that has passed means now."""
+        await self._kernel.sleep_until(at)
+
+    async def sleep(self, span: Duration) -> None:
+        """Wait for a span."""
+        await self._kernel.sleep(span)
+
+    async def wait(self, thought: Thought, *, until: Instant) -> bool:
+        """Wait for the end of a thought, but no longer than to an instant.
+
+        Returns:
+            Whether the thought has ended; its end at that very instant counts.
+
+        Raises:
+            ModelError: If its model failed.
+        """
+        if not thought.done:
+            await self._kernel.wait_any(thought._stream, deadline=until)
+        if thought.done:
+            thought._stream.result()
+        return thought.done
+
+    def spawn(self, work: Coroutine[Any, Any, T], *, name: str = "") -> Activity[T]:
+        """Run something side by side; an error in it ends the episode unless it is awaited."""
+        return self._kernel.start(work, name=name)
+
+    # --- thinking and tools ------------------------------------------------------------------
+
+    def think(
+        self,
+        model: Model,
+        prompt: Prompt,
+        *,
+        limit: Duration | None = None,
+        max_tokens: int | None = None,
+    ) -> Thought:
+        """Start a thought now; it costs time while it runs, whether it is awaited or not.
+
+        Args:
+            model: Whom to ask.
+            prompt: What to ask.
+            limit: Cut it after this span. A token that falls on the limit still counts.
+            max_tokens: The most tokens that the model may generate.
+
+        Raises:
+            ValueError: If the limit is negative.
+        """
+        if limit is not None and limit < 0:
+            raise ValueError(f"the limit of a thought must not be negative, got {limit} ns")
+        number = self._thoughts = self._thoughts + 1
+        seed = child_seed(self._seed, "thought", number)
+        full = self._full
+        messages = [(m.role, m.content) for m in prompt.messages] if full else None
+        self._recorder.write(
+            ThoughtStarted(
+                at=self.now,
+                thought=number,
+                model=model.name,
+                purpose=prompt.purpose,
+                turn=self._port.turn,
+                limit=limit,
+                max_tokens=max_tokens,
+                seed=seed,
+                messages=messages,
+            )
+        )
+        kernel = self._kernel
+        stream = kernel.stream(
+            model.open(prompt, max_tokens=max_tokens, seed=seed),
+            pacing=None if model.live and kernel.clock.is_wall else model.pace,
+            name=f"{prompt.purpose}-{number}",
+            observer=_ThoughtRecorder(self, number),
+        )
+        if limit is not None:
+            stream.limit(Instant(kernel.now + limit))
+        return Thought(stream, number)
+
+    async def call(self, tool: Callable[[], T], *, name: str = "tool") -> T:
+        """Run a tool for real and wait for it; under virtual time it takes no simulated time."""
+        number = self._calls = self._calls + 1
+        self._recorder.write(CallStarted(at=self.now, call=number, tool=name))
+        call = self._kernel.call(tool, name=name)
+        error: str | None = None
+        try:
+            return await call
+        except Exception as failure:
+            error = f"{type(failure).__name__}: {failure}"
+            raise
+        finally:
+            if not call.done:
+                call.abandon("interrupted")
+            state = call.state if call.done else "orphaned"
+            cause = None if call.cause is None else str(call.cause)
+            self._recorder.write(
+                CallEnded(at=self.now, call=number, state=state, cause=cause, error=error)
+            )
+
+    # --- inside ------------------------------------------------------------------------------
+
+    def _write_act(self, turn: int, action: str, error: str | None) -> None:
+        self._recorder.write(
+            Acted(at=self.now, turn=turn, action=action, legal=error is None, error=error)
+        )
+
+
+@dataclass(slots=True)
+class _ThoughtRecorder:
+    """Writes what happens to one thought."""
+
+    session: Session
+    number: int
+
+    def on_chunk(self, stream: Stream, chunk: Chunk) -> None:
+        session = self.session
+        if session._full:
+            session._recorder.write(
+                ThoughtChunk(
+                    at=session.now,
+                    thought=self.number,
+                    channel=chunk.channel,
+                    tokens=chunk.tokens,
+                    text=chunk.text,
+                )
+            )
+
+    def on_change(self, stream: Stream) -> None:
+        session = self.session
+        at, number = session.now, self.number
+        if stream.state == "running":
+            session._recorder.write(ThoughtResumed(at=at, thought=number))
+        elif stream.state == "paused":
+            undelivered = "".join(chunk.text for chunk in stream.undelivered)
+            session._recorder.write(
+                ThoughtPaused(
+                    at=at,
+                    thought=number,
+                    cause=str(stream.cause),
+                    tokens=stream.tokens,
+                    undelivered=undelivered if session._full else "",
+                )
+            )
+        else:
+            if stream.end is not None:
+                session.retries += stream.end.attempts - 1
+            session._recorder.write(
+                ThoughtEnded(
+                    at=at,
+                    thought=number,
+                    state=stream.state,
+                    cause=None if stream.cause is None else str(stream.cause),
+                    tokens=stream.tokens,
+                    finish=stream.end.finish if stream.end else None,
+                    text_sha256=sha256(stream.text().encode()).hexdigest(),
+                    answer=stream.text("answer"),
+                )
+            )
+
+
+Agent = Callable[[Session], Awaitable[None]]
+"""An agent: an async function of a session."""

@@ -1,0 +1,76 @@
+"""A game made to move by itself: one turn every period, with or without an action."""
+
+from collections.abc import Sequence
+
+from timeful.core.units import START, Duration, Instant
+from timeful.environments.environment import Observation
+from timeful.environments.game import Game, View
+from timeful.errors import IllegalActionError, SettingsError
+
+
+class Ticking:
+    """An `Environment` around a `Game` (Real-Time Reasoning Gym, section 2, figure 2).
+
+    Turn k of the game happens at k periods. Of several actions in one period the last counts;
+    without any, the game's default action is taken.
+
+    Args:
+        game: The game; it is reset.
+        period: The length of a turn, above 0.
+
+    Raises:
+        SettingsError: If the period is not above 0.
+    """
+
+    def __init__(self, game: Game, period: Duration) -> None:
+        if period <= 0:
+            raise SettingsError(f"the length of a turn must be above 0, got {period} ns")
+        self.game = game
+        self._period = period
+        self.reset()
+
+    def reset(self) -> None:
+        """Go back to the start of the same episode."""
+        self.game.reset()
+        self._now = START
+        self._action: str | None = None
+
+    def intervene(self, actions: Sequence[str]) -> None:
+        """Take the last of some actions for the turn under way.
+
+        Raises:
+            IllegalActionError: If the game has no such action.
+        """
+        legal = self.game.legal_actions()
+        for action in actions:
+            if action not in legal:
+                raise IllegalActionError.named(action, legal)
+        if actions:
+            self._action = actions[-1]
+
+    def advance(self, to: Instant) -> tuple[Observation, ...]:
+        """Play every turn that is over by `to`."""
+        seen = []
+        while (at := self.next_change()) is not None and at <= to:
+            late = self._action is None
+            action = self.game.default_action if self._action is None else self._action
+            self._action = None
+            self._now = at
+            reward = self.game.step(action)
+            seen.append(
+                Observation(at=at, view=self.game.view(), action=action, late=late, reward=reward)
+            )
+        return tuple(seen)
+
+    def next_change(self) -> Instant | None:
+        """The end of the turn under way; None once the game is over."""
+        return None if self.game.done else Instant(self._now + self._period)
+
+    def view(self) -> View:
+        """What a player is shown now."""
+        return self.game.view()
+
+    @property
+    def score(self) -> float:
+        """The return so far."""
+        return self.game.score

@@ -1,0 +1,77 @@
+"""Frozen: the classic step, in which the world waits for the agent.
+
+| question | answer |
+| --- | --- |
+| when is a change visible? | at once |
+| who goes first? | the agent: the world moves when it acts |
+| what if no action came? | nothing moves, until the agent's patience is used up; then default |
+| does thinking stop the world? | yes |
+
+Thinking still takes time; it only costs nothing in the world. Gymnasium's `step` is this law.
+"""
+
+from timeful.core.activity import Event
+from timeful.core.kernel import Kernel
+from timeful.core.units import Duration, Instant
+from timeful.environments.environment import Environment
+from timeful.errors import SettingsError
+from timeful.interfaces.window import Window
+from timeful.records.recorder import Recorder
+
+
+class Frozen(Window):
+    """Moves the world one change for each action.
+
+    Args:
+        kernel: The timeline.
+        environment: The world, at its start.
+        recorder: Where the world's turns are written.
+        patience: The longest that the world waits for an action, above 0; it also is what an
+            agent that plans its time by `next_tick` takes for a turn.
+        full: Whether states are written as well.
+
+    Raises:
+        SettingsError: If the patience is not above 0.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        environment: Environment,
+        recorder: Recorder,
+        *,
+        patience: Duration,
+        full: bool,
+    ) -> None:
+        if patience <= 0:
+            raise SettingsError(f"the patience of a frozen world must be above 0, got {patience}")
+        super().__init__(kernel, environment, recorder, full=full)
+        self._patience = patience
+        self._patience_ends()
+        self.world = kernel.start(self._wait_for_end(), name="world")
+
+    def act(self, action: str) -> None:
+        """Intervene, and let the world move once.
+
+        Raises:
+            IllegalActionError: If the world has no such action.
+        """
+        self._environment.intervene((action,))
+        self._record_act(action)
+        self._step()
+
+    def _step(self) -> None:
+        change = self._environment.next_change()
+        if change is not None:
+            self._move(change)
+            self._patience_ends()
+
+    def _patience_ends(self) -> None:
+        self.next_tick = Instant(self._kernel.now + self._patience)
+
+    async def _wait_for_end(self) -> None:
+        while not self.over:
+            moved: Event[None] = self.moved
+            await self._kernel.wait_any(moved, deadline=self.next_tick)
+            if not moved.done:
+                self._step()

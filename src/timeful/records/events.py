@@ -1,0 +1,170 @@
+"""The events of an episode, as they stand in its record: one JSON object a line.
+
+`at` is the simulated instant in nanoseconds. Real time, CPU time and retries stand only in
+`Wall` events, which the hash of a record leaves out: all else is the same for the same seed.
+"""
+
+from typing import Any
+
+import msgspec
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event"):
+    """Something that happened at an instant."""
+
+    at: int
+
+
+class EpisodeStarted(Event, frozen=True, kw_only=True, tag="episode-started"):
+    """The first event: which episode this is, and under which settings."""
+
+    schema: int = 1
+    version: str
+    settings: dict[str, Any]
+
+
+class Observed(Event, frozen=True, kw_only=True, tag="observed"):
+    """An observation happened in the world; `visible_at` is when the agent could see it.
+
+    `state` is left out of short records: the world can be played again from its actions.
+    """
+
+    visible_at: int
+    turn: int
+    state: dict[str, Any] | None
+
+
+class ThoughtStarted(Event, frozen=True, kw_only=True, tag="thought-started"):
+    """A thought began; `limit` is the span after which it is cut, in nanoseconds."""
+
+    thought: int
+    model: str
+    purpose: str
+    turn: int
+    limit: int | None
+    max_tokens: int | None
+    seed: int
+    messages: list[tuple[str, str]] | None
+
+
+class ThoughtChunk(Event, frozen=True, kw_only=True, tag="thought-chunk"):
+    """A chunk of a thought, at the instant of its last token."""
+
+    thought: int
+    channel: str
+    tokens: int
+    text: str
+
+
+class ThoughtPaused(Event, frozen=True, kw_only=True, tag="thought-paused"):
+    """A thought was interrupted; it may be resumed. `undelivered` is what was known already."""
+
+    thought: int
+    cause: str
+    tokens: int
+    undelivered: str
+
+
+class ThoughtResumed(Event, frozen=True, kw_only=True, tag="thought-resumed"):
+    """An interrupted thought went on."""
+
+    thought: int
+
+
+class ThoughtEnded(Event, frozen=True, kw_only=True, tag="thought-ended"):
+    """A thought ended: completed, cancelled, failed or orphaned. Each ends exactly once.
+
+    `text_sha256` is of all its text on both channels; `answer` is the text of the answer.
+    """
+
+    thought: int
+    state: str
+    cause: str | None
+    tokens: int
+    finish: str | None
+    text_sha256: str
+    answer: str
+
+
+class CallStarted(Event, frozen=True, kw_only=True, tag="call-started"):
+    """A tool call began."""
+
+    call: int
+    tool: str
+
+
+class CallEnded(Event, frozen=True, kw_only=True, tag="call-ended"):
+    """A tool call ended: completed, cancelled or orphaned. Each ends exactly once."""
+
+    call: int
+    state: str
+    cause: str | None
+    error: str | None
+
+
+class Acted(Event, frozen=True, kw_only=True, tag="acted"):
+    """The agent intervened. An illegal action is reported and has no effect."""
+
+    turn: int
+    action: str
+    legal: bool
+    error: str | None
+
+
+class Noted(Event, frozen=True, kw_only=True, tag="noted"):
+    """The agent left a remark, such as what became of an answer that it could not use."""
+
+    topic: str
+    text: str
+
+
+class Turned(Event, frozen=True, kw_only=True, tag="turned"):
+    """The world moved one turn, with the agent's action or, when none had come, its default."""
+
+    turn: int
+    action: str
+    late: bool
+    reward: float
+    score: float
+
+
+class EpisodeEnded(Event, frozen=True, kw_only=True, tag="episode-ended"):
+    """The last event of an episode that ran to its end."""
+
+    reason: str
+    turns: int
+    score: float
+
+
+class EpisodeFailed(Event, frozen=True, kw_only=True, tag="episode-failed"):
+    """The last event of an episode that broke; `boundary` names what it broke at."""
+
+    boundary: str
+    error: str
+
+
+class Wall(Event, frozen=True, kw_only=True, tag="wall"):
+    """What the machine spent: real and CPU seconds, and attempts beyond the first."""
+
+    real_s: float
+    cpu_s: float
+    retries: int
+
+
+AnyEvent = (
+    EpisodeStarted
+    | Observed
+    | ThoughtStarted
+    | ThoughtChunk
+    | ThoughtPaused
+    | ThoughtResumed
+    | ThoughtEnded
+    | CallStarted
+    | CallEnded
+    | Acted
+    | Noted
+    | Turned
+    | EpisodeEnded
+    | EpisodeFailed
+    | Wall
+)

@@ -1,0 +1,76 @@
+"""Writing and reading one episode's record."""
+
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from timeful.errors import RecordError
+from timeful.records.events import Acted, AnyEvent, Event, Turned, Wall
+
+_DECISIONS = (Acted, Turned)
+
+
+class Recorder:
+    """Collects the events of one episode, in order, and hashes them as they come.
+
+    Args:
+        path: Where to write as well, one JSON object a line, flushed after each decision, so
+            that a killed process leaves everything up to its last decision. None: memory only.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.events: list[Event] = []
+        self._encode = msgspec.json.Encoder().encode
+        self._hash = sha256()
+        self._file: BinaryIO | None = None
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = path.open("wb")
+
+    def write(self, event: Event) -> None:
+        """Append one event."""
+        self.events.append(event)
+        line = self._encode(event) + b"\n"
+        if not isinstance(event, Wall):
+            self._hash.update(line)
+        if self._file is not None:
+            self._file.write(line)
+            if isinstance(event, _DECISIONS):
+                self._file.flush()
+
+    @property
+    def sha256(self) -> str:
+        """The hash of all that was written, `Wall` events apart."""
+        return self._hash.hexdigest()
+
+    def close(self) -> None:
+        """Close the file, if there is one."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+def read_record(path: Path) -> Iterator[AnyEvent]:
+    """Read a record event by event.
+
+    Raises:
+        RecordError: If a line is no event; it names the file and the line.
+    """
+    decoder = msgspec.json.Decoder(AnyEvent)
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                yield decoder.decode(line)
+            except msgspec.DecodeError as error:
+                raise RecordError(f"{path.name}, line {number}: not an event ({error})") from error
+
+
+def record_hash(events: Iterable[Event]) -> str:
+    """The hash of events, `Wall` events apart; equal to `Recorder.sha256` of the same."""
+    recorder = Recorder()
+    for event in events:
+        recorder.write(event)
+    return recorder.sha256
