@@ -1,0 +1,103 @@
+"""One thread with an event loop, for all streams of a model: asyncio stays behind this door."""
+
+import asyncio
+import os
+import threading
+import weakref
+from collections.abc import Callable, Coroutine
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+
+@dataclass(slots=True)
+class Shared:
+    """What the streams of one event loop share; used in its thread alone.
+
+    `refused` holds the optional request fields that the server turned out not to know.
+    `cleanup` closes what was opened, when the loop ends.
+    """
+
+    client: "AsyncOpenAI | None" = None
+    refused: set[str] = field(default_factory=set)
+    cleanup: AsyncExitStack = field(default_factory=AsyncExitStack)
+
+
+Work = Callable[[Shared], Coroutine[None, None, None]]
+
+
+class _Thread:
+    """A running event loop in a thread of its own."""
+
+    def __init__(self) -> None:
+        self.pid = os.getpid()
+        self.loop = asyncio.new_event_loop()
+        self.shared = Shared()
+        self._enough = asyncio.Event()
+        # A daemon, so that a stream somebody forgot does not keep a finished program alive.
+        self._thread = threading.Thread(target=self._run, name="timeful-streams", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End all streams and wait until the thread is gone."""
+        if self.pid != os.getpid() or self.loop.is_closed():
+            return
+        self.loop.call_soon_threadsafe(self._enough.set)
+        if self._thread is not threading.current_thread():
+            self._thread.join()
+
+    def _run(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self.loop) as runner:
+            runner.run(self._serve())
+
+    async def _serve(self) -> None:
+        await self._enough.wait()
+        streams = asyncio.all_tasks() - {asyncio.current_task()}
+        for stream in streams:
+            stream.cancel()
+        await asyncio.gather(*streams, return_exceptions=True)
+        await self.shared.cleanup.aclose()
+
+
+class Background:
+    """Starts its thread when first needed; `close`, or its own end, stops it again."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._thread: _Thread | None = None
+        self._finalizer: weakref.finalize[[], Background] | None = None
+
+    def __reduce__(self) -> tuple[type["Background"], tuple[()]]:
+        return Background, ()  # another process starts a thread of its own
+
+    def start(self, work: Work) -> Callable[[], object]:
+        """Start work in the event loop and return what cancels it, from any thread.
+
+        The thread lives as long as somebody holds this or a returned function: a stream may
+        outlive the model that it was opened from.
+        """
+        with self._lock:
+            thread = self._thread
+            # A forked process has inherited the loop but not the thread.
+            if thread is None or thread.pid != os.getpid():
+                thread = self._thread = _Thread()
+                self._finalizer = weakref.finalize(self, thread.stop)
+            future = asyncio.run_coroutine_threadsafe(work(thread.shared), thread.loop)
+
+        def cancel(_keep: Background = self) -> bool:
+            return future.cancel()
+
+        return cancel
+
+    def close(self) -> None:
+        """Stop the thread, and with it every stream that still runs."""
+        with self._lock:
+            thread, self._thread = self._thread, None
+            finalizer, self._finalizer = self._finalizer, None
+        if finalizer is not None:
+            finalizer.detach()
+        if thread is not None:
+            thread.stop()

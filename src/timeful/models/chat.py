@@ -1,0 +1,135 @@
+"""Any OpenAI-compatible chat endpoint as a model, streamed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from timeful.core.source import End
+from timeful.errors import ModelError, SettingsError
+from timeful.models.background import Background, Shared
+from timeful.models.events import Thinking
+from timeful.models.live import READ_AHEAD, LiveSource
+from timeful.models.model import Prompt
+from timeful.models.pace import TOKEN_TIME, Pace
+from timeful.models.request import Request, Timeouts, address
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenAIModel:
+    """A model behind an OpenAI-compatible API; opening it sends a request.
+
+    The HTTP client honours the proxies and certificates that the environment names, as all
+    HTTP clients do; keys and addresses are only those given here. One thread serves all
+    streams. It stops with `close`, or when the model is gone.
+
+    Args:
+        model: The model's name at the server.
+        base_url: Where its API begins, such as `http://localhost:8000/v1`.
+        api_key: The key; local servers mostly want none.
+        label: A name for records and tables; None means the model's name.
+        pace: What a token costs in simulated time; None if only a wall clock shall tell.
+        temperature: Sampling temperature; None leaves it to the server.
+        top_p: Nucleus sampling; None leaves it to the server.
+        extra: Further fields of the request, as the server documents them. With
+            `{"stream_options": {"include_usage": True, "continuous_usage_stats": True}}`
+            vLLM and its kin count the tokens of every chunk, instead of an estimate.
+        thinking: What `<think>` tags in the answer mean.
+        timeouts: How long to wait.
+        retries: How often a request is repeated that failed before its first chunk.
+
+    Raises:
+        SettingsError: If a setting cannot work.
+    """
+
+    model: str
+    base_url: str
+    api_key: str = field(default="none", repr=False)
+    label: str | None = None
+    pace: Pace | None = TOKEN_TIME
+    temperature: float | None = None
+    top_p: float | None = None
+    extra: Mapping[str, object] = field(default_factory=dict, hash=False)
+    thinking: Thinking = "split"
+    timeouts: Timeouts = field(default_factory=Timeouts)
+    retries: int = 2
+    _background: Background = field(
+        default_factory=Background, init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        if not self.model:
+            raise SettingsError("a model needs a name")
+        if self.retries < 0:
+            raise SettingsError(f"retries must be 0 or more, got {self.retries}")
+        address(self.base_url)
+
+    @property
+    def name(self) -> str:
+        """The label, or the model's name."""
+        return self.label or self.model
+
+    @property
+    def endpoint(self) -> str:
+        """The address of the server, without credentials."""
+        return address(self.base_url)
+
+    def open(self, prompt: Prompt, *, max_tokens: int | None, seed: int) -> LiveSource:
+        """Send a request and return at once; what comes back is pulled from the source.
+
+        The budget is sent to the server and kept here as well (see `counting.TokenMeter`): a
+        stream that goes beyond it is closed, and ends with finish "length".
+
+        Args:
+            prompt: What is asked.
+            max_tokens: The most tokens to generate, reasoning included; None for no limit.
+            seed: The sampling seed, sent along.
+        """
+        source = LiveSource(READ_AHEAD)
+        request = self._request(prompt, max_tokens, seed)
+
+        async def work(shared: Shared) -> None:
+            await _feed(request, source, shared)
+
+        if max_tokens is not None and max_tokens <= 0:
+            source.append(End("length", tokens=0, attempts=0))
+            return source
+        source.on_close(self._background.start(work))
+        return source
+
+    def close(self) -> None:
+        """End the streams that still run and free the connections; it may be used again."""
+        self._background.close()
+
+    def _request(self, prompt: Prompt, max_tokens: int | None, seed: int) -> Request:
+        options: dict[str, object] = {"seed": seed}
+        if self.temperature is not None:
+            options["temperature"] = self.temperature
+        if self.top_p is not None:
+            options["top_p"] = self.top_p
+        return Request(
+            base_url=self.base_url,
+            api_key=self.api_key,
+            model=self.model,
+            purpose=prompt.purpose,
+            messages=prompt.messages,
+            max_tokens=max_tokens,
+            options=options | dict(self.extra),
+            thinking=self.thinking,
+            timeouts=self.timeouts,
+            retries=self.retries,
+        )
+
+
+async def _feed(request: Request, source: LiveSource, shared: Shared) -> None:
+    """Converse, and let whatever goes wrong come out of the source instead of a silence."""
+    over = ModelError(f"the model was closed in the middle of {request}")
+    try:
+        # Imported when first used: the client loads for more than half a second.
+        from timeful.models.exchange import converse  # noqa: PLC0415
+
+        await converse(request, source, shared)
+    except ModelError as error:
+        over = error
+    except Exception as bug:  # noqa: BLE001 - raised by the next pull
+        source.append(bug)
+    finally:
+        source.append(over)  # after an end nobody looks at it

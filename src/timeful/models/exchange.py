@@ -1,0 +1,314 @@
+"""One conversation with an endpoint: requests until one is answered, then its stream.
+
+This is the only file that knows the `openai` client, whose import takes a while; it is itself
+imported when the first request is sent.
+"""
+
+import asyncio
+import sys
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
+from re import search
+from typing import TYPE_CHECKING, cast
+
+import openai
+
+from timeful.core.source import Channel, Chunk, End, Finish
+from timeful.errors import ModelError, ModelRefusedError, ModelTimeoutError
+from timeful.models.background import Shared
+from timeful.models.counting import TokenMeter
+from timeful.models.events import Event, EventLines, ThinkSplitter, Usage, decode
+from timeful.models.live import LiveSource
+from timeful.models.request import Request
+
+if TYPE_CHECKING:
+    from openai.types.chat import ChatCompletionMessageParam
+
+_BACKOFF_S = 0.5
+_LONGEST_WAIT_S = 60.0
+_DRAIN_S = 0.5
+
+_OPTIONAL = {
+    "stream_options": "stream_options",
+    "max_tokens": "max_completion_tokens",
+    "seed": "seed",
+}
+"""Fields that some servers reject, and the word by which they say so."""
+
+_CHECK = {
+    400: "check the settings that are sent, and the length of the prompt",
+    401: "check the API key",
+    403: "check the API key, and what it is allowed to use",
+    404: "check the model's name, and that base_url ends where the API begins (often /v1)",
+    422: "check the settings that are sent",
+}
+
+# httpx, or httpx2 from openai 3 on: errors in mid-stream are its own.
+_http = sys.modules[openai.DefaultAsyncHttpxClient.__mro__[1].__module__.partition(".")[0]]
+_TRANSPORT_ERROR = cast(type[Exception], _http.HTTPError)
+
+
+class _NotYetError(Exception):
+    """An attempt failed before its first chunk, and another one may do better."""
+
+    def __init__(self, error: ModelError, *, wait_s: float | None = None) -> None:
+        super().__init__(error)
+        self.error = error
+        self.wait_s = wait_s
+
+
+async def converse(request: Request, source: LiveSource, shared: Shared) -> None:
+    """Send a request, several times if need be, and feed the source with what comes back.
+
+    A failure before the first chunk is tried again, up to `request.retries` times: if no
+    connection came about or it broke, and on status 408, 409, 429 and 5xx. A repetition without
+    a field that the server does not know counts as an attempt, not as a retry.
+
+    Raises:
+        ModelError: If it came to nothing, or the stream broke.
+    """
+    client = shared.client or await _connect(request, shared)
+    failures = 0
+    attempt = 0
+    while True:
+        attempt += 1
+        body = request.body(shared.refused)
+        try:
+            await _Reading(request, source, attempt).run(client, body)
+            return
+        except openai.APIStatusError as error:
+            unknown = _unknown_field(error, body)
+            if unknown is not None:
+                shared.refused.add(unknown)
+                continue
+            failure = _status(request, error)
+        except openai.APIConnectionError as error:
+            failure = _NotYetError(_unreachable(request, error))
+        except _NotYetError as error:
+            failure = error
+        failures += 1
+        if failures > request.retries:
+            raise _after(failure.error, attempt) from failure
+        await _pause(_BACKOFF_S * 2 ** (failures - 1), failure.wait_s)
+
+
+async def _connect(request: Request, shared: Shared) -> openai.AsyncOpenAI:
+    times = request.timeouts
+    # Reads have no limit here: silence is measured in tokens, not in bytes (see _Reading).
+    http = openai.DefaultAsyncHttpxClient(
+        timeout=openai.Timeout(None, connect=times.connect_s, write=times.connect_s)
+    )
+    client = openai.AsyncOpenAI(
+        base_url=request.base_url,
+        api_key=request.api_key,
+        max_retries=0,
+        timeout=openai.Timeout(None, connect=times.connect_s, write=times.connect_s),
+        http_client=http,
+    )
+    # The client would take these from the environment, and send them to any server.
+    client.organization = client.project = None
+    shared.client = await shared.cleanup.enter_async_context(client)
+    return shared.client
+
+
+class _Reading:
+    """One attempt: a request and the stream that answers it."""
+
+    def __init__(self, request: Request, source: LiveSource, attempt: int) -> None:
+        self._request = request
+        self._source = source
+        self._attempt = attempt
+        self._meter = TokenMeter(request.max_tokens)
+        self._splitter = ThinkSplitter(request.thinking)
+        self._has_begun = False
+        self._carried = 0  # tokens whose text is held back by the splitter
+        self._usage = Usage()
+        self._finish: Finish | None = None
+        self._is_done = False
+
+    async def run(self, client: openai.AsyncOpenAI, body: dict[str, object]) -> None:
+        """Ask, and pass on what comes until the end, or until the budget is used up."""
+        self._source.begin()
+        async with AsyncExitStack() as stack:
+            async with self._at_most(self._request.timeouts.first_token_s, "its first token"):
+                received = await self._open(client, body, stack)
+                events = await stack.enter_async_context(aclosing(self._events(received)))
+                event = await self._next(events)
+            while event is not None:
+                if not await self._take(event):
+                    # What the budget bought was used up, whatever lies beyond it.
+                    tokens = self._request.max_tokens
+                    self._source.append(End("length", tokens, attempts=self._attempt))
+                    return
+                event = await self._next_in_time(events)
+            await self._end()
+            # Read to the very end, so that the connection can serve the next request.
+            with suppress(TimeoutError, _TRANSPORT_ERROR):
+                async with asyncio.timeout(_DRAIN_S):
+                    async for _ in received:
+                        pass
+
+    async def _open(
+        self, client: openai.AsyncOpenAI, body: dict[str, object], stack: AsyncExitStack
+    ) -> AsyncIterator[bytes]:
+        messages = [{"role": one.role, "content": one.content} for one in self._request.messages]
+        response = await stack.enter_async_context(
+            client.chat.completions.with_streaming_response.create(
+                model=self._request.model,
+                messages=cast("list[ChatCompletionMessageParam]", messages),
+                stream=True,
+                extra_body=body,
+            )
+        )
+        return response.iter_bytes()
+
+    async def _events(self, received: AsyncIterator[bytes]) -> AsyncGenerator[Event, None]:
+        lines = EventLines()
+        async for some in received:
+            for data in lines.feed(some):
+                if data == b"[DONE]":
+                    self._is_done = True
+                    return
+                yield decode(data)
+        for data in lines.flush():
+            yield decode(data)
+
+    async def _next(self, events: AsyncIterator[Event]) -> Event | None:
+        """The next event that brings text or the end of it; usage is noted on the way."""
+        try:
+            async for event in events:
+                if event.error:
+                    raise self._reported(event.error)
+                if event.usage is not None:
+                    self._usage = event.usage
+                if event.has_news:
+                    return event
+        except _TRANSPORT_ERROR as error:
+            if self._finish is None:  # else all was said, and only the goodbye got lost
+                raise self._broken(f"the connection broke ({type(error).__name__})") from error
+        return None
+
+    async def _next_in_time(self, events: AsyncIterator[Event]) -> Event | None:
+        try:
+            async with self._at_most(self._request.timeouts.idle_s, "its next chunk"):
+                return await self._next(events)
+        except ModelTimeoutError:
+            if self._finish is None:
+                raise
+            return None
+
+    async def _take(self, event: Event) -> bool:
+        """Pass on what is new; False if it goes beyond the budget."""
+        if event.reasoning or event.content:
+            reported = event.usage.completion_tokens if event.usage else None
+            tokens = self._meter.add(event.reasoning + event.content, reported)
+            if tokens is None:
+                return False
+            self._carried += tokens
+            if event.reasoning:
+                await self._put("reasoning", event.reasoning)
+            for channel, text in self._splitter.feed(event.content):
+                await self._put(channel, text)
+        if event.finish_reason is not None:
+            self._finish = self._why(event.finish_reason)
+        return True
+
+    async def _put(self, channel: Channel, text: str) -> None:
+        tokens, self._carried = self._carried, 0
+        self._has_begun = True
+        await self._source.put(Chunk(text, tokens, channel))
+
+    def _why(self, reason: str) -> Finish:
+        if reason == "content_filter":
+            raise ModelRefusedError(f"{self._request} was cut off by the server's content filter")
+        if reason == "error":
+            raise self._broken("the server reported an error")
+        return "length" if reason == "length" else "stop"
+
+    async def _end(self) -> None:
+        if self._finish is None and not self._is_done:
+            raise self._broken("the stream ended before the answer did")
+        for channel, text in self._splitter.flush():
+            await self._put(channel, text)
+        tokens = self._usage.completion_tokens
+        if tokens is None and self._carried:
+            tokens = self._meter.total
+        finish = self._finish or "stop"
+        self._source.append(End(finish, tokens, self._usage.prompt_tokens, self._attempt))
+
+    def _broken(self, what: str) -> Exception:
+        """A failure that may be tried again, as long as nothing of the answer was passed on."""
+        error = ModelError(f"{what} in {self._request}, after {self._meter.total} tokens")
+        return error if self._has_begun else _NotYetError(error)
+
+    def _reported(self, error: dict[str, object] | str) -> Exception:
+        words, code = error, None
+        if isinstance(error, dict):
+            words, code = str(error.get("message", error)), error.get("code")
+        what = f"the server reported {self._request.quote(str(words))!r}"
+        is_passing = isinstance(code, int) and _is_passing(code)
+        return self._broken(what) if is_passing else ModelError(f"{what} in {self._request}")
+
+    @asynccontextmanager
+    async def _at_most(self, span_s: float, what: str) -> AsyncIterator[None]:
+        try:
+            async with asyncio.timeout(span_s):
+                yield
+        except TimeoutError as error:
+            raise ModelTimeoutError(
+                f"{self._request} kept us waiting more than {span_s:g} s for {what};"
+                f" {self._meter.total} tokens had come"
+            ) from error
+
+
+def _is_passing(status: int) -> bool:
+    return status in (408, 409, 429) or status >= 500
+
+
+def _unknown_field(error: openai.APIStatusError, body: dict[str, object]) -> str | None:
+    """The optional field of the body that a server rejects by name, if that is its trouble."""
+    if error.status_code in (400, 422):
+        for name, said in _OPTIONAL.items():
+            if name in body and search(rf"\b{said}\b", error.message):
+                return name
+    return None
+
+
+def _status(request: Request, error: openai.APIStatusError) -> _NotYetError:
+    """A status that may pass; raises at once what would be refused again."""
+    status, words = error.status_code, request.quote(error.message)
+    wait_s = _asked_wait(error)
+    if _is_passing(status) and error.code != "insufficient_quota" and wait_s <= _LONGEST_WAIT_S:
+        return _NotYetError(
+            ModelError(f"{request} failed with status {status}: {words}"), wait_s=wait_s
+        )
+    hint = _CHECK.get(status, f"it asks to wait {wait_s:g} s" if wait_s else "ask its operator")
+    raise ModelRefusedError(f"{request} was refused with status {status}: {words}; {hint}")
+
+
+def _asked_wait(error: openai.APIStatusError) -> float:
+    """The seconds of Retry-After, else 0. A date would need a clock and is left to the backoff."""
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        with suppress(ValueError):
+            return max(0.0, float(error.response.headers.get(name, "none"))) * unit
+    return 0.0
+
+
+def _unreachable(request: Request, error: openai.APIConnectionError) -> ModelError:
+    if isinstance(error, openai.APITimeoutError):
+        return ModelTimeoutError(
+            f"no connection for {request} within {request.timeouts.connect_s:g} s"
+        )
+    cause = request.quote(str(error.__cause__ or error))
+    return ModelError(f"no connection for {request}: {cause}; check that the server runs")
+
+
+def _after(error: ModelError, attempts: int) -> ModelError:
+    return type(error)(f"{error} (attempt {attempts}, the last)")
+
+
+async def _pause(usual_s: float, asked_s: float | None) -> None:
+    """Wait before the next attempt: at least as long as the server asked for."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(max(min(usual_s, 8.0), asked_s or 0.0)):
+            await asyncio.Event().wait()

@@ -1,0 +1,129 @@
+"""A source fed by another thread, with a buffer that never grows beyond its capacity."""
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+
+from timeful.core.clock import monotonic_ns
+from timeful.core.source import Chunk, End
+from timeful.core.units import Duration
+
+READ_AHEAD = 64
+"""Chunks that are read before anybody pulls them; after that the server has to wait."""
+
+
+class LiveSource:
+    """What was read and not yet pulled; `pull` in one thread, `put` in an event loop.
+
+    Nothing is read while the buffer is full, so a thought that nobody follows stops costing
+    (a server may give up on it in the end, which is then an error).
+
+    Args:
+        capacity: How many chunks are read ahead, at least 1.
+    """
+
+    def __init__(self, capacity: int = READ_AHEAD) -> None:
+        self._capacity = capacity
+        self._condition = threading.Condition()
+        self._pieces: deque[tuple[Chunk | End | Exception, int]] = deque()
+        self._is_closed = False
+        self._notify: Callable[[], None] | None = None
+        self._wake: Callable[[], None] | None = None
+        self._stop: Callable[[], object] | None = None
+        self._began = monotonic_ns()
+        self._arrived = Duration(0)
+
+    # --- the thread that pulls ---------------------------------------------------------------
+
+    @property
+    def arrived(self) -> Duration:
+        """When the piece that was pulled last had arrived, since the request was sent."""
+        return self._arrived
+
+    def pull(self) -> Chunk | End:
+        """Return the next piece, waiting until it has come; after `close`, a closed end.
+
+        Raises:
+            ModelError: If the model fails, or the stream breaks.
+        """
+        with self._condition:
+            while not self._pieces and not self._is_closed:
+                self._condition.wait()
+            if self._is_closed:
+                return End(finish="closed")
+            piece, came = self._pieces[0]
+            self._arrived = Duration(came)
+            if isinstance(piece, Exception):
+                raise piece
+            self._pieces.popleft()
+            wake, self._wake = self._wake, None
+        if wake is not None:
+            wake()
+        return piece
+
+    def when_ready(self, notify: Callable[[], None]) -> None:
+        """Call `notify` once, as soon as `pull` would not wait: also after an error or `close`."""
+        with self._condition:
+            if not self._pieces and not self._is_closed:
+                self._notify = notify
+                return
+        notify()
+
+    def close(self) -> None:
+        """Stop the reader, which closes the connection; harmless when called again."""
+        with self._condition:
+            if self._is_closed:
+                return
+            self._is_closed = True
+            self._pieces.clear()
+            stop, self._stop, self._wake = self._stop, None, None
+        if stop is not None:
+            stop()
+        self._ready()
+
+    # --- the event loop that reads -----------------------------------------------------------
+
+    def on_close(self, stop: Callable[[], object]) -> None:
+        """Set what `close` calls, from any thread; it may also have been closed by now."""
+        with self._condition:
+            if not self._is_closed:
+                self._stop = stop
+                return
+        stop()
+
+    def begin(self) -> None:
+        """Count arrivals from now on: a request is about to be sent, maybe once more."""
+        self._began = monotonic_ns()
+
+    async def put(self, piece: Chunk | End) -> None:
+        """Append a piece, then wait while there is no room for another."""
+        room = asyncio.Event()
+        loop = asyncio.get_running_loop()
+
+        def wake() -> None:
+            with suppress(RuntimeError):  # the loop has ended, and the reader with it
+                loop.call_soon_threadsafe(room.set)
+
+        self.append(piece)
+        with self._condition:
+            if len(self._pieces) < self._capacity or self._is_closed:
+                return
+            self._wake = wake
+        await room.wait()
+
+    def append(self, piece: Chunk | End | Exception) -> None:
+        """Append a piece without waiting; an error is raised by the pull that comes to it."""
+        with self._condition:
+            if self._is_closed:
+                return
+            self._pieces.append((piece, monotonic_ns() - self._began))
+        self._ready()
+
+    def _ready(self) -> None:
+        with self._condition:
+            notify, self._notify = self._notify, None
+            self._condition.notify_all()
+        if notify is not None:
+            notify()

@@ -1,0 +1,82 @@
+"""What is asked of a chat endpoint, as a value, and how it is spoken of in errors."""
+
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from timeful.errors import SettingsError
+from timeful.models.events import Thinking
+from timeful.models.model import Message, Purpose
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeouts:
+    """How long to wait, in seconds of real time, all above 0.
+
+    Args:
+        connect_s: For a connection.
+        first_token_s: From the request to its first token; hidden reasoning counts as silence.
+        idle_s: Between two chunks. Comments that keep a connection alive are no chunks.
+    """
+
+    connect_s: float = 10.0
+    first_token_s: float = 300.0
+    idle_s: float = 60.0
+
+    def __post_init__(self) -> None:
+        if not min(self.connect_s, self.first_token_s, self.idle_s) > 0:
+            raise SettingsError(f"timeouts must be above 0, got {self}")
+
+
+def address(base_url: str) -> str:
+    """Say where an endpoint is, without user, password or query.
+
+    Raises:
+        SettingsError: If it is not an http or https URL with a host.
+    """
+    parts = urlsplit(base_url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise SettingsError(f"base_url must look like http://host:port/v1, got {base_url!r}")
+    if parts.path.rstrip("/").endswith("/chat/completions"):
+        raise SettingsError("base_url ends before /chat/completions, usually with /v1")
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One question to one endpoint.
+
+    `options` are further fields of the body, such as the seed and the temperature.
+    """
+
+    base_url: str
+    api_key: str
+    model: str
+    purpose: Purpose
+    messages: tuple[Message, ...]
+    max_tokens: int | None
+    options: Mapping[str, object]
+    thinking: Thinking
+    timeouts: Timeouts
+    retries: int
+
+    def body(self, refused: Set[str]) -> dict[str, object]:
+        """The fields beyond model and messages, without those that the server refused.
+
+        The limit is `max_tokens` until a server insists on `max_completion_tokens`.
+        """
+        body: dict[str, object] = {"stream_options": {"include_usage": True}, **self.options}
+        if self.max_tokens is not None:
+            limit = "max_completion_tokens" if "max_tokens" in refused else "max_tokens"
+            body[limit] = self.max_tokens
+        return {name: value for name, value in body.items() if name not in refused}
+
+    def __str__(self) -> str:
+        return f"a {self.purpose!r} answer of model {self.model!r} at {address(self.base_url)}"
+
+    def quote(self, text: str) -> str:
+        """Shorten what a server said, and take the key out of it should it be there."""
+        if len(self.api_key) > 3:
+            text = text.replace(self.api_key, "<key>")
+        text = " ".join(text.split())
+        return text if len(text) <= 300 else f"{text[:300]}..."
