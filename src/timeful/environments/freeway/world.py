@@ -61,7 +61,7 @@ class Crossing:
         self.collisions = 0
         self.hit = False
         """Whether the player was hit in the last turn."""
-        self.done = turn >= HORIZON
+        self.done = turn >= HORIZON or y == GOAL
 
     @property
     def default_action(self) -> str:

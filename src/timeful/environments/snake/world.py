@@ -93,6 +93,7 @@ class Crawl:
         if head in self.solid or (head in body and (eats or head != body[-1])):
             self.score -= 1.0
             self.done = True
+            self.ends = [end + 1 for end in self.ends]  # in this turn, food does not age
             return -1.0
         body.insert(0, head)
         if eats:
