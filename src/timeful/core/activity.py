@@ -54,6 +54,10 @@ class Event(Generic[T]):
         self._waiters: dict[_Waiter, None] = {}
         self.done = False
 
+    def __repr__(self) -> str:
+        # Without an address: messages end up in records, which are equal to the byte.
+        return f"<{type(self).__name__.lower()} {'done' if self.done else 'ahead'}>"
+
     def __await__(self) -> Generator[object, Any, T]:
         if not self.done:
             yield self
@@ -102,38 +106,32 @@ class Event(Generic[T]):
         self._happen(None, None)
 
 
-class AnyOf(Event[tuple[Event[Any], ...]]):
-    """Happens with the first of several events; its value is those that had happened by then."""
+class AnyOf(Event[None]):
+    """Happens with the first of several events; awaited once, where it is made."""
 
     __slots__ = ("_events",)
 
     def __init__(self, kernel: Kernel, events: tuple[Event[Any], ...]) -> None:
         super().__init__(kernel)
         self._events = events
-        if any(event.done for event in events):
-            self._notify(None)
-        else:
-            for event in events:
-                event._subscribe(self)
-
-    def _notify(self, event: Event[Any] | None) -> None:
-        if not self.done:
-            self._detach()
-            self._happen(tuple(event for event in self._events if event.done), None)
-
-    def _detach(self) -> None:
-        for event in self._events:
-            event._unsubscribe(self)
-
-    def _unsubscribe(self, waiter: _Waiter) -> None:
-        super()._unsubscribe(waiter)
-        if not self._waiters:
-            self._detach()  # nobody is interested: a long-lived event must not remember us
+        self.done = any(event.done for event in events)
 
     def _subscribe(self, waiter: _Waiter) -> None:
         super()._subscribe(waiter)
         for event in self._events:
             event._subscribe(self)
+
+    def _unsubscribe(self, waiter: _Waiter) -> None:
+        super()._unsubscribe(waiter)
+        self._detach()
+
+    def _notify(self, event: Event[Any]) -> None:
+        self._detach()
+        self._happen(None, None)
+
+    def _detach(self) -> None:
+        for event in self._events:
+            event._unsubscribe(self)  # a long-lived event must not remember us
 
 
 class Activity(Event[T]):
@@ -148,7 +146,7 @@ class Activity(Event[T]):
     def __init__(self, kernel: Kernel, coroutine: Coroutine[Any, Any, T], name: str) -> None:
         super().__init__(kernel)
         self._coroutine = coroutine
-        self._pending: Interrupted | None = None
+        self._pending: BaseException | None = None  # to be thrown in when it fires next
         self._waiting: Event[Any] | None = None
         self.name = name
         self.state: State = "running"
@@ -191,7 +189,7 @@ class Activity(Event[T]):
         if self._waiting is not None:
             self._waiting._unsubscribe(self)
             self._waiting = None
-        self._ticket = -1  # a wake-up at this very instant loses to the interruption
+        kernel._call_off(self)  # a wake-up at this very instant loses to the interruption
         self._pending = signal
         self._fire()
 
@@ -218,16 +216,19 @@ class Activity(Event[T]):
         finally:
             kernel.current = None
         if type(target) is int:  # a sleep: the one case that must be fast
-            kernel._push(target, ACTIVITY, self)
+            kernel._push(kernel.now + target, ACTIVITY, self)
         elif type(target) is tuple:
-            kernel._push(target[0], target[1], self)
-        elif isinstance(target, Event):
+            kernel._push(max(target[0], kernel.now), target[1], self)
+        elif isinstance(target, Event) and target is not self:
             self._waiting = target
             target._subscribe(self)
         else:
-            self._coroutine.close()
-            alien = KernelError(f"{self!r} waited for {target!r}, which is not on the timeline")
-            self._end("failed", None, alien)
+            # Thrown in where it waits, so that the traceback shows the line.
+            what = "itself" if target is self else f"{type(target).__name__!r} from elsewhere"
+            self._pending = KernelError(
+                f"{self!r} waited for {what}, which never happens on this timeline"
+            )
+            kernel._push(kernel.now, ACTIVITY, self)
 
     def _end(self, state: State, value: T | None, error: BaseException | None) -> None:
         kernel = self._kernel
@@ -239,12 +240,19 @@ class Activity(Event[T]):
             kernel._unseen(error)
         self._happen(value, error)
 
-    def _close(self) -> None:
-        """Stop it for good without running it further than its `finally` blocks."""
-        if not self.done:
-            if self._waiting is not None:
-                self._waiting._unsubscribe(self)
-            self._coroutine.close()
+    def _leave(self) -> None:
+        """The timeline is closed around it: it runs no further than its `finally` blocks."""
+        waits = KernelError(f"{self!r} waited in its clean-up while the timeline was closed")
+        if self._waiting is not None:
+            self._waiting._unsubscribe(self)
+            self._waiting = None
+        try:
+            self._coroutine.throw(GeneratorExit())
+            self._coroutine.throw(waits)  # still here: thrown in where it waits
+            raise waits
+        except (GeneratorExit, StopIteration):
+            pass
+        finally:
             self.cause = "closed"
             self._end("cancelled", None, CancelledActivityError(f"{self.name!r} was closed"))
 
@@ -278,13 +286,8 @@ class Deadline:
         return f"<deadline {'passed' if self.passed else 'ahead'}>"
 
     def _fire(self) -> None:
-        # It is its own interruption, so that leaving the block can call it off on the way.
-        kernel = self._activity._kernel
-        if not self.passed:
-            self.passed = True
-            kernel._push(kernel.now, INTERRUPT, self)
-        else:
-            self._activity._deliver(Interrupted(self, kernel.now))
+        self.passed = True
+        self._activity._deliver(Interrupted(self, self._activity._kernel.now))
 
 
 _Waiter = Activity[Any] | AnyOf

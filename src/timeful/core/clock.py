@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from math import inf, isfinite
 
-from timeful.core.units import Instant
+from timeful.core.units import START, Instant
 
 
 def monotonic_ns() -> int:
@@ -62,9 +62,9 @@ class WallClock:
             self._zero = self._read() - round(at / self._scale)
 
     def now(self) -> Instant:
-        """The instant that the clock shows; `start` comes first."""
+        """The instant that the clock shows; the beginning, until `start`."""
         if self._zero is None:
-            raise RuntimeError("the wall clock was read before it was started")
+            return START
         return Instant(int((self._read() - self._zero) * self._scale))
 
     def wait(self, condition: threading.Condition, until: Instant | None) -> None:
@@ -75,7 +75,7 @@ class WallClock:
             # Rounded up: waking early would only mean waiting again.
             real_ns = (until - self.now()) / self._scale
             if real_ns > 0:
-                self._wait(condition, (real_ns + 1) / 1e9)
+                self._wait(condition, min((real_ns + 1) / 1e9, threading.TIMEOUT_MAX))
 
 
 Clock = VirtualClock | WallClock

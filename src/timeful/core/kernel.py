@@ -18,7 +18,8 @@ import threading
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
+from operator import index
 from types import coroutine
 from typing import Any, Protocol, TypeVar
 
@@ -42,6 +43,7 @@ from timeful.errors import KernelError
 
 T = TypeVar("T")
 _RANK = 1 << 48  # room for 2.8e14 serials below each rank
+_SWEEP = 1 << 10  # stale heap entries that are not worth a sweep
 
 
 class _Target(Protocol):
@@ -70,12 +72,14 @@ class Kernel:
         self._wall = self.clock if isinstance(self.clock, WallClock) else None
         self._heap: list[tuple[int, int, _Target]] = []
         self._serial = 0
+        self._stale = 0  # entries called off since the last sweep
+        self._driving = False
         self._living: dict[Activity[Any], None] = {}
         self._streams: dict[Stream, None] = {}
         self._calls: dict[Call[Any], None] = {}
         self._failure: BaseException | None = None
-        self._posted: deque[tuple[int, _Target]] = deque()
-        self._awaited = 0  # posts that are still to come from outside
+        self._posted: deque[tuple[Instant, int, _Target]] = deque()
+        self._awaited: set[_Target] = set()  # those who are still to be posted from outside
         self._condition = threading.Condition()
 
     def __enter__(self) -> "Kernel":
@@ -96,22 +100,23 @@ class Kernel:
         return activity
 
     def sleep(self, span: Duration) -> Coroutine[Any, Any, None]:
-        """Wait for a span.
+        """Wait for a span, counted from the instant at which this is awaited.
 
         Raises:
             ValueError: If the span is negative.
+            TypeError: If it is not a whole number of nanoseconds.
         """
         if span < 0:
             raise ValueError(f"cannot sleep a negative span: {span} ns")
-        return _sleep(self.now + span)
+        return _sleep(index(span))
 
     def sleep_until(self, at: Instant) -> Coroutine[Any, Any, None]:
         """Wait until an instant; one that has passed already means this one."""
-        return _sleep(max(at, self.now))
+        return _wake((index(at), ACTIVITY))
 
     def world_turn(self, at: Instant) -> Coroutine[Any, Any, None]:
         """Wait until an instant, and until everybody else at that instant is done with it."""
-        return _sleep_ranked((max(at, self.now), WORLD))
+        return _wake((index(at), WORLD))
 
     def event(self) -> Event[Any]:
         """Make an event that happens when somebody calls its `set`."""
@@ -120,7 +125,7 @@ class Kernel:
     def timer(self, at: Instant) -> Event[None]:
         """Make an event that happens at an instant, after the activities of that instant."""
         timer: Event[None] = Event(self)
-        self._push(max(at, self.now), DEADLINE, timer)
+        self._push(max(index(at), self.now), DEADLINE, timer)
         return timer
 
     async def wait_any(
@@ -133,7 +138,7 @@ class Kernel:
             deadline: Wait no longer than this; what happens at this very instant still counts.
 
         Returns:
-            Those that have happened, in the order given; empty if the deadline came first.
+            Those that have happened by now, in the order given; empty if the deadline came first.
 
         Raises:
             ValueError: If there is nothing to wait for.
@@ -141,13 +146,14 @@ class Kernel:
         if deadline is None:
             if not events:
                 raise ValueError("wait_any needs an event or a deadline")
-            return await AnyOf(self, events)
-        timer = self.timer(deadline)
-        try:
-            happened = await AnyOf(self, (*events, timer))
-        finally:
-            timer._ticket = -1
-        return tuple(event for event in happened if event is not timer)
+            await AnyOf(self, events)
+        else:
+            timer = self.timer(deadline)
+            try:
+                await AnyOf(self, (*events, timer))
+            finally:
+                self._call_off(timer)
+        return tuple(event for event in events if event.done)
 
     async def wait_all(self, *events: Event[T]) -> tuple[T, ...]:
         """Wait for all of several events and return their values in the order given.
@@ -170,14 +176,14 @@ class Kernel:
         if self.current is None:
             raise KernelError("a deadline needs a running activity")
         deadline = Deadline(self.current)
-        self._push(max(at, self.now), DEADLINE, deadline)
+        self._push(max(index(at), self.now), DEADLINE, deadline)
         try:
             yield deadline
         except Interrupted as signal:
             if signal.cause is not deadline:
                 raise
         finally:
-            deadline._ticket = -1
+            self._call_off(deadline)
 
     def call(
         self, work: Callable[[], T], *, stop: Callable[[], None] | None = None, name: str = "call"
@@ -232,11 +238,15 @@ class Kernel:
         """Run until nothing is left to do, or through the instant `until`.
 
         Raises:
+            ValueError: If `until` has passed.
+            KernelError: If the timeline is running already.
             BaseException: What an activity failed with while nobody waited for it.
         """
+        if until is not None and index(until) < self.now:
+            raise ValueError(f"cannot run until {until} ns: it is {self.now} ns already")
         self._drive(until, None)
-        if until is not None and until > self.now:
-            self.now = until
+        if until is not None:
+            self.now = max(until, self.now)
 
     def run_until(self, event: Event[T]) -> T:
         """Run until an event has happened, and return its value.
@@ -250,9 +260,18 @@ class Kernel:
             raise KernelError(f"the timeline came to rest before {event!r} happened")
         return event.result()
 
-    def _drive(self, until: Instant | None, goal: Event[Any] | None) -> None:  # noqa: C901 - the loop
+    def _drive(self, until: Instant | None, goal: Event[Any] | None) -> None:
+        if self._driving:
+            raise KernelError("the timeline is running already; within it, await instead")
         if self._wall is not None:
             self._wall.start(self.now)
+        self._driving = True
+        try:
+            self._loop(until, goal)
+        finally:
+            self._driving = False
+
+    def _loop(self, until: Instant | None, goal: Event[Any] | None) -> None:
         heap, log = self._heap, self._log
         while goal is None or not goal.done:
             if not heap:
@@ -278,14 +297,23 @@ class Kernel:
                 self._raise_failure()
 
     def close(self) -> None:
-        """End everything that still runs: activities first, then calls and streams as orphans."""
-        for activity in reversed(list(self._living)):
-            activity._close()
-        for stream in list(self._streams):
-            stream.orphan("the timeline was closed")
-        for call in list(self._calls):
-            call._leave()
+        """End everything that still runs: activities first, then streams and calls as orphans.
+
+        Raises:
+            KernelError: If it is called from within, or a clean-up waits for something.
+            Exception: The first error in a clean-up; everything else is ended all the same.
+        """
+        if self._driving:
+            raise KernelError("the timeline cannot be closed from within; let run return first")
+        for living in (self._living, self._streams, self._calls):
+            while living:
+                target, _ = living.popitem()
+                try:
+                    target._leave()
+                except Exception as error:  # noqa: BLE001 - raised when all the rest is ended
+                    self._unseen(error)
         self._heap.clear()
+        self._raise_failure()
 
     # --- inside ------------------------------------------------------------------------------
 
@@ -294,14 +322,24 @@ class Kernel:
         order = target._ticket = rank * _RANK + serial
         heappush(self._heap, (at, order, target))
 
-    def _expect(self) -> None:
-        """Count on one `_post` to come, so that a run does not end before it."""
-        self._awaited += 1
+    def _call_off(self, target: _Target) -> None:
+        """Make the heap entry of a target stale, and sweep the heap once half of it may be."""
+        target._ticket = -1
+        self._stale += 1
+        if self._stale > _SWEEP and self._stale * 2 > len(self._heap):
+            self._stale = 0
+            self._heap[:] = [entry for entry in self._heap if entry[2]._ticket == entry[1]]
+            heapify(self._heap)
+
+    def _expect(self, target: _Target) -> None:
+        """Count on a `_post` of a target to come, so that a run does not end before it."""
+        self._awaited.add(target)
 
     def _post(self, rank: int, target: _Target) -> None:
-        """Let a target fire as soon as possible: from any thread, once for each `_expect`."""
+        """Let an expected target fire, at the present instant of the wall clock; any thread."""
         with self._condition:
-            self._posted.append((rank, target))
+            at = self.now if self._wall is None else self._wall.now()
+            self._posted.append((at, rank, target))
             self._condition.notify_all()
 
     def _outside(self, until: int | None) -> bool:
@@ -318,10 +356,11 @@ class Kernel:
                 wall.wait(self._condition, None if until is None else Instant(until))
             posted = list(self._posted)
             self._posted.clear()
-        for rank, target in posted:
-            self._awaited -= 1
-            # Stamped with the time of arrival; what was due before it still comes first.
-            self._push(max(self.now, wall.now()), rank, target)
+        for at, rank, target in posted:
+            if target in self._awaited:  # else it has ended since, and nobody waits for it
+                self._awaited.discard(target)
+                # What was due before it arrived comes first, however late the kernel is.
+                self._push(max(self.now, at), rank, target)
         return True
 
     def _raise_failure(self) -> None:
@@ -335,10 +374,10 @@ class Kernel:
 
 
 @coroutine
-def _sleep(at: int) -> Generator[int, None, None]:
-    yield at
+def _sleep(span: int) -> Generator[int, None, None]:
+    yield span
 
 
 @coroutine
-def _sleep_ranked(key: tuple[int, int]) -> Generator[tuple[int, int], None, None]:
+def _wake(key: tuple[int, int]) -> Generator[tuple[int, int], None, None]:
     yield key

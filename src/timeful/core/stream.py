@@ -13,6 +13,7 @@ closed around it. In between it may be *paused* and resumed any number of times.
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import index
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from timeful.core.activity import DEADLINE, STREAM, WORK, Event
@@ -123,7 +124,7 @@ class Stream(Event["Stream"]):
         """
         if self.state != "running":
             return False
-        self._ticket = -1
+        self._kernel._call_off(self)
         self._paused_at = self._kernel.now
         self.cause = cause
         self._change("paused")
@@ -140,10 +141,7 @@ class Stream(Event["Stream"]):
         self._origin += self._kernel.now - self._paused_at
         self.cause = None
         self._change("running")
-        if self._next is not None:
-            self._schedule(self._next)
-        else:
-            self._ask()
+        self._go_on()
 
     def cancel(self, cause: object = None) -> bool:
         """Cut it for good and close its source, which then costs nothing any more.
@@ -158,9 +156,16 @@ class Stream(Event["Stream"]):
         return self._stop("orphaned", cause)
 
     def limit(self, at: Instant, cause: object = "limit") -> None:
-        """Cut it at an instant, unless it has ended by then; its last token may fall on it."""
-        self._limit = _Limit(self, cause)
-        self._kernel._push(max(at, self._kernel.now), DEADLINE, self._limit)
+        """Cut it at an instant, unless it has ended by then; its last token may fall on it.
+
+        A new limit takes the place of an older one.
+        """
+        kernel = self._kernel
+        if self._limit is not None:
+            kernel._call_off(self._limit)
+        if not self._has_ended():
+            self._limit = _Limit(self, cause)
+            kernel._push(max(index(at), kernel.now), DEADLINE, self._limit)
 
     def drain(self) -> tuple[Chunk, ...]:
         """Take what is left of a paused stream out of time: the rest, to its end.
@@ -182,6 +187,22 @@ class Stream(Event["Stream"]):
 
     # --- inside ------------------------------------------------------------------------------
 
+    def _has_ended(self) -> bool:
+        # By its state, which is set before the observer is told, and so before `done`.
+        return self.state not in ("running", "paused")
+
+    def _leave(self) -> None:
+        """The timeline is closed around it."""
+        self.orphan("the timeline was closed")
+
+    def _go_on(self) -> None:
+        """Have the next piece delivered or pulled, unless an observer has stopped it."""
+        if self.state == "running":
+            if self._next is not None and self._pacing is not None:
+                self._schedule(self._next, self._pacing)
+            else:
+                self._ask()
+
     def _ask(self) -> None:
         """Have the next piece pulled: late at this instant, or when it arrives by itself."""
         kernel = self._kernel
@@ -189,7 +210,7 @@ class Stream(Event["Stream"]):
             kernel._push(kernel.now, WORK, self)
         elif not self._pulling:
             self._pulling = True
-            kernel._expect()
+            kernel._expect(self)
             self._source.when_ready(lambda: kernel._post(STREAM, self))
 
     def _fire(self) -> None:
@@ -203,25 +224,20 @@ class Stream(Event["Stream"]):
                 self._fail(error)
                 return
             if self._pacing is not None:
-                self._schedule(piece)
+                self._schedule(piece, self._pacing)
                 return
         else:
             piece, self._next = self._next, None
         self._deliver(piece)
 
-    def _schedule(self, piece: Chunk | End) -> None:
+    def _schedule(self, piece: Chunk | End, pacing: Pacing) -> None:
         kernel = self._kernel
-        pacing = self._pacing
-        if pacing is None:
-            self._next = piece
-            kernel._push(kernel.now, STREAM, self)
-            return
         count = self.tokens
         if isinstance(piece, Chunk):
             count += piece.tokens
         elif piece.tokens is not None:
             count = max(count, piece.tokens)
-        due = self._origin + pacing(count)
+        due = self._origin + index(pacing(count))
         if due <= kernel.now and isinstance(piece, End):
             self._deliver(piece)
         else:
@@ -234,8 +250,7 @@ class Stream(Event["Stream"]):
             self.tokens += piece.tokens
             if self._observer is not None:
                 self._observer.on_chunk(self, piece)
-            if self.state == "running":  # the observer may have cut it
-                self._ask()
+            self._go_on()
             return
         self.end = piece
         if piece.tokens is not None:
@@ -251,7 +266,7 @@ class Stream(Event["Stream"]):
         self._finish("failed", error)
 
     def _stop(self, state: Literal["cancelled", "orphaned"], cause: object) -> bool:
-        if self.done:
+        if self._has_ended():
             return False
         self.cause = cause
         self._source.close()
@@ -259,9 +274,11 @@ class Stream(Event["Stream"]):
         return True
 
     def _finish(self, state: StreamState, error: Exception | None) -> None:
-        self._kernel._streams.pop(self, None)
+        kernel = self._kernel
+        kernel._streams.pop(self, None)
+        kernel._awaited.discard(self)
         if self._limit is not None:
-            self._limit._ticket = -1
+            kernel._call_off(self._limit)
         self._change(state)
         self._happen(None if error is not None else self, error)
 

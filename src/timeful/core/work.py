@@ -48,16 +48,17 @@ class Call(Event[T]):
         self.name = name
         self.state: CallState = "running"
         self.cause: object = None
+        # A daemon, so that a tool that hangs cannot keep the process from ending. Before the
+        # rest, since a thread that cannot be started must not be waited for.
+        threading.Thread(target=_run, args=(work, self._future), name=name, daemon=True).start()
         kernel._calls[self] = None
         if kernel._log is not None:
             kernel._log(kernel.now, "start", name)
         if kernel._wall is None:
             kernel._push(kernel.now, WORK, self)
         else:
-            kernel._expect()
+            kernel._expect(self)
             self._future.add_done_callback(lambda _: kernel._post(STREAM, self))
-        # A daemon, so that a tool that hangs cannot keep the process from ending.
-        threading.Thread(target=_run, args=(work, self._future), name=name, daemon=True).start()
 
     def __repr__(self) -> str:
         return f"<call {self.name!r} {self.state}>"
@@ -94,6 +95,7 @@ class Call(Event[T]):
             self.state = "orphaned" if self._stop is None else "cancelled"
         kernel = self._kernel
         kernel._calls.pop(self, None)
+        kernel._awaited.discard(self)
         if kernel._log is not None:
             kernel._log(kernel.now, self.state, self.name)
         if error is not None and self.cause is None and not self._waiters:
