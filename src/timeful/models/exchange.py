@@ -24,7 +24,7 @@ from timeful.models.request import Request
 if TYPE_CHECKING:
     from openai.types.chat import ChatCompletionMessageParam
 
-_BACKOFF_S = 0.5
+_LONGEST_BACKOFF_S = 8.0
 _LONGEST_WAIT_S = 60.0
 _DRAIN_S = 0.5
 
@@ -89,7 +89,8 @@ async def converse(request: Request, source: LiveSource, shared: Shared) -> None
         failures += 1
         if failures > request.retries:
             raise _after(failure.error, attempt) from failure
-        await _pause(_BACKOFF_S * 2 ** (failures - 1), failure.wait_s)
+        backoff_s = min(request.timeouts.backoff_s * 2 ** (failures - 1), _LONGEST_BACKOFF_S)
+        await _pause(backoff_s if failure.wait_s is None else failure.wait_s)
 
 
 async def _connect(request: Request, shared: Shared) -> openai.AsyncOpenAI:
@@ -278,20 +279,21 @@ def _status(request: Request, error: openai.APIStatusError) -> _NotYetError:
     """A status that may pass; raises at once what would be refused again."""
     status, words = error.status_code, request.quote(error.message)
     wait_s = _asked_wait(error)
-    if _is_passing(status) and error.code != "insufficient_quota" and wait_s <= _LONGEST_WAIT_S:
-        return _NotYetError(
-            ModelError(f"{request} failed with status {status}: {words}"), wait_s=wait_s
-        )
-    hint = _CHECK.get(status, f"it asks to wait {wait_s:g} s" if wait_s else "ask its operator")
+    is_soon = wait_s is None or wait_s <= _LONGEST_WAIT_S
+    if _is_passing(status) and is_soon and error.code != "insufficient_quota":
+        failure = ModelError(f"{request} failed with status {status}: {words}")
+        return _NotYetError(failure, wait_s=wait_s)
+    hint = "ask its operator" if is_soon else f"it asks to wait {wait_s:g} s"
+    hint = _CHECK.get(status, hint)
     raise ModelRefusedError(f"{request} was refused with status {status}: {words}; {hint}")
 
 
-def _asked_wait(error: openai.APIStatusError) -> float:
-    """The seconds of Retry-After, else 0. A date would need a clock and is left to the backoff."""
+def _asked_wait(error: openai.APIStatusError) -> float | None:
+    """The seconds of Retry-After; a date would need a clock and is left to the backoff."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         with suppress(ValueError):
             return max(0.0, float(error.response.headers.get(name, "none"))) * unit
-    return 0.0
+    return None
 
 
 def _unreachable(request: Request, error: openai.APIConnectionError) -> ModelError:
@@ -307,8 +309,8 @@ def _after(error: ModelError, attempts: int) -> ModelError:
     return type(error)(f"{error} (attempt {attempts}, the last)")
 
 
-async def _pause(usual_s: float, asked_s: float | None) -> None:
-    """Wait before the next attempt: at least as long as the server asked for."""
+async def _pause(span_s: float) -> None:
+    """Wait before the next attempt; cancelling the task ends it."""
     with suppress(TimeoutError):
-        async with asyncio.timeout(max(min(usual_s, 8.0), asked_s or 0.0)):
+        async with asyncio.timeout(span_s):
             await asyncio.Event().wait()

@@ -17,14 +17,17 @@ class Timeouts:
         connect_s: For a connection.
         first_token_s: From the request to its first token; hidden reasoning counts as silence.
         idle_s: Between two chunks. Comments that keep a connection alive are no chunks.
+        backoff_s: Before the first retry, and twice as long before each further one, up to 8 s.
+            If the server names a wait (Retry-After), that counts instead.
     """
 
     connect_s: float = 10.0
     first_token_s: float = 300.0
     idle_s: float = 60.0
+    backoff_s: float = 0.5
 
     def __post_init__(self) -> None:
-        if not min(self.connect_s, self.first_token_s, self.idle_s) > 0:
+        if not min(self.connect_s, self.first_token_s, self.idle_s, self.backoff_s) > 0:
             raise SettingsError(f"timeouts must be above 0, got {self}")
 
 

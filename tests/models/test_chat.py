@@ -1,0 +1,530 @@
+"""The chat model, against a real server on the loopback interface."""
+
+import copy
+import pickle
+import subprocess
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.models.asking import ask, read, said
+from tests.servers.fake import (
+    Die,
+    FakeServer,
+    Finish,
+    Hang,
+    Raw,
+    Say,
+    Start,
+    Status,
+    Think,
+    Usage,
+    Wait,
+)
+from timeful.core.source import Chunk, End
+from timeful.errors import ModelError, ModelRefusedError, ModelTimeoutError, SettingsError
+from timeful.models.chat import OpenAIModel
+from timeful.models.live import READ_AHEAD
+from timeful.models.request import Timeouts
+
+PATIENCE_S = 5.0
+
+Connect = Callable[..., OpenAIModel]
+
+
+@pytest.fixture
+def connect(monkeypatch: pytest.MonkeyPatch) -> Iterator[Connect]:
+    """Make models that are closed at the end; no proxy stands between them and loopback."""
+    models: list[OpenAIModel] = []
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+    def connect(server: FakeServer, **settings: object) -> OpenAIModel:
+        settings = {"timeouts": Timeouts(backoff_s=0.001)} | settings
+        model = OpenAIModel(model="fake", base_url=server.base_url, **settings)  # type: ignore[arg-type]
+        models.append(model)
+        return model
+
+    yield connect
+    for model in models:
+        model.close()
+
+
+def answers(*scripts: list[object]) -> Callable[[dict[str, object]], list[object]]:
+    """One script for each request, in order."""
+    left = iter(scripts)
+    return lambda _: next(left)
+
+
+# --- what is said ----------------------------------------------------------------------------
+
+
+def test_deltas_come_out_as_chunks_in_order(connect: Connect) -> None:
+    with FakeServer([Say("go "), Wait(2), Say("up "), Say("now")]) as server:
+        chunks, end = read(connect(server).open(ask(), max_tokens=None, seed=1))
+    assert chunks == [Chunk("go ", 1), Chunk("up ", 1), Chunk("now", 1)]
+    assert end == End("stop", tokens=3, prompt_tokens=7, attempts=1)
+
+
+def test_the_request_says_what_was_set(connect: Connect) -> None:
+    with FakeServer([Say("L")]) as server:
+        model = connect(server, temperature=0.5, top_p=0.9, extra={"top_k": 3}, api_key="sesame")
+        read(model.open(ask("Which way?"), max_tokens=12, seed=34))
+        (request,) = server.requests
+    assert request.body == {
+        "model": "fake",
+        "messages": [{"role": "user", "content": "Which way?"}],
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "max_tokens": 12,
+        "seed": 34,
+        "temperature": 0.5,
+        "top_p": 0.9,
+        "top_k": 3,
+    }
+    assert request.headers["authorization"] == "Bearer sesame"
+
+
+def test_what_is_not_set_is_left_to_the_server(connect: Connect) -> None:
+    with FakeServer([Say("L")]) as server:
+        read(connect(server).open(ask(), max_tokens=None, seed=1))
+        assert not {"max_tokens", "temperature", "top_p"} & set(server.requests[0].body)
+
+
+@pytest.mark.parametrize(
+    "names", [("reasoning_content",), ("reasoning",), ("reasoning", "reasoning_content")]
+)
+def test_reasoning_has_its_own_channel_under_any_name(
+    connect: Connect, names: tuple[str, ...]
+) -> None:
+    with FakeServer([Think("hm ", names), Think("so ", names), Say("left")]) as server:
+        chunks, _ = read(connect(server).open(ask(), max_tokens=None, seed=1))
+    assert said(chunks, "reasoning") == "hm so "
+    assert said(chunks) == "left"
+
+
+def test_think_tags_cut_by_the_stream_are_told_apart(connect: Connect) -> None:
+    deltas = ["<th", "ink>hm", "m</", "think", ">le", "ft <think>"]
+    with FakeServer([Say(delta) for delta in deltas]) as server:
+        chunks, _ = read(connect(server).open(ask(), max_tokens=None, seed=1))
+    assert said(chunks, "reasoning") == "hmm"
+    assert said(chunks) == "left <think>"
+    assert sum(chunk.tokens for chunk in chunks) == 8, "the bytes of tags cost tokens too"
+
+
+def test_an_answer_can_be_kept_with_its_tags(connect: Connect) -> None:
+    with FakeServer([Say("<think>hm</think>left")]) as server:
+        chunks, _ = read(connect(server, thinking="keep").open(ask(), max_tokens=None, seed=1))
+    assert said(chunks) == "<think>hm</think>left"
+
+
+# --- what it costs ---------------------------------------------------------------------------
+
+
+def test_running_totals_of_the_server_are_the_counts(connect: Connect) -> None:
+    with FakeServer([Say("a", tokens=4), Say("b", tokens=5), Say("c", tokens=11)]) as server:
+        chunks, _ = read(connect(server).open(ask(), max_tokens=None, seed=1))
+    assert [chunk.tokens for chunk in chunks] == [4, 1, 6]
+
+
+def test_without_totals_the_counts_are_estimated_and_the_end_corrects_them(
+    connect: Connect,
+) -> None:
+    with FakeServer([Say("a"), Say("x" * 18), Say("b"), Usage(completion=9)]) as server:
+        chunks, end = read(connect(server).open(ask(), max_tokens=None, seed=1))
+    assert [chunk.tokens for chunk in chunks] == [1, 4, 0]
+    assert end.tokens == 9
+
+
+def test_a_server_that_rejects_the_usage_option_is_asked_without_it(connect: Connect) -> None:
+    def script(body: dict[str, object]) -> list[object]:
+        if "stream_options" in body:
+            return [Status(400, "stream_options: Extra inputs are not permitted")]
+        return [Say("left")]
+
+    with FakeServer(script) as server:
+        model = connect(server, retries=0)
+        _, first = read(model.open(ask(), max_tokens=None, seed=1))
+        _, second = read(model.open(ask(), max_tokens=None, seed=1))
+    assert first == End("stop", tokens=None, prompt_tokens=None, attempts=2)
+    assert second.attempts == 1, "what the server does not know was not remembered"
+
+
+def test_a_server_that_wants_max_completion_tokens_gets_them(connect: Connect) -> None:
+    def script(body: dict[str, object]) -> list[object]:
+        if "max_tokens" in body:
+            return [Status(400, "max_tokens is unsupported; use max_completion_tokens instead")]
+        return [Say("left")]
+
+    with FakeServer(script) as server:
+        read(connect(server).open(ask(), max_tokens=9, seed=1))
+        assert server.requests[1].body["max_completion_tokens"] == 9
+
+
+def test_a_budget_is_kept_when_the_server_ignores_it(connect: Connect) -> None:
+    with FakeServer([*(Say("word ") for _ in range(6)), Hang()]) as server:
+        chunks, end = read(connect(server).open(ask(), max_tokens=5, seed=1))
+        assert server.requests[0].hung_up.wait(PATIENCE_S)
+    assert said(chunks) == "word " * 5
+    assert end == End("length", tokens=5)
+
+
+def test_a_budget_is_kept_by_the_running_totals(connect: Connect) -> None:
+    with FakeServer([Say("a", tokens=3), Say("b", tokens=6), Hang()]) as server:
+        chunks, end = read(connect(server).open(ask(), max_tokens=5, seed=1))
+    assert chunks == [Chunk("a", 3)]
+    assert end == End("length", tokens=5)
+
+
+def test_a_long_word_within_the_budget_is_not_cut(connect: Connect) -> None:
+    with FakeServer([Say("internationalisation"), Finish("length")]) as server:
+        chunks, end = read(connect(server).open(ask(), max_tokens=1, seed=1))
+    assert chunks == [Chunk("internationalisation", 1)]
+    assert end.finish == "length"
+
+
+def test_no_budget_at_all_asks_nobody(connect: Connect) -> None:
+    with FakeServer([Say("left")]) as server:
+        chunks, end = read(connect(server).open(ask(), max_tokens=0, seed=1))
+        assert not server.requests
+    assert not chunks
+    assert end == End("length", tokens=0, attempts=0)
+
+
+# --- what goes wrong before the first chunk --------------------------------------------------
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_a_passing_failure_is_tried_again_and_counted(connect: Connect, status: int) -> None:
+    failure = [Status(status, headers={"retry-after-ms": "1"})]
+    with FakeServer(answers(failure, [Say("left")])) as server:
+        chunks, end = read(connect(server).open(ask(), max_tokens=None, seed=1))
+    assert said(chunks) == "left"
+    assert end.attempts == 2
+
+
+def test_a_connection_that_dies_before_the_first_chunk_is_tried_again(connect: Connect) -> None:
+    with FakeServer(answers([Die()], [Start(), Die(politely=True)], [Say("left")])) as server:
+        _, end = read(connect(server).open(ask(), max_tokens=None, seed=1))
+    assert end.attempts == 3
+
+
+def test_retries_end(connect: Connect) -> None:
+    with FakeServer([Status(503, "too busy")]) as server:
+        source = connect(server, retries=1).open(ask(), max_tokens=None, seed=1)
+        with pytest.raises(ModelError, match=r"status 503.*too busy.*attempt 2, the last"):
+            read(source)
+        assert len(server.requests) == 2
+
+
+def test_a_server_may_ask_for_a_wait_that_is_too_long(connect: Connect) -> None:
+    with FakeServer([Status(429, headers={"Retry-After": "3600"})]) as server:
+        with pytest.raises(ModelRefusedError, match="wait 3600 s"):
+            read(connect(server).open(ask(), max_tokens=None, seed=1))
+        assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "advice"),
+    [(400, "settings"), (401, "API key"), (403, "API key"), (404, "model's name")],
+)
+def test_a_refusal_is_final_and_says_what_to_check(
+    connect: Connect, status: int, advice: str
+) -> None:
+    with FakeServer([Status(status, "no such thing")]) as server:
+        source = connect(server).open(ask(purpose="plan"), max_tokens=None, seed=1)
+        with pytest.raises(ModelRefusedError) as caught:
+            read(source)
+        assert len(server.requests) == 1
+    message = str(caught.value)
+    for part in ("'plan'", "'fake'", server.base_url, str(status), "no such thing", advice):
+        assert part in message
+
+
+def test_a_used_up_quota_is_a_refusal(connect: Connect) -> None:
+    with FakeServer([Status(429, error_code="insufficient_quota")]) as server:
+        with pytest.raises(ModelRefusedError):
+            read(connect(server).open(ask(), max_tokens=None, seed=1))
+        assert len(server.requests) == 1
+
+
+def test_an_error_never_shows_the_key(connect: Connect) -> None:
+    with FakeServer([Status(401, "wrong key: open-sesame")]) as server:
+        model = connect(server, api_key="open-sesame")
+        with pytest.raises(ModelRefusedError) as caught:
+            read(model.open(ask(), max_tokens=None, seed=1))
+    assert "open-sesame" not in str(caught.value)
+    assert "open-sesame" not in repr(model)
+
+
+def test_a_server_that_is_not_there_is_an_error_that_says_so() -> None:
+    with FakeServer([]) as gone:
+        address = gone.base_url
+    model = OpenAIModel(model="fake", base_url=address, retries=0)
+    with pytest.raises(ModelError, match="check that the server runs"):
+        read(model.open(ask(), max_tokens=None, seed=1))
+    model.close()
+
+
+# --- what goes wrong later -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("politely", [True, False])
+def test_a_stream_that_breaks_is_an_error_after_what_had_come(
+    connect: Connect, politely: bool
+) -> None:
+    with FakeServer([Say("one "), Die(politely)]) as server:
+        source = connect(server).open(ask(), max_tokens=None, seed=1)
+        assert source.pull() == Chunk("one ", 1)
+        with pytest.raises(ModelError, match="after 1 tokens"):
+            source.pull()
+        assert len(server.requests) == 1, "a broken stream must not be asked again"
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [b'data: {"choices": [\n\n', b"data: 3\n\n", b"<html>\n", b'data: {"choices": "x"}\n\n'],
+)
+def test_a_malformed_line_is_an_error(connect: Connect, garbage: bytes) -> None:
+    with FakeServer([Say("one "), Raw(garbage), Say("two")]) as server:
+        source = connect(server).open(ask(), max_tokens=None, seed=1)
+        with pytest.raises(ModelError, match=r"malformed|event stream"):
+            read(source)
+
+
+def test_an_error_reported_inside_of_the_stream_is_an_error(connect: Connect) -> None:
+    report = b'data: {"error": {"message": "out of memory", "code": 400}}\n\n'
+    with FakeServer([Say("one "), Raw(report)]) as server:
+        source = connect(server).open(ask(), max_tokens=None, seed=1)
+        with pytest.raises(ModelError, match="out of memory"):
+            read(source)
+
+
+def test_comments_and_split_bytes_do_not_disturb_the_stream(connect: Connect) -> None:
+    event = 'data: {"choices": [{"delta": {"content": "gr\u00fc\u2028n"}}]}\r\n\r\n'.encode()
+    pieces = [Raw(event[n : n + 3]) for n in range(0, len(event), 3)]
+    with FakeServer([Raw(b": hello\n\n"), *pieces, Raw(b"event: x\n\n")]) as server:
+        chunks, _ = read(connect(server).open(ask(), max_tokens=None, seed=1))
+    assert said(chunks) == "gr\u00fc\u2028n"
+
+
+def test_a_silent_server_is_given_up_before_the_first_token(connect: Connect) -> None:
+    with FakeServer([Hang()]) as server:
+        model = connect(server, timeouts=Timeouts(first_token_s=0.05))
+        with pytest.raises(ModelTimeoutError, match=r"0\.05 s for its first token"):
+            read(model.open(ask(), max_tokens=None, seed=1))
+        assert server.requests[0].hung_up.wait(PATIENCE_S)
+
+
+def test_comments_that_keep_the_connection_alive_do_not_count_as_tokens(connect: Connect) -> None:
+    with FakeServer([Hang(keep_alive=True)]) as server:
+        model = connect(server, timeouts=Timeouts(first_token_s=0.05))
+        with pytest.raises(ModelTimeoutError):
+            read(model.open(ask(), max_tokens=None, seed=1))
+
+
+def test_a_silence_between_chunks_is_given_up(connect: Connect) -> None:
+    with FakeServer([Say("one "), Hang()]) as server:
+        model = connect(server, timeouts=Timeouts(idle_s=0.05))
+        source = model.open(ask(), max_tokens=None, seed=1)
+        assert source.pull() == Chunk("one ", 1)
+        with pytest.raises(ModelTimeoutError, match=r"next chunk; 1 tokens had come"):
+            source.pull()
+        assert server.requests[0].hung_up.wait(PATIENCE_S)
+
+
+def test_a_server_that_never_says_goodbye_does_not_spoil_the_answer(connect: Connect) -> None:
+    end = b'data: {"choices": [{"delta": {}, "finish_reason": "stop"}]}\n\n'
+    with FakeServer([Say("left"), Raw(end), Hang()]) as server:
+        model = connect(server, timeouts=Timeouts(idle_s=0.05))
+        chunks, _ = read(model.open(ask(), max_tokens=None, seed=1))
+    assert said(chunks) == "left"
+
+
+# --- the source ------------------------------------------------------------------------------
+
+
+def test_closing_a_source_closes_the_connection(connect: Connect) -> None:
+    with FakeServer([Say("one "), Hang()]) as server:
+        source = connect(server).open(ask(), max_tokens=None, seed=1)
+        source.pull()
+        source.close()
+        source.close()
+        assert server.requests[0].hung_up.wait(PATIENCE_S)
+        assert source.pull() == End("closed")
+
+
+def test_closing_reaches_a_server_that_has_not_answered(connect: Connect) -> None:
+    asked = threading.Event()
+
+    def script(_: object) -> list[object]:
+        asked.set()
+        return [Hang()]
+
+    with FakeServer(script) as server:
+        source = connect(server).open(ask(), max_tokens=None, seed=1)
+        assert asked.wait(PATIENCE_S)
+        source.close()
+        assert server.requests[0].hung_up.wait(PATIENCE_S)
+
+
+def test_closing_from_another_thread_wakes_a_pull(connect: Connect) -> None:
+    with FakeServer([Say("one "), Hang()]) as server:
+        source = connect(server).open(ask(), max_tokens=None, seed=1)
+        source.pull()
+        pieces: list[object] = []
+        puller = threading.Thread(target=lambda: pieces.append(source.pull()))
+        puller.start()
+        source.close()
+        puller.join(PATIENCE_S)
+        assert pieces == [End("closed")]
+
+
+def test_closing_ends_the_wait_before_a_retry(connect: Connect) -> None:
+    asked, gone = threading.Event(), threading.Event()
+
+    def script(_: object) -> Iterator[object]:
+        yield Status(503, headers={"Retry-After": "50"})
+        asked.set()
+
+    with FakeServer(lambda body: [*script(body)]) as server:
+        model = connect(server)
+        source = model.open(ask(), max_tokens=None, seed=1)
+        assert asked.wait(PATIENCE_S)
+        assert server.requests[0].over.wait(PATIENCE_S)
+        weakref.finalize(source, gone.set)
+        source.close()
+        del source
+        assert gone.wait(PATIENCE_S), "the reader still waits and holds its source"
+        assert len(server.requests) == 1
+
+
+def test_a_stream_that_nobody_reads_makes_the_server_wait(connect: Connect) -> None:
+    plenty = 20_000
+    with FakeServer((Say("x" * 4000) for _ in range(plenty)), stall_s=0.3) as server:
+        source = connect(server).open(ask(), max_tokens=None, seed=1)
+        source.pull()
+        assert server.requests[0].stalled.wait(PATIENCE_S)
+        assert READ_AHEAD < server.requests[0].sent < plenty
+        source.close()
+
+
+def test_a_long_stream_arrives_whole_through_the_small_buffer(connect: Connect) -> None:
+    count = 10 * READ_AHEAD
+    with FakeServer([Say(f"{n} ") for n in range(count)]) as server:
+        chunks, _ = read(connect(server).open(ask(), max_tokens=None, seed=1))
+    assert said(chunks) == "".join(f"{n} " for n in range(count))
+
+
+@pytest.mark.parametrize("steps", [[Wait(5), Say("one ")], [Wait(5), Status(401)], [Hang()]])
+def test_readiness_is_told_once_for_a_chunk_an_error_or_a_close(
+    connect: Connect, steps: list[object]
+) -> None:
+    told = threading.Semaphore(0)
+    with FakeServer(steps) as server:
+        source = connect(server).open(ask(), max_tokens=None, seed=1)
+        source.when_ready(told.release)
+        if steps == [Hang()]:
+            source.close()
+        assert told.acquire(timeout=PATIENCE_S)
+        source.when_ready(told.release)
+        assert told.acquire(timeout=PATIENCE_S), "asking again when it is ready tells at once"
+        source.close()
+        assert not told.acquire(blocking=False)
+
+
+def test_streams_run_side_by_side_and_leave_no_thread(connect: Connect) -> None:
+    before = set(threading.enumerate())
+    with FakeServer([Say("one "), Say("two"), Wait(1)]) as server:
+        model = connect(server)
+        sources = [model.open(ask(), max_tokens=None, seed=n) for n in range(8)]
+        for n, source in enumerate(sources):
+            if n % 2:
+                source.close()
+            else:
+                assert said(read(source)[0]) == "one two"
+        streams = [t for t in threading.enumerate() if t.name == "timeful-streams"]
+        assert len(streams) == 1
+        model.close()
+    assert set(threading.enumerate()) <= before
+
+
+def test_a_model_that_is_gone_takes_its_thread_with_it() -> None:
+    before = set(threading.enumerate())
+    with FakeServer([Say("left")]) as server:
+        model = OpenAIModel(model="fake", base_url=server.base_url)
+        read(model.open(ask(), max_tokens=None, seed=1))
+        model.close()
+        read(model.open(ask(), max_tokens=None, seed=1))
+        del model
+    assert set(threading.enumerate()) <= before
+
+
+def test_closing_a_model_fails_its_streams(connect: Connect) -> None:
+    with FakeServer([Say("one "), Hang()]) as server:
+        model = connect(server)
+        source = model.open(ask(), max_tokens=None, seed=1)
+        source.pull()
+        model.close()
+        with pytest.raises(ModelError, match="was closed"):
+            source.pull()
+
+
+def test_an_answer_that_was_read_leaves_the_connection_to_the_next(connect: Connect) -> None:
+    with FakeServer([Say("left")]) as server:
+        model = connect(server)
+        for _ in range(3):
+            read_to_end(model, server)
+        assert server.connections == 1
+
+
+def read_to_end(model: OpenAIModel, server: FakeServer) -> None:
+    source = model.open(ask(), max_tokens=None, seed=1)
+    while isinstance(source.pull(), Chunk):
+        pass
+    assert server.requests[-1].over.wait(PATIENCE_S)
+
+
+# --- the model -------------------------------------------------------------------------------
+
+
+def test_a_model_travels_to_another_process(connect: Connect) -> None:
+    with FakeServer([Say("left")]) as server:
+        model = connect(server, extra={"top_k": 3})
+        read(model.open(ask(), max_tokens=None, seed=1))
+        twin = pickle.loads(pickle.dumps(model))
+        assert twin == model == copy.copy(model)
+        assert said(read(twin.open(ask(), max_tokens=None, seed=1))[0]) == "left"
+        twin.close()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"base_url": "localhost:8000"},
+        {"base_url": "http://localhost/v1/chat/completions"},
+        {"model": ""},
+        {"retries": -1},
+    ],
+)
+def test_settings_that_cannot_work_are_refused(wrong: dict[str, object]) -> None:
+    right = {"model": "fake", "base_url": "http://localhost/v1"}
+    with pytest.raises(SettingsError):
+        OpenAIModel(**{**right, **wrong})  # type: ignore[arg-type]
+
+
+def test_timeouts_are_above_zero() -> None:
+    with pytest.raises(SettingsError):
+        Timeouts(idle_s=0)
+
+
+def test_the_endpoint_is_named_without_credentials() -> None:
+    model = OpenAIModel(model="fake", base_url="https://me:secret@example.org:81/v1/?key=x")
+    assert model.endpoint == "https://example.org:81/v1"
+
+
+def test_importing_the_model_loads_no_client() -> None:
+    code = "import sys, timeful.models.chat; sys.exit('openai' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
