@@ -83,7 +83,9 @@ def _compare(cell: Cell, other: Cell) -> Comparison | None:
     ours = [sum(first[seed]) / len(first[seed]) for seed in shared]
     theirs = [sum(second[seed]) / len(second[seed]) for seed in shared]
     rng = child(0, "permutation", cell.condition.text, cell.method, other.method)
+    t_test, flips = paired_t_test(ours, theirs), permutation_test(ours, theirs, rng=rng)
     row = cell.rows[0]
+    is_copies = row.game == "overcooked" and row.mode == "compat"
     return Comparison(
         experiment=cell.experiment,
         condition=cell.condition,
@@ -91,8 +93,9 @@ def _compare(cell: Cell, other: Cell) -> Comparison | None:
         baseline=other.agent,
         difference=sum(ours) / len(ours) - sum(theirs) / len(theirs),
         pairs=len(shared),
-        p_t=paired_t_test(ours, theirs).p,
-        p_permutation=permutation_test(ours, theirs, rng=rng).p,
+        p_t=t_test.p,
+        # Copies without noise are one pair told several times: no number of them is evidence.
+        p_permutation=None if is_copies and t_test.p is None else flips.p,
         stand_in=bool(cell.stand_in or other.stand_in),
-        is_copies=row.game == "overcooked" and row.mode == "compat",
+        is_copies=is_copies,
     )
