@@ -40,7 +40,8 @@ def one_action_answer(names: Mapping[str, str], *, example: str) -> str:
     return (
         "## Answer\n\n"
         f"Choose one action for this turn: {_choices(names)}. You have little time, so be brief. "
-        "End with its letter in a box, and with nothing else in the box:\n\n"
+        "End with its letter in a box, and with nothing else in the box, in this form (the letter "
+        "is only an example):\n\n"
         f"\\boxed{{{example}}}"
     )
 
