@@ -59,6 +59,8 @@ def test_unknown_settings_are_refused_with_the_nearest_name():
         Overcooked(difficulty="eazy", seed=0)
     with pytest.raises(SettingsError, match="'paper'"):
         Overcooked(difficulty="easy", seed=0, mode="papers")
+    with pytest.raises(SettingsError, match="integer"):
+        Overcooked(difficulty="easy", seed="7")
 
 
 @whole_episodes

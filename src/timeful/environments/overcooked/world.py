@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import msgspec
 
-from timeful.environments.game import DIFFICULTIES, MODES, Difficulty, Mode
+from timeful.environments.game import Difficulty, Mode
 from timeful.environments.overcooked.draws import WORDS
 from timeful.environments.overcooked.kitchen import (
     ACTIONS,
@@ -21,7 +21,8 @@ from timeful.environments.overcooked.kitchen import (
 )
 from timeful.environments.overcooked.partner import Partner, PublishedPartner, RandomPartner
 from timeful.environments.overcooked.view import SHOWN_HISTORY, OvercookedView, show
-from timeful.errors import IllegalActionError, SettingsError, WorldError, unknown
+from timeful.environments.settings import check_difficulty, check_mode, check_seed
+from timeful.errors import IllegalActionError, WorldError
 
 
 class _Saved(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -56,10 +57,9 @@ class Overcooked:
     horizon: ClassVar[int] = 100
 
     def __init__(self, *, difficulty: Difficulty, seed: int, mode: Mode = "compat") -> None:
-        if difficulty not in DIFFICULTIES:
-            raise SettingsError(unknown("difficulty", difficulty, DIFFICULTIES))
-        if mode not in MODES:
-            raise SettingsError(unknown("mode", mode, MODES))
+        check_difficulty(difficulty)
+        check_mode(mode)
+        check_seed(self.name, seed, published=None)
         self._difficulty, self._seed, self._mode = difficulty, seed, mode
         self.reset()
 
