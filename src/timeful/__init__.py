@@ -3,4 +3,6 @@
 Thinking costs time, and the world moves meanwhile.
 """
 
-__version__ = "0.1.0"
+from timeful.version import __version__
+
+__all__ = ["__version__"]

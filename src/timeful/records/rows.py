@@ -9,10 +9,10 @@ class EpisodeRow(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of one episode, with everything that says which episode it was.
 
     `score` is the raw return R, None if the episode failed. `tokens_per_step` is the time
-    pressure in token time; in wall time it is None and `seconds_per_step` is set.
-    `reserve` is the reactor's budget in tokens or, in wall time, milliseconds (agents with two
-    threads only). `reactor_tokens` holds the length of each reactive call, in order, and
-    `reactor_cut` how many of them were cut by their limit.
+    pressure in token time. In paced time (virtual seconds, at a measured pace) and in wall time
+    it is None and `seconds_per_step` is set. `reserve` is the reactor's budget in tokens or,
+    outside token time, milliseconds (agents with two threads only). `reactor_tokens` holds the
+    length of each reactive call, in order, and `reactor_cut` how many were cut by their limit.
     """
 
     suite: str
@@ -22,7 +22,7 @@ class EpisodeRow(msgspec.Struct, frozen=True, kw_only=True):
     agent: str
     model: str
     stand_in: bool
-    clock: Literal["token", "wall"]
+    clock: Literal["token", "paced", "wall"]
     tokens_per_step: int | None
     seconds_per_step: float | None
     reserve: int | None

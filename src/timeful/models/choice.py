@@ -1,0 +1,77 @@
+"""Models by name, as a command line names them.
+
+`search` is the built-in search reasoner, `openai:NAME` a model behind an OpenAI-compatible
+endpoint, `replay:FILE` a cassette. A choice is a value that can be pickled, compared and
+written down; it never holds a key, which is handed over when the model is made.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from timeful.errors import SettingsError, unknown
+from timeful.models.cassette import RecordingModel, ReplayModel
+from timeful.models.chat import OpenAIModel
+from timeful.models.model import Model
+from timeful.models.pace import Pace
+from timeful.models.search.reasoner import SearchModel
+from timeful.models.search.settings import DEEP, SHALLOW
+
+KINDS = ("openai", "replay", "search")
+Role = Literal["planner", "reactor"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelChoice:
+    """Which model, and how to reach it.
+
+    Args:
+        spec: `search`, `openai:NAME` or `replay:FILE`.
+        base_url: Where the endpoint's API begins; only for `openai`.
+        temperature: Sampling temperature; None leaves it to the server.
+        record: A cassette to record to; only for `openai`.
+
+    Raises:
+        SettingsError: If the parts do not fit together.
+    """
+
+    spec: str = "search"
+    base_url: str | None = None
+    temperature: float | None = None
+    record: str | None = None
+
+    def __post_init__(self) -> None:
+        kind, _, rest = self.spec.partition(":")
+        if kind not in KINDS:
+            raise SettingsError(unknown("kind of model", kind, KINDS))
+        if (kind == "search") == bool(rest):
+            raise SettingsError(
+                f"a model is `search`, `openai:NAME` or `replay:FILE`: {self.spec!r}"
+            )
+        if kind == "openai" and not self.base_url:
+            raise SettingsError(f"{self.spec} needs an endpoint: give --base-url")
+        if kind != "openai" and (self.base_url or self.record):
+            raise SettingsError(f"{self.spec} takes no endpoint and records nothing")
+        if kind == "replay" and not Path(rest).is_file():
+            raise SettingsError(f"there is no cassette {rest!r}")
+
+    @property
+    def is_stand_in(self) -> bool:
+        """Whether it stands in for a language model."""
+        return self.spec == "search"
+
+    def make(self, role: Role, *, pace: Pace | None, api_key: str) -> Model:
+        """Make the model for a role; the search reasoner is deep or shallow by it."""
+        kind, _, rest = self.spec.partition(":")
+        if kind == "search":
+            return SearchModel(DEEP if role == "planner" else SHALLOW, pace=pace)
+        if kind == "replay":
+            return ReplayModel(Path(rest), pace=pace)
+        model = OpenAIModel(
+            model=rest,
+            base_url=self.base_url or "",
+            api_key=api_key or "none",
+            temperature=self.temperature,
+            pace=pace,
+        )
+        return model if self.record is None else RecordingModel(model, Path(self.record))

@@ -1,0 +1,283 @@
+"""Many episodes: in parallel, resumable, none lost and none played twice.
+
+A run folder holds `settings.json`, one finished record an episode in `episodes/`, and
+`rows.jsonl`, an index with one row a finished episode that is made anew from the records where
+it lacks some. An episode is finished when its record bears its final name; a record that was
+being written when the process died is overwritten.
+"""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from multiprocessing import connection
+from pathlib import Path
+from typing import Generic, Protocol, TypeVar
+
+import msgspec
+
+from timeful.errors import RecordError, SettingsError, unknown
+from timeful.records.recorder import Recorder
+from timeful.records.rows import EpisodeRow
+
+
+class Spec(Protocol):
+    """What says which episode to play: a value that can be pickled."""
+
+    @property
+    def key(self) -> str:
+        """A name for it that no other episode of the run has, fit for a file name."""
+        ...
+
+
+S = TypeVar("S", bound=Spec)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job(Generic[S]):
+    """How to play an episode and how to sum it up; both are importable functions.
+
+    `play` writes the whole record, a failed episode's included. `sum_up` makes the row from a
+    finished record's path. `give_up` writes the record of an episode whose process died.
+    """
+
+    play: Callable[[S, Recorder], object]
+    sum_up: Callable[[Path], EpisodeRow]
+    give_up: Callable[[S, Recorder, str], object]
+
+
+def open_run(out: Path, settings: bytes, *, replace: bool = False) -> bool:
+    """Begin a run in a folder, or find the same run in it to continue.
+
+    Args:
+        out: The run folder; made if needed.
+        settings: All that makes the run what it is, as JSON.
+        replace: Start afresh if the folder holds another run.
+
+    Returns:
+        Whether there was something to continue.
+
+    Raises:
+        SettingsError: If the folder holds another run, or something that is no run.
+    """
+    path = out / "settings.json"
+    if path.exists():
+        if path.read_bytes() == settings:
+            return True
+        if not replace:
+            raise SettingsError(
+                f"{out} holds a run with other settings ({_differences(path, settings)}); "
+                "choose another folder with --out, or start it afresh with --replace"
+            )
+        for old in [*(out / "episodes").glob("*"), out / "rows.jsonl"]:
+            old.unlink(missing_ok=True)
+    elif out.exists() and any(out.iterdir()):
+        raise SettingsError(f"{out} is not empty and holds no run; choose another folder")
+    (out / "episodes").mkdir(parents=True, exist_ok=True)
+    partial = out / "settings.json.part"
+    partial.write_bytes(settings)
+    partial.replace(path)
+    return False
+
+
+def _differences(path: Path, settings: bytes) -> str:
+    try:
+        old, new = msgspec.json.decode(path.read_bytes()), msgspec.json.decode(settings)
+        names = sorted(k for k in {*old, *new} if old.get(k) != new.get(k))
+    except (msgspec.DecodeError, TypeError, AttributeError):
+        return "which cannot be read"
+    return "different: " + ", ".join(names)
+
+
+def finished_rows(out: Path, job: Job[S], specs: Sequence[S]) -> dict[str, EpisodeRow]:
+    """The rows of the episodes that are finished, by key; the index is mended where it lacks some.
+
+    Raises:
+        RecordError: If a finished record cannot be read.
+    """
+    rows = _read_index(out / "rows.jsonl")
+    known = {
+        spec.key: rows.get(spec.key) or job.sum_up(_record(out, spec.key))
+        for spec in specs
+        if _record(out, spec.key).exists()
+    }
+    if {**rows, **known} != rows:
+        lines = [_row_line(key, row) for key, row in {**rows, **known}.items()]
+        partial = out / "rows.jsonl.part"
+        partial.write_bytes(b"".join(lines))
+        partial.replace(out / "rows.jsonl")
+    return known
+
+
+def run_batch(
+    specs: Sequence[S],
+    job: Job[S],
+    out: Path,
+    *,
+    workers: int,
+    retry_failed: bool = False,
+    on_row: Callable[[EpisodeRow], None] = lambda _: None,
+) -> list[EpisodeRow]:
+    """Play what is not finished yet and return the rows of all, in the order of the specs.
+
+    Args:
+        specs: The episodes.
+        job: How to play them.
+        out: The run folder, opened.
+        workers: How many processes play side by side; 1 plays in this process.
+        retry_failed: Play episodes again that failed before.
+        on_row: Called as each episode is done, and at once for those that were finished.
+
+    Raises:
+        SettingsError: If two episodes bear one name, or there are no workers.
+        RecordError: If a finished record cannot be read.
+        KeyboardInterrupt: After everything was stopped; what is finished stays finished.
+    """
+    if workers < 1:
+        raise SettingsError(f"a run needs at least one worker, got {workers}")
+    if len({spec.key for spec in specs}) < len(specs):
+        raise SettingsError("two episodes of the run bear one name")
+    rows = finished_rows(out, job, specs)
+    if retry_failed:
+        rows = {key: row for key, row in rows.items() if row.status == "ok"}
+    for row in rows.values():
+        on_row(row)
+    missing = [spec for spec in specs if spec.key not in rows]
+    played = (
+        _in_process(missing, job, out) if workers == 1 else _parallel(missing, job, out, workers)
+    )
+    with (out / "rows.jsonl").open("ab") as index:
+        for key, row in played:
+            rows[key] = row
+            index.write(_row_line(key, row))
+            index.flush()
+            on_row(row)
+    return [rows[spec.key] for spec in specs]
+
+
+def play_to_file(spec: S, job: Job[S], out: Path) -> EpisodeRow:
+    """Play one episode into its record, and give it its final name when it is whole."""
+    final = _record(out, spec.key)
+    partial = final.with_name(f"{spec.key}.{os.getpid()}.part")
+    recorder = Recorder(partial)
+    try:
+        job.play(spec, recorder)
+    finally:
+        recorder.close()
+    partial.replace(final)
+    return job.sum_up(final)
+
+
+def _give_up(spec: S, job: Job[S], out: Path, why: str) -> EpisodeRow:
+    return play_to_file(
+        spec,
+        Job(play=lambda s, r: job.give_up(s, r, why), sum_up=job.sum_up, give_up=job.give_up),
+        out,
+    )
+
+
+def _in_process(specs: Sequence[S], job: Job[S], out: Path) -> Iterator[tuple[str, EpisodeRow]]:
+    for spec in specs:
+        yield spec.key, play_to_file(spec, job, out)
+
+
+def _parallel(
+    specs: Sequence[S], job: Job[S], out: Path, workers: int
+) -> Iterator[tuple[str, EpisodeRow]]:
+    """Play side by side; when a process dies, play what it may have killed one by one."""
+    waiting = list(reversed(specs))
+    suspects: list[S] = []
+    while waiting or suspects:
+        alone = bool(suspects)
+        pool = _pool(1 if alone else workers)
+        running: dict[Future[EpisodeRow], S] = {}
+        try:
+            while (suspects if alone else waiting) or running:
+                queue = suspects if alone else waiting
+                while queue and len(running) < (1 if alone else 2 * workers):
+                    spec = queue.pop()
+                    running[pool.submit(play_to_file, spec, job, out)] = spec
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    row = future.result()
+                    yield running.pop(future).key, row
+        except BrokenProcessPool:
+            broken = list(running.values())
+            if alone:
+                why = "the process that played it died"
+                for spec in broken:
+                    yield spec.key, _give_up(spec, job, out, why)
+            else:
+                suspects = broken
+        finally:
+            _stop(pool)
+
+
+def _pool(workers: int) -> ProcessPoolExecutor:
+    # Spawned, not forked: the parent may have threads (a progress bar, a model's connection).
+    context = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(workers, mp_context=context, initializer=_prepare_worker)
+
+
+def _prepare_worker() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_die_with, args=(parent.sentinel,), daemon=True).start()
+
+
+def _die_with(sentinel: int) -> None:
+    """Leave when the parent does, even if it was killed: nobody would collect the work."""
+    connection.wait([sentinel])
+    os._exit(1)
+
+
+def _stop(pool: ProcessPoolExecutor) -> None:
+    processes = list((pool._processes or {}).values())
+    pool.shutdown(wait=False, cancel_futures=True)
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        process.join()
+
+
+def _record(out: Path, key: str) -> Path:
+    return out / "episodes" / f"{key}.jsonl"
+
+
+def _row_line(key: str, row: EpisodeRow) -> bytes:
+    return msgspec.json.encode({"key": key, "row": row}) + b"\n"
+
+
+class _Indexed(msgspec.Struct):
+    key: str
+    row: EpisodeRow
+
+
+def _read_index(path: Path) -> dict[str, EpisodeRow]:
+    """Read what can be read: a last line cut by a kill is made anew from its record."""
+    rows: dict[str, EpisodeRow] = {}
+    if path.exists():
+        for line in path.read_bytes().splitlines():
+            try:
+                indexed = msgspec.json.decode(line, type=_Indexed)
+            except msgspec.DecodeError:
+                continue
+            rows[indexed.key] = indexed.row
+    return rows
+
+
+def find_record(out: Path, key: str) -> Path:
+    """The record of a finished episode.
+
+    Raises:
+        RecordError: If there is none; the nearest name is offered.
+    """
+    path = _record(out, key)
+    if not path.exists():
+        raise RecordError(unknown("episode", key, (p.stem for p in path.parent.glob("*.jsonl"))))
+    return path

@@ -1,0 +1,137 @@
+"""One episode: an agent, a world and an interface on a timeline, and the record of it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from timeful.version import __version__
+from timeful.agents.session import Agent, Session, Transcripts
+from timeful.core.activity import Activity
+from timeful.core.clock import Clock, cpu_seconds, monotonic_ns
+from timeful.core.kernel import Kernel
+from timeful.core.units import Instant
+from timeful.environments.environment import Environment, Observation
+from timeful.environments.game import View
+from timeful.errors import KernelError, ModelError, SandboxError, TimefulError, WorldError
+from timeful.records.events import EpisodeEnded, EpisodeFailed, EpisodeStarted, Wall
+from timeful.records.recorder import Recorder
+
+Boundary = Literal["model", "world", "sandbox", "agent"]
+
+
+class Joined(Protocol):
+    """An interface at work: the agent's port, and the activity that moves the world."""
+
+    over: bool
+    turn: int
+    view: View
+    next_tick: Instant
+    moved: Any
+    world: Activity[None]
+
+    @property
+    def score(self) -> float:
+        """The utility so far."""
+        ...
+
+    def act(self, action: str) -> None:
+        """Intervene."""
+        ...
+
+    def observe(self) -> tuple[Observation, ...]:
+        """Take what became visible."""
+        ...
+
+
+Interface = Callable[[Kernel, Environment, Recorder], Joined]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpisodeSetting:
+    """What an episode needs beside its parts.
+
+    `settings` identifies it in its record, as plain JSON values; `seed` is its sampling seed.
+    """
+
+    settings: dict[str, Any]
+    seed: int
+    transcripts: Transcripts = "full"
+
+
+def play_episode(
+    setting: EpisodeSetting,
+    *,
+    environment: Environment,
+    interface: Interface,
+    agent: Agent,
+    clock: Clock,
+    recorder: Recorder,
+) -> bool:
+    """Play one episode to its end and write its record.
+
+    The episode is over when its world is; whatever still runs then ends as an orphan. An agent
+    that returns early leaves the world to its defaults. An error of the model, the world, the
+    sandbox or the agent ends the episode as failed, and the record names that boundary.
+
+    Returns:
+        Whether it came to its end; False if it failed.
+
+    Raises:
+        KernelError: A bug of the timeline or its misuse: loud, and never part of a result.
+    """
+    began_ns, began_cpu = monotonic_ns(), cpu_seconds()
+    recorder.write(EpisodeStarted(at=0, version=__version__, settings=setting.settings))
+    kernel = Kernel(clock)
+    retries = 0
+    failure: EpisodeFailed | None = None
+    joined: Joined | None = None
+    try:
+        joined = interface(kernel, environment, recorder)
+        session = Session(
+            kernel, joined, recorder, seed=setting.seed, transcripts=setting.transcripts
+        )
+        kernel.start(_as_coroutine(agent, session), name="agent")
+        try:
+            kernel.run_until(joined.world)
+        finally:
+            kernel.close()
+            retries = session.retries
+    except KernelError:
+        raise
+    except Exception as error:  # noqa: BLE001 - recorded at the boundary that it crossed
+        failure = EpisodeFailed(
+            at=kernel.now, boundary=boundary_of(error), error=f"{type(error).__name__}: {error}"
+        )
+    if failure is not None or joined is None:
+        recorder.write(failure or EpisodeFailed(at=0, boundary="world", error="never began"))
+    else:
+        recorder.write(
+            EpisodeEnded(at=kernel.now, reason="world over", turns=joined.turn, score=joined.score)
+        )
+    recorder.write(
+        Wall(
+            at=kernel.now,
+            real_s=(monotonic_ns() - began_ns) / 1e9,
+            cpu_s=cpu_seconds() - began_cpu,
+            retries=retries,
+        )
+    )
+    return failure is None
+
+
+def boundary_of(error: Exception) -> Boundary:
+    """Which part of an episode an error came from; what nobody raised on purpose is the agent's."""
+    match error:
+        case ModelError():
+            return "model"
+        case SandboxError():
+            return "sandbox"
+        case WorldError():
+            return "world"
+        case TimefulError():
+            return "agent"
+    return "agent"
+
+
+async def _as_coroutine(agent: Agent, session: Session) -> None:
+    await agent(session)

@@ -1,0 +1,134 @@
+"""Playing one episode of the suite."""
+
+from functools import partial
+from pathlib import Path
+
+from timeful.agents.agile import agile, agile_concurrent, agile_reduced
+from timeful.agents.code_policy import code_policy
+from timeful.agents.planning import planning
+from timeful.agents.playbook import Playbook, playbook
+from timeful.agents.reactive import FORCED_TOKENS, reactive, reactive_forced
+from timeful.agents.session import Agent
+from timeful.core.clock import Clock, VirtualClock, WallClock
+from timeful.core.kernel import Kernel
+from timeful.core.units import Duration
+from timeful.environments.environment import Environment
+from timeful.environments.registry import make_game
+from timeful.environments.ticking import Ticking
+from timeful.errors import SettingsError
+from timeful.interfaces.fixed_rate import FixedRate
+from timeful.interfaces.frozen import Frozen
+from timeful.models.choice import Role
+from timeful.models.model import Model
+from timeful.records.events import EpisodeFailed, EpisodeStarted
+from timeful.records.recorder import Recorder, read_record
+from timeful.records.rows import EpisodeRow
+from timeful.records.summary import summarize
+from timeful.runs.batch import Job
+from timeful.runs.episode import EpisodeSetting, Interface, Joined, play_episode
+from timeful.sandbox.policy import PolicyProcess
+from timeful.seeding import child_seed
+from timeful.suites.realtime.spec import EpisodeSpec
+from timeful.version import __version__
+
+PATIENCE = 1 << 20
+"""How long a frozen world waits: a million tokens, or 17 minutes."""
+
+
+def play(spec: EpisodeSpec, recorder: Recorder, *, api_key: str = "") -> bool:
+    """Play an episode and write its record; True if it came to its end."""
+    seed = child_seed(
+        spec.seed, "realtime", spec.game, spec.difficulty, spec.game_seed, spec.sample
+    )
+    game = make_game(spec.game, difficulty=spec.difficulty, seed=spec.game_seed, mode=spec.mode)
+    clock: Clock = WallClock(spec.time_scale) if spec.clock == "wall" else VirtualClock()
+    return play_episode(
+        EpisodeSetting(settings=spec.settings(), seed=seed, transcripts=spec.transcripts),
+        environment=Ticking(game, spec.span(spec.step)),
+        interface=interface(spec),
+        agent=agent(spec, api_key=api_key),
+        clock=clock,
+        recorder=recorder,
+    )
+
+
+def sum_up(record: Path) -> EpisodeRow:
+    """The row of a finished record."""
+    return summarize(read_record(record))
+
+
+def give_up(spec: EpisodeSpec, recorder: Recorder, why: str) -> None:
+    """Write the record of an episode whose process died."""
+    recorder.write(EpisodeStarted(at=0, version=__version__, settings=spec.settings()))
+    recorder.write(EpisodeFailed(at=0, boundary="process", error=why))
+
+
+def job(api_key: str = "") -> Job[EpisodeSpec]:
+    """How a batch plays this suite; the key goes to the endpoint and is never written down."""
+    return Job(play=partial(play, api_key=api_key), sum_up=sum_up, give_up=give_up)
+
+
+def interface(spec: EpisodeSpec) -> Interface:
+    """The law that joins the agent's time to the world's."""
+    full = spec.transcripts == "full"
+    patience = spec.span(PATIENCE)
+
+    def join(kernel: Kernel, environment: Environment, recorder: Recorder) -> Joined:
+        if spec.interface == "frozen":
+            return Frozen(kernel, environment, recorder, patience=patience, full=full)
+        return FixedRate(kernel, environment, recorder, full=full)
+
+    return join
+
+
+def agent(spec: EpisodeSpec, *, api_key: str = "") -> Agent:
+    """Put the agent of an episode together.
+
+    Raises:
+        SettingsError: If there is no such agent.
+    """
+    book = playbook(spec.game)
+
+    def make(role: Role) -> Model:
+        choice = spec.planner if role == "planner" else spec.reactor
+        return choice.make(role, pace=spec.pace, api_key=api_key)
+
+    budget = spec.span(spec.budget or spec.step)
+    match spec.agent:
+        case "reactive":
+            return partial(reactive, model=make("reactor"), playbook=book, budget=budget)
+        case "reactive-budget":
+            model = make("planner")
+            return partial(
+                reactive_forced,
+                model=model,
+                playbook=book,
+                budget=budget,
+                forced=_forced(spec, model),
+            )
+        case "planning":
+            return partial(planning, model=make("planner"), playbook=book)
+        case "code-policy":
+            return partial(code_policy, model=make("planner"), playbook=book, launch=PolicyProcess)
+    return _two_threads(spec, book, make("planner"), make("reactor"))
+
+
+def _two_threads(spec: EpisodeSpec, book: Playbook, planner: Model, reactor: Model) -> Agent:
+    reserve = spec.span(spec.reserve or spec.step)
+    kinds = {
+        "agile": agile,
+        "agile-concurrent": agile_concurrent,
+        "agile-reduced": agile_reduced,
+    }
+    if spec.agent not in kinds:
+        raise SettingsError(f"the suite has no agent {spec.agent!r}")
+    return partial(
+        kinds[spec.agent], planner=planner, reactor=reactor, playbook=book, reserve=reserve
+    )
+
+
+def _forced(spec: EpisodeSpec, model: Model) -> Duration:
+    """What one forced call may take: its few tokens at the model's pace, with some room."""
+    if model.pace is not None:
+        return Duration(model.pace(FORCED_TOKENS))
+    return Duration(spec.span(spec.step) // 20)

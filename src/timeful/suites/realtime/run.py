@@ -1,0 +1,108 @@
+"""The real-time suite as one call: play what is missing, then write the report."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from timeful.errors import RecordError
+from timeful.records.rows import EpisodeRow
+from timeful.runs.batch import open_run, run_batch
+from timeful.suites.realtime.play import job, sum_up
+from timeful.suites.realtime.report import write_report
+from timeful.suites.realtime.spec import EpisodeSpec, Sweep, episodes
+from timeful.version import __version__
+
+TITLE = "timeful: the real-time suite"
+_VARIED = ("game", "difficulty", "agent", "step", "reserve", "budget", "game_seed", "sample")
+
+
+class Watcher(Protocol):
+    """Somebody who follows a run."""
+
+    def start(self, total: int) -> None:
+        """All settings have been found good, and so many episodes are to be played."""
+        ...
+
+    def advance(self, row: EpisodeRow) -> None:
+        """One more episode is done, now or by an earlier call."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """What a run came to."""
+
+    rows: list[EpisodeRow]
+    report: Path
+
+    @property
+    def failed(self) -> int:
+        """How many episodes failed."""
+        return sum(row.status == "failed" for row in self.rows)
+
+
+def identity(sweep: Sweep, like: EpisodeSpec) -> dict[str, Any]:
+    """What episodes of one run folder have in common; a sweep may be widened, this may not."""
+    common = {name: value for name, value in asdict(like).items() if name not in _VARIED}
+    return {"suite": "realtime", "version": __version__, "budget": sweep.budget, **common}
+
+
+def run_suite(
+    sweep: Sweep,
+    like: EpisodeSpec,
+    out: Path,
+    *,
+    workers: int,
+    replace: bool = False,
+    retry_failed: bool = False,
+    api_key: str = "",
+    watcher: Watcher | None = None,
+) -> Finished:
+    """Run a part of the suite in a folder, or go on where a run of it stopped.
+
+    Args:
+        sweep: Which part.
+        like: What all its episodes have in common.
+        out: The run folder.
+        workers: How many processes play side by side.
+        replace: Start afresh if the folder holds a run with other settings.
+        retry_failed: Play failed episodes again.
+        api_key: For the endpoint; never written down.
+        watcher: Told how the run goes on.
+
+    Raises:
+        SettingsError: If a setting cannot work, before anything is played or written.
+        RecordError: If the folder's records cannot be read.
+    """
+    specs = episodes(sweep, like)
+    shared = identity(sweep, like)
+    open_run(out, msgspec.json.format(msgspec.json.encode(shared)), replace=replace)
+    if watcher is not None:
+        watcher.start(len(specs))
+    rows = run_batch(
+        specs,
+        job(api_key),
+        out,
+        workers=workers,
+        retry_failed=retry_failed,
+        on_row=watcher.advance if watcher is not None else lambda _: None,
+    )
+    shown = {**shared, **{name: value for name, value in asdict(sweep).items() if value}}
+    report = write_report(rows, out, TITLE, shown)
+    return Finished(rows=rows, report=report)
+
+
+def report_again(out: Path) -> Finished:
+    """Make the report of a run folder from its records alone.
+
+    Raises:
+        RecordError: If the folder holds no run of this suite, or a record cannot be read.
+    """
+    try:
+        settings = msgspec.json.decode((out / "settings.json").read_bytes(), type=dict[str, Any])
+    except (OSError, msgspec.DecodeError) as error:
+        raise RecordError(f"{out} holds no run: {error}") from error
+    rows = [sum_up(path) for path in sorted((out / "episodes").glob("*.jsonl"))]
+    return Finished(rows=rows, report=write_report(rows, out, TITLE, settings))

@@ -1,0 +1,254 @@
+"""Which episodes there are: the settings of the paper's experiments, as values.
+
+Section 4: load varies at 8k tokens a step with N_i = 8k; pressure varies at medium load with
+N_i = 4k. The cell that both share is played once, with 8k. Each setting is played for 8 game
+seeds and 4 sampling seeds.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Any, Literal
+
+from timeful.core.units import Duration, milliseconds
+from timeful.environments.game import DIFFICULTIES, MODES, Difficulty, Mode
+from timeful.environments.registry import GAME_NAMES
+from timeful.errors import SettingsError, unknown
+from timeful.models.choice import ModelChoice
+from timeful.models.pace import TOKEN, TOKEN_TIME, Pace
+from timeful.suites.realtime.conditions import AGENTS, BASE_PRESSURE, PRESSURES
+
+Clock = Literal["token", "paced", "wall"]
+Law = Literal["fixed-rate", "frozen"]
+CLOCKS = ("token", "paced", "wall")
+LAWS = ("fixed-rate", "frozen")
+TWO_THREADS = ("agile", "agile-concurrent", "agile-reduced")
+RESERVE = 2048
+RESERVES = (512, 1024, 2048, 4096, 8192)
+"""Figure 7 sweeps the reactor's budget from 0.5k to 8k tokens."""
+EXPERIMENTS = ("load", "pressure", "reserve", "grid")
+LOW_BUDGET = 4096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpisodeSpec:
+    """One episode. Spans are tokens in token time and milliseconds otherwise.
+
+    Args:
+        step: The length of a turn.
+        budget: The longest a reactive agent may think about a turn (N_i).
+        reserve: The reactor's share of a turn (T_R), for agents of two threads.
+        interface: The law that joins the agent's time to the world's.
+        time_scale: How much faster than real time a wall clock runs.
+
+    Raises:
+        SettingsError: If something is unknown or does not fit.
+    """
+
+    game: str
+    difficulty: Difficulty
+    agent: str
+    step: int
+    game_seed: int
+    sample: int
+    mode: Mode = "compat"
+    clock: Clock = "token"
+    budget: int | None = None
+    reserve: int | None = None
+    interface: Law = "fixed-rate"
+    planner: ModelChoice = field(default_factory=ModelChoice)
+    reactor: ModelChoice = field(default_factory=ModelChoice)
+    pace: Pace | None = TOKEN_TIME
+    time_scale: float = 1.0
+    seed: int = 0
+    transcripts: Literal["full", "answers"] = "answers"
+
+    def __post_init__(self) -> None:
+        _check("game", self.game, GAME_NAMES)
+        _check("difficulty", self.difficulty, DIFFICULTIES)
+        _check("agent", self.agent, AGENTS)
+        _check("mode", self.mode, MODES)
+        _check("clock", self.clock, CLOCKS)
+        _check("interface", self.interface, LAWS)
+        if self.step < 1:
+            raise SettingsError(f"a turn must last at least 1 {self.unit}, got {self.step}")
+        for name, span in (("budget", self.budget), ("reserve", self.reserve)):
+            if span is not None and not 0 < span <= self.step:
+                raise SettingsError(
+                    f"the {name} must be above 0 and fit into a turn of {self.step} "
+                    f"{self.unit}s, got {span}"
+                )
+        if self.clock == "paced" and self.pace is None:
+            raise SettingsError("paced time needs a pace: calibrate the model first")
+        if self.sample < 0:
+            raise SettingsError(f"a sampling seed must not be negative, got {self.sample}")
+
+    @property
+    def unit(self) -> str:
+        """What spans are counted in."""
+        return "token" if self.clock == "token" else "millisecond"
+
+    @property
+    def key(self) -> str:
+        """The episode's name: unique in a run, and fit for a file."""
+        reserve = "" if self.reserve is None else f"-r{self.reserve}"
+        return (
+            f"{self.game}-{self.difficulty}-{self.agent}-{self.clock}{self.step}{reserve}"
+            f"-seed{self.game_seed}-sample{self.sample}"
+        )
+
+    def span(self, amount: int) -> Duration:
+        """Convert an amount of this episode's unit to a span."""
+        return Duration(amount * TOKEN) if self.clock == "token" else milliseconds(amount)
+
+    @property
+    def models(self) -> tuple[ModelChoice, ...]:
+        """The models that the agent uses."""
+        if self.agent == "reactive":
+            return (self.reactor,)
+        if self.agent in TWO_THREADS:
+            return (self.planner, self.reactor)
+        return (self.planner,)
+
+    def settings(self) -> dict[str, Any]:
+        """All that makes the episode what it is, as its record begins."""
+        token = self.clock == "token"
+        return {
+            "episode": {
+                "suite": "realtime",
+                "game": self.game,
+                "difficulty": self.difficulty,
+                "mode": self.mode,
+                "agent": self.agent if self.interface == "fixed-rate" else f"{self.agent}@frozen",
+                "model": " + ".join(dict.fromkeys(m.spec for m in self.models)),
+                "stand_in": any(m.is_stand_in for m in self.models),
+                "clock": self.clock,
+                "tokens_per_step": self.step if token else None,
+                "seconds_per_step": None if token else self.step / 1000,
+                "reserve": self.reserve,
+                "game_seed": self.game_seed,
+                "sample": self.sample,
+            },
+            "budget": self.budget,
+            "interface": self.interface,
+            "pace": None if self.pace is None else [self.pace.first, self.pace.per_token],
+            "temperature": [m.temperature for m in self.models],
+            "seed": self.seed,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sweep:
+    """Which part of the suite to run. The defaults are the paper's two main experiments.
+
+    Args:
+        experiments: Any of `EXPERIMENTS`; none, to run just `difficulties` x `steps`.
+        steps: Lengths of a turn, where no experiment says so.
+        seeds: How many game seeds.
+        samples: How many sampling seeds for each game seed.
+        reserve: The reactor's share of a turn; capped by the turn.
+        budget: What a reactive agent may think; None is the paper's 8k at 8k and 4k elsewhere.
+
+    Raises:
+        SettingsError: If a part is unknown or empty.
+    """
+
+    experiments: Sequence[str] = ("load", "pressure")
+    games: Sequence[str] = GAME_NAMES
+    agents: Sequence[str] = ("reactive", "planning", "agile")
+    difficulties: Sequence[str] = ()
+    steps: Sequence[int] = ()
+    seeds: int = 8
+    samples: int = 4
+    reserve: int | None = None
+    budget: int | None = None
+
+    def __post_init__(self) -> None:
+        for kind, given, known in (
+            ("experiment", self.experiments, EXPERIMENTS),
+            ("game", self.games, GAME_NAMES),
+            ("agent", self.agents, AGENTS),
+            ("difficulty", self.difficulties, DIFFICULTIES),
+        ):
+            for name in given:
+                _check(kind, name, known)
+        if self.seeds < 1 or self.samples < 1:
+            raise SettingsError("a sweep needs at least one game seed and one sampling seed")
+
+    def conditions(self) -> list[tuple[str, int]]:
+        """Difficulties with lengths of a turn, each pair once, in order of appearance."""
+        pairs: list[tuple[str, int]] = []
+        if "load" in self.experiments:
+            pairs += [(d, BASE_PRESSURE) for d in DIFFICULTIES]
+        if "pressure" in self.experiments:
+            pairs += [("medium", t) for t in PRESSURES]
+        if "grid" in self.experiments:
+            pairs += product(DIFFICULTIES, (PRESSURES[0], BASE_PRESSURE, PRESSURES[-1]))
+        if not self.experiments:
+            pairs += product(self.difficulties or DIFFICULTIES, self.steps or (BASE_PRESSURE,))
+        kept = dict.fromkeys(
+            (d, t)
+            for d, t in pairs
+            if (not self.difficulties or d in self.difficulties)
+            and (not self.steps or t in self.steps)
+        )
+        return list(kept)
+
+
+def episodes(sweep: Sweep, like: EpisodeSpec) -> list[EpisodeSpec]:
+    """Spell out a sweep; what it does not vary is taken from `like`.
+
+    Raises:
+        SettingsError: If nothing is left to run, or a span does not fit.
+    """
+    cells = [
+        (game, difficulty, agent, step, _reserve(sweep, agent, step))
+        for game, agent, (difficulty, step) in product(
+            sweep.games, sweep.agents, sweep.conditions()
+        )
+    ]
+    if "reserve" in sweep.experiments:
+        cells += [
+            (game, "medium", agent, BASE_PRESSURE, reserve)
+            for game, agent, reserve in product(sweep.games, sweep.agents, RESERVES)
+            if agent in TWO_THREADS
+        ]
+    specs = [
+        _spec(like, sweep, cell, game_seed, sample)
+        for cell in dict.fromkeys(cells)
+        for game_seed, sample in product(range(sweep.seeds), range(sweep.samples))
+    ]
+    if not specs:
+        raise SettingsError("nothing to run: the chosen parts have no setting in common")
+    return specs
+
+
+def _spec(
+    like: EpisodeSpec,
+    sweep: Sweep,
+    cell: tuple[str, str, str, int, int | None],
+    game_seed: int,
+    sample: int,
+) -> EpisodeSpec:
+    game, difficulty, agent, step, reserve = cell
+    usual = BASE_PRESSURE if step == BASE_PRESSURE or like.clock != "token" else LOW_BUDGET
+    changes: dict[str, Any] = {
+        "game": game,
+        "difficulty": difficulty,
+        "agent": agent,
+        "step": step,
+        "reserve": reserve,
+        "budget": min(step, sweep.budget or (usual if like.clock == "token" else step)),
+        "game_seed": game_seed,
+        "sample": sample,
+    }
+    return replace(like, **changes)
+
+
+def _reserve(sweep: Sweep, agent: str, step: int) -> int | None:
+    return min(step, sweep.reserve or RESERVE) if agent in TWO_THREADS else None
+
+
+def _check(kind: str, given: str, known: Iterable[str]) -> None:
+    if given not in known:
+        raise SettingsError(unknown(kind, given, known))
