@@ -12,12 +12,13 @@ from timeful.metrics.statistics import Estimate, bootstrap_grand_mean
 from timeful.records.rows import EpisodeRow
 from timeful.seeding import child
 from timeful.suites.realtime.conditions import (
-    MEAN,
     TITLES,
     Condition,
     Experiment,
     agent_order,
+    condition_of,
     is_part,
+    mean_over_games,
     present_experiments,
 )
 from timeful.suites.realtime.published import PUBLISHED, Published, look_up
@@ -140,13 +141,13 @@ def _grouped(rows: Sequence[EpisodeRow]) -> dict[_Group, list[EpisodeRow]]:
         is_main = row.reserve is None or main[_pressure_key(row)] == row.reserve
         served = [e for e in present if is_main and is_part(row, e)]
         for experiment in served:
-            groups[experiment, _condition(row), _variant(row)].append(row)
+            groups[experiment, condition_of(row), _variant(row)].append(row)
         if is_part(row, "reserve") and _pressure_key(row) in swept:
-            groups["reserve", _condition(row, row.reserve), _variant(row)].append(row)
+            groups["reserve", condition_of(row, row.reserve), _variant(row)].append(row)
         elif not served:
             own = None if is_main else row.reserve
-            experiment = "wall" if row.clock == "wall" else "custom"
-            groups[experiment, _condition(row, own), _variant(row)].append(row)
+            experiment = "custom" if row.clock == "token" else row.clock
+            groups[experiment, condition_of(row, own), _variant(row)].append(row)
     return groups
 
 
@@ -161,16 +162,6 @@ def _swept(rows: Iterable[EpisodeRow]) -> set[tuple[object, ...]]:
 
 def _variant(row: EpisodeRow) -> _Variant:
     return (row.agent, row.model, row.mode)
-
-
-def _condition(row: EpisodeRow, reserve: int | None = None) -> Condition:
-    return Condition(
-        game=row.game,
-        difficulty=row.difficulty,
-        tokens_per_step=row.tokens_per_step if row.clock == "token" else None,
-        seconds_per_step=row.seconds_per_step if row.clock == "wall" else None,
-        reserve=reserve,
-    )
 
 
 def _cell(
@@ -225,14 +216,8 @@ def _means(cells: Iterable[Cell]) -> list[Cell]:
     by_place: dict[_Group, dict[str, Cell]] = defaultdict(dict)
     for cell in cells:
         if cell.rows and cell.condition.reserve is None:
-            at = cell.condition
-            mean = Condition(
-                game=MEAN,
-                difficulty=at.difficulty,
-                tokens_per_step=at.tokens_per_step,
-                seconds_per_step=at.seconds_per_step,
-            )
-            by_place[cell.experiment, mean, _variant(cell.rows[0])][at.game] = cell
+            mean, game = mean_over_games(cell.condition), cell.condition.game
+            by_place[cell.experiment, mean, _variant(cell.rows[0])][game] = cell
     return [
         _mean_cell(experiment, mean, variant, [parts[game] for game in GAMES])
         for (experiment, mean, variant), parts in by_place.items()

@@ -6,7 +6,7 @@ serve several of them, and one that serves none of the paper's is "custom".
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from timeful.environments.game import DIFFICULTIES
@@ -14,7 +14,15 @@ from timeful.records.rows import EpisodeRow
 from timeful.suites.realtime.scores import GAMES
 
 Experiment = Literal[
-    "load", "pressure", "pressure-hard", "reserve", "wall", "throughput", "reduced", "custom"
+    "load",
+    "pressure",
+    "pressure-hard",
+    "reserve",
+    "wall",
+    "paced",
+    "throughput",
+    "reduced",
+    "custom",
 ]
 
 TITLES: dict[Experiment, str] = {
@@ -23,6 +31,7 @@ TITLES: dict[Experiment, str] = {
     "pressure-hard": "Time pressure, at hard load",
     "reserve": "Reactor's budget, at medium load and 8192 tokens/step",
     "wall": "Wall-clock time",
+    "paced": "Paced time: virtual seconds at a measured pace",
     "throughput": "Limited throughput, at medium load and 8192 tokens/step",
     "reduced": "Reduced design (only finished plans are shown), Freeway, medium load",
     "custom": "Other settings, which the paper does not have",
@@ -53,12 +62,16 @@ _COMPARED = ("reactive-budget", "reactive", "planning", "agile")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """A game, a load and a pressure; `reserve` only where the reactor's budget is what varies."""
+    """A game, a load and a pressure; `reserve` only where the reactor's budget is what varies.
+
+    `is_paced` tells virtual seconds from those of a wall clock.
+    """
 
     game: str
     difficulty: str
     tokens_per_step: int | None = None
     seconds_per_step: float | None = None
+    is_paced: bool = False
     reserve: int | None = None
 
     @property
@@ -80,7 +93,8 @@ class Condition:
         """The time pressure in words."""
         if self.tokens_per_step is not None:
             return f"{self.tokens_per_step} tokens/step"
-        return f"{self.seconds_per_step or 0:g} s/step"
+        paced = "paced " if self.is_paced else ""
+        return f"{self.seconds_per_step or 0:g} {paced}s/step"
 
     def label(self, experiment: Experiment) -> str:
         """What tells this condition from the others of its experiment and game, in short."""
@@ -116,6 +130,24 @@ class Condition:
         )
 
 
+def condition_of(row: EpisodeRow, reserve: int | None = None) -> Condition:
+    """The condition that an episode was played under; its reserve only if one is given."""
+    is_token = row.clock == "token"
+    return Condition(
+        game=row.game,
+        difficulty=row.difficulty,
+        tokens_per_step=row.tokens_per_step if is_token else None,
+        seconds_per_step=None if is_token else row.seconds_per_step,
+        is_paced=row.clock == "paced",
+        reserve=reserve,
+    )
+
+
+def mean_over_games(at: Condition) -> Condition:
+    """The condition of the average over games that a game's condition goes into."""
+    return replace(at, game=MEAN)
+
+
 def short_tokens(tokens: int) -> str:
     """A number of tokens as the paper writes it: 8192 is "8k"."""
     return f"{tokens // 1024}k" if tokens and tokens % 1024 == 0 else str(tokens)
@@ -139,8 +171,8 @@ def present_experiments(rows: Iterable[EpisodeRow]) -> tuple[Experiment, ...]:
 
 def _marks(row: EpisodeRow) -> list[Experiment]:
     """The experiments that an episode speaks for."""
-    if row.clock == "wall":
-        return ["wall"]
+    if row.clock != "token":
+        return [row.clock]
     special: list[Experiment] = [e for e, agent in _SPECIAL.items() if agent == row.agent]
     marks = [experiment for experiment in special if is_part(row, experiment)]
     if row.tokens_per_step == BASE_PRESSURE:
@@ -151,7 +183,7 @@ def _marks(row: EpisodeRow) -> list[Experiment]:
 
 def is_part(row: EpisodeRow, experiment: Experiment) -> bool:
     """Whether an episode belongs in an experiment's table, its reserve apart."""
-    if row.clock == "wall" or experiment == "wall":
+    if row.clock != "token" or experiment in ("wall", "paced"):
         return row.clock == experiment
     at_level = row.tokens_per_step in PRESSURES
     at_base = row.tokens_per_step == BASE_PRESSURE
@@ -172,5 +204,5 @@ def is_part(row: EpisodeRow, experiment: Experiment) -> bool:
             special = row.agent == "agile-reduced"
             medium_freeway = row.game == "freeway" and row.difficulty == "medium"
             return at_level and medium_freeway and (compared or special)
-        case "custom":
+        case _:
             return False

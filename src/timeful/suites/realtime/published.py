@@ -10,7 +10,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from timeful.environments.game import DIFFICULTIES
-from timeful.suites.realtime.conditions import MEAN, PRESSURES, Condition, Experiment
+from timeful.suites.realtime.conditions import (
+    PRESSURES,
+    Condition,
+    Experiment,
+    mean_over_games,
+)
 from timeful.suites.realtime.scores import GAMES
 
 
@@ -194,13 +199,7 @@ def _averages(entries: Iterable[Published]) -> Iterator[Published]:
     """Average what is printed for all three games, as the paper's Figure 1 shows it."""
     by_cell: dict[tuple[Experiment, Condition, str], list[Published]] = {}
     for entry in entries:
-        at = entry.condition
-        mean = Condition(
-            game=MEAN,
-            difficulty=at.difficulty,
-            tokens_per_step=at.tokens_per_step,
-            seconds_per_step=at.seconds_per_step,
-        )
+        mean = mean_over_games(entry.condition)
         by_cell.setdefault((entry.experiment, mean, entry.agent), []).append(entry)
     for (experiment, mean, agent), parts in by_cell.items():
         yield Published(

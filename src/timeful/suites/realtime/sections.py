@@ -6,7 +6,7 @@ from timeful.records.rows import EpisodeRow
 from timeful.runs.page import Bullets, Entry, Notice, Paragraph, Section, Table
 from timeful.suites.realtime.cells import Cell
 from timeful.suites.realtime.comparisons import ALPHA, Comparison
-from timeful.suites.realtime.conditions import agent_order
+from timeful.suites.realtime.conditions import agent_order, condition_of
 from timeful.suites.realtime.tables import STAND_IN, Grid, short_p, used_reserves
 
 _SHOWN_FAILURES = 50
@@ -34,9 +34,20 @@ def what_was_run(rows: Sequence[EpisodeRow], settings: Mapping[str, object]) -> 
         values = sorted({str(getattr(row, kind)) for row in rows})
         if values:
             facts[name] = ", ".join(values)
-    facts |= {name: str(value) for name, value in settings.items()}
+    facts |= {name: _shown(value) for name, value in settings.items()}
     table = Table(head=("setting", "value"), rows=tuple(facts.items()), words=2)
     return Section("What was run", (*blocks, table))
+
+
+def _shown(value: object) -> str:
+    """A setting in words rather than as Python writes it."""
+    if value is None:
+        return "none"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}: {_shown(part)}" for name, part in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_shown, value))
+    return str(value)
 
 
 def grid_table(grid: Grid, *, caption: str = "") -> Table:
@@ -45,7 +56,7 @@ def grid_table(grid: Grid, *, caption: str = "") -> Table:
     The caption is the name of the game unless another is given.
     """
     usual = f" (n={grid.usual_n} unless said)" if grid.usual_n else ""
-    body = []
+    body: list[tuple[str | Entry, ...]] = []
     for method in grid.methods:
         cells = [grid.at(method, column) for column in grid.columns]
         body.append((method, *(_entry(cell, grid) for cell in cells)))
@@ -117,16 +128,15 @@ def comparison_words(comparisons: Iterable[Comparison]) -> Bullets:
 
 def time_table(rows: Iterable[EpisodeRow]) -> Table:
     """How each agent used its time, by pressure: late turns, tokens, cut calls."""
-    groups: dict[tuple[tuple[int, str], float, str], list[EpisodeRow]] = {}
+    groups: dict[tuple[tuple[int, str], str, float, str], list[EpisodeRow]] = {}
     for row in rows:
         if row.status == "ok" and row.turns:
-            tokens, span = row.tokens_per_step, row.seconds_per_step or 0
-            is_token = tokens is not None
-            pressure = f"{tokens} tokens/step" if is_token else f"{span:g} s/step"
-            key = (agent_order(row.agent), -float(tokens or 0) if is_token else span, pressure)
+            at = condition_of(row)
+            size = -float(at.tokens_per_step or 0) if row.clock == "token" else at.seconds_per_step
+            key = (agent_order(row.agent), row.clock, size or 0.0, at.pressure)
             groups.setdefault(key, []).append(row)
     body = []
-    for (agent, _, pressure), part in sorted(groups.items()):
+    for (agent, _, _, pressure), part in sorted(groups.items()):
         turns = sum(row.turns for row in part)
         calls = sum(len(row.reactor_tokens) for row in part)
         cut = sum(row.reactor_cut for row in part)
@@ -159,11 +169,8 @@ def failures(rows: Sequence[EpisodeRow]) -> Section | None:
 
 
 def _episode(row: EpisodeRow) -> str:
-    span = row.seconds_per_step or 0
-    is_token = row.tokens_per_step is not None
-    pressure = f"{row.tokens_per_step} tokens/step" if is_token else f"{span:g} s/step"
     seed = f"seed {row.game_seed}, sample {row.sample}"
-    return f"{row.agent}, {row.game}, {row.difficulty}, {pressure}, {seed}"
+    return f"{row.agent}, {condition_of(row).text}, {seed}"
 
 
 def notes(rows: Sequence[EpisodeRow], cells: Sequence[Cell]) -> Section:

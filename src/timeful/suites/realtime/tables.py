@@ -39,7 +39,7 @@ class Grid:
     @property
     def is_full(self) -> bool:
         """Whether an absent cell is one that was not run, rather than one nobody planned."""
-        return self.experiment not in ("wall", "reserve", "custom")
+        return self.experiment not in ("wall", "paced", "reserve", "custom")
 
     @property
     def usual_n(self) -> int:
