@@ -105,6 +105,12 @@ def test_the_reserve_tried_at_most_loads_stands_for_the_agent() -> None:
     assert {row.reserve for row in main.rows} == {512}
 
 
+def test_the_usual_reserve_stands_for_the_agent_where_only_a_sweep_was_run() -> None:
+    rows = [episode(agent="agile", reserve=reserve) for reserve in (512, 2048, 8192)]
+    main = find(make_cells(rows), "load", "agile", "freeway, medium, 8192 tokens/step")
+    assert {row.reserve for row in main.rows} == {2048}
+
+
 def test_a_second_reserve_outside_the_sweep_is_custom() -> None:
     at = {"agent": "agile", "difficulty": "easy"}
     rows = [episode(reserve=512, sample=sample, **at) for sample in (0, 1)]

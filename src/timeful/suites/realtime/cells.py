@@ -13,6 +13,7 @@ from timeful.records.rows import EpisodeRow
 from timeful.seeding import child
 from timeful.suites.realtime.conditions import (
     TITLES,
+    USUAL_RESERVE,
     Condition,
     Experiment,
     agent_order,
@@ -109,7 +110,7 @@ def main_reserves(rows: Iterable[EpisodeRow]) -> dict[tuple[object, ...], int]:
     """Which reserve stands for a two-thread agent where several were tried.
 
     Averaging over reserves would mix different agents, so a table outside the sweep shows one:
-    that which was run at most loads, then in most episodes, then the largest.
+    that which was run at most loads, then in most episodes, then the nearest to the usual one.
     """
     loads: dict[tuple[object, ...], dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
     episodes: dict[tuple[object, ...], Counter[int]] = defaultdict(Counter)
@@ -118,7 +119,7 @@ def main_reserves(rows: Iterable[EpisodeRow]) -> dict[tuple[object, ...], int]:
             loads[_pressure_key(row)][row.reserve].add(row.difficulty)
             episodes[_pressure_key(row)][row.reserve] += 1
     return {
-        key: max(tried, key=lambda r: (len(tried[r]), episodes[key][r], r))
+        key: max(tried, key=lambda r: (len(tried[r]), episodes[key][r], -abs(r - USUAL_RESERVE), r))
         for key, tried in loads.items()
     }
 

@@ -56,6 +56,9 @@ BASE_PRESSURE = 8192
 PRESSURES = (32768, 16384, 8192, 4096)
 """Tokens per step, from low to high pressure."""
 
+USUAL_RESERVE = 2048
+"""The reactor's budget that a table shows where only a sweep of it was run."""
+
 _SPECIAL: dict[Experiment, str] = {"throughput": "agile-concurrent", "reduced": "agile-reduced"}
 _COMPARED = ("reactive-budget", "reactive", "planning", "agile")
 
