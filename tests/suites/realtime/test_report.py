@@ -6,8 +6,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from synthetic_rows import condition, episode, failed, whole_suite
 
+from tests.suites.realtime.synthetic_rows import condition, episode, failed, whole_suite
 from timeful.records.rows import EpisodeRow
 from timeful.runs.results import read_results
 from timeful.suites.realtime.report import write_report

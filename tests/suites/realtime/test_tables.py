@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from synthetic_rows import condition, episode, failed, whole_suite
 
+from tests.suites.realtime.synthetic_rows import condition, episode, failed, whole_suite
 from timeful.records.rows import EpisodeRow
 from timeful.suites.realtime.cells import Cell, clusters_of, make_cells, run_experiments
 from timeful.suites.realtime.comparisons import compare
