@@ -82,7 +82,6 @@ class _Plan:
         self._begin()
 
     def _begin(self) -> None:
-        self._turn = self._session.turn
         self.thought: Thought = self._session.think(
             self._planner, self._playbook.plan(self._session.view)
         )
@@ -95,8 +94,8 @@ class _Plan:
 
     def words(self) -> tuple[Guidance, ...]:
         """All that was thought so far, after the conclusion before it."""
-        said = self.thought.text
-        return self._concluded + ((Guidance(turn=self._turn, text=said),) if said else ())
+        said = self.thought.so_far
+        return (*self._concluded, said) if said.text else self._concluded
 
     def answers(self) -> tuple[Guidance, ...]:
         """The latest finished answer alone."""
@@ -106,4 +105,4 @@ class _Plan:
 
     def _finished(self, answer: str) -> tuple[Guidance, ...]:
         # A thought that was cut before it answered leaves the conclusion before it standing.
-        return (Guidance(turn=self._turn, text=answer),) if answer else self._concluded
+        return (Guidance(turn=self.thought.turn, text=answer),) if answer else self._concluded

@@ -60,7 +60,7 @@ class Playbook:
 
     def read_forced(self, text: str) -> Parsed:
         """Read one action out of the end of a forced answer."""
-        return self.read_action("\\boxed{" + text.split("}")[0] + "}")
+        return self.read_action("\\boxed{" + text.split("}", maxsplit=1)[0] + "}")
 
     def read_plan(self, text: str) -> Parsed:
         """Read a sequence of actions out of an answer."""

@@ -18,7 +18,7 @@ from timeful.core.units import Duration, Instant
 from timeful.environments.environment import Observation
 from timeful.environments.game import View
 from timeful.errors import IllegalActionError
-from timeful.models.model import Model, Prompt
+from timeful.models.model import Guidance, Model, Prompt
 from timeful.records.events import (
     Acted,
     CallEnded,
@@ -70,9 +70,10 @@ class Thought:
     Awaiting a thought whose model failed raises the model's error.
     """
 
-    def __init__(self, stream: Stream, number: int) -> None:
+    def __init__(self, stream: Stream, turn: int) -> None:
         self._stream = stream
-        self.number = number
+        self.turn = turn
+        """How often the world had moved when it began."""
 
     def __await__(self) -> Generator[object, Any, str]:
         yield from self._stream.__await__()
@@ -82,6 +83,11 @@ class Thought:
     def text(self) -> str:
         """All that is known of it so far: reasoning and answer, in the order they came."""
         return self._stream.text()
+
+    @property
+    def so_far(self) -> Guidance:
+        """All that is known of it so far, as guidance for another model."""
+        return Guidance(turn=self.turn, text=self.text)
 
     @property
     def answer(self) -> str:
@@ -292,7 +298,7 @@ class Session:
         )
         if limit is not None:
             stream.limit(Instant(kernel.now + limit))
-        return Thought(stream, number)
+        return Thought(stream, self._port.turn)
 
     async def call(self, tool: Callable[[], T], *, name: str = "tool") -> T:
         """Run a tool for real and wait for it; under virtual time it takes no simulated time."""

@@ -34,3 +34,14 @@ class Pace:
 
 TOKEN_TIME = Pace()
 """Time counted in generated tokens, as in the paper's main experiments (section 2)."""
+
+
+def tokens(count: int) -> Duration:
+    """The time that so many tokens take in token time.
+
+    Raises:
+        ValueError: If the count is negative.
+    """
+    if count < 0:
+        raise ValueError(f"a number of tokens must not be negative, got {count}")
+    return Duration(count * TOKEN)

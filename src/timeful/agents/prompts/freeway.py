@@ -16,7 +16,7 @@ from timeful.agents.prompts.sections import (
     state_as_json,
 )
 from timeful.environments.freeway.view import CarView, FreewayView, lanes_of
-from timeful.environments.freeway.world import HORIZON
+from timeful.environments.freeway.cars import HORIZON
 from timeful.environments.game import View
 from timeful.models.model import Guidance
 

@@ -17,7 +17,7 @@ from timeful.agents.prompts.sections import (
 )
 from timeful.environments.game import View
 from timeful.environments.snake.view import Place, SnakeView
-from timeful.environments.snake.world import HORIZON, LIFE
+from timeful.environments.snake.crawl import HORIZON, LIFE
 from timeful.models.model import Guidance
 
 NAMES = {"LEFT": "L", "RIGHT": "R", "UP": "U", "DOWN": "D"}

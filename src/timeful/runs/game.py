@@ -1,0 +1,96 @@
+"""A game from one call: what an example, a notebook or a test needs."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from timeful.agents.session import Agent
+from timeful.core.clock import Clock, VirtualClock
+from timeful.core.kernel import Kernel
+from timeful.core.units import Duration
+from timeful.environments.environment import Environment
+from timeful.environments.game import Difficulty, Mode
+from timeful.environments.registry import make_game
+from timeful.environments.ticking import Ticking
+from timeful.errors import TimefulError
+from timeful.interfaces.fixed_rate import FixedRate
+from timeful.models.pace import tokens
+from timeful.records.events import EpisodeFailed, Event, Turned
+from timeful.records.recorder import Recorder
+from timeful.runs.episode import EpisodeSetting, Joined, play_episode
+from timeful.seeding import child_seed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Played:
+    """What became of a game.
+
+    Attributes:
+        score: The raw return R.
+        turns: How many turns it lasted.
+        late: In how many of them no action had come, so that the default was taken.
+        events: Its whole record.
+    """
+
+    score: float
+    turns: int
+    late: int
+    events: tuple[Event, ...]
+
+
+def play_game(
+    agent: Agent,
+    game: str,
+    *,
+    difficulty: Difficulty = "medium",
+    seed: int = 0,
+    mode: Mode = "compat",
+    step: Duration | None = None,
+    clock: Clock | None = None,
+    record: Path | None = None,
+) -> Played:
+    """Play one game in real time: the world ticks every `step`, whatever the agent does.
+
+    Args:
+        agent: An async function of a session.
+        game: freeway, snake or overcooked.
+        difficulty: easy, medium or hard.
+        seed: The game's seed, and that of the agent's sampling.
+        mode: The published rules, or the paper's.
+        step: The length of a turn; 8192 tokens if not given.
+        clock: A virtual clock if not given.
+        record: Where to write the record as well.
+
+    Raises:
+        SettingsError: If there is no such game, difficulty, seed or mode.
+        TimefulError: If the agent, its model or the world failed; it names which.
+    """
+    world = make_game(game, difficulty=difficulty, seed=seed, mode=mode)
+    recorder = Recorder(record)
+
+    def join(kernel: Kernel, environment: Environment, recorder: Recorder) -> Joined:
+        return FixedRate(kernel, environment, recorder, full=True)
+
+    try:
+        play_episode(
+            EpisodeSetting(
+                settings={"game": game, "difficulty": difficulty, "seed": seed, "mode": mode},
+                seed=child_seed(seed, "game", game, difficulty),
+            ),
+            environment=Ticking(world, step or tokens(8192)),
+            interface=join,
+            agent=agent,
+            clock=clock or VirtualClock(),
+            recorder=recorder,
+        )
+    finally:
+        recorder.close()
+    for event in recorder.events:
+        if isinstance(event, EpisodeFailed):
+            raise TimefulError(f"the episode failed at the {event.boundary}: {event.error}")
+    turns = [event for event in recorder.events if isinstance(event, Turned)]
+    return Played(
+        score=world.score,
+        turns=len(turns),
+        late=sum(turn.late for turn in turns),
+        events=tuple(recorder.events),
+    )
