@@ -1,0 +1,1 @@
+"""Running code that a model wrote: in a process of its own, with limits."""
