@@ -68,6 +68,11 @@ class OpenAIModel:
         return self.label or self.model
 
     @property
+    def live(self) -> bool:
+        """Yes: tokens come in real time."""
+        return True
+
+    @property
     def endpoint(self) -> str:
         """The address of the server, without credentials."""
         return address(self.base_url)

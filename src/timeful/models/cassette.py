@@ -1,0 +1,196 @@
+"""Cassettes: requests and their timed answers in a file, one JSON line a stream.
+
+The first line is a header with the format's version. A line is appended in one piece when its
+stream ends, is closed, or fails, so several processes may write one cassette. After a kill the
+last line can be torn; whoever goes on marks it as such and begins a new line.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+
+from timeful.core.source import Channel, Chunk, End
+from timeful.errors import RecordError
+from timeful.models.model import Message, Purpose
+
+VERSION = 1
+
+_TORN = b"\x18\n"
+"""Ends a line that was torn: "cancel", which JSON never holds."""
+
+
+class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The first line."""
+
+    cassette: int
+
+
+class Piece(msgspec.Struct, frozen=True, array_like=True):
+    """A chunk, and when it had arrived: nanoseconds after its request was sent."""
+
+    text: str
+    tokens: int
+    channel: Channel
+    arrived: int
+
+    def chunk(self) -> Chunk:
+        """The chunk alone."""
+        return Chunk(self.text, self.tokens, self.channel)
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """The error that ended a stream: the name of its class and its message."""
+
+    kind: str
+    message: str
+
+
+class Recording(msgspec.Struct, frozen=True, kw_only=True):
+    """A request and its answer.
+
+    `pace` is the first-token delay and the span of a token, in nanoseconds, if the model had
+    them. `end` is None if the stream was closed early (`closed`), or failed (`failure`);
+    `ended` is when the end had come, in nanoseconds after the request was sent.
+    """
+
+    key: str
+    scope: str
+    model: str
+    purpose: Purpose
+    messages: tuple[tuple[str, str], ...]
+    max_tokens: int | None
+    seed: int
+    pace: tuple[int, int] | None
+    chunks: tuple[Piece, ...]
+    end: End | None = None
+    ended: int | None = None
+    closed: bool = False
+    failure: Failure | None = None
+
+    def __str__(self) -> str:
+        return describe(self.model, self.purpose, self.messages, self.key)
+
+
+def key(
+    model: str, messages: Sequence[Message], *, max_tokens: int | None, seed: int, scope: str
+) -> str:
+    """Name a request: the SHA-256 of model, messages, limit, seed and scope.
+
+    The limit belongs to it, since a request with less of it is answered otherwise.
+    """
+    parts = (model, [(one.role, one.content) for one in messages], max_tokens, seed, scope)
+    return sha256(msgspec.json.encode(parts)).hexdigest()
+
+
+def describe(model: str, purpose: str, messages: Sequence[tuple[str, str]], key: str) -> str:
+    """Say in one line which request this is."""
+    first = next(iter(messages[-1][1].strip().splitlines()), "") if messages else ""
+    first = first if len(first) <= 60 else f"{first[:60]}..."
+    return f"{purpose!r} request to {model!r} ({key[:12]}, {first!r})"
+
+
+_HEADERS = msgspec.json.Decoder(Header)
+_RECORDINGS = msgspec.json.Decoder(Recording)
+_HEADER = msgspec.json.encode(Header(VERSION)) + b"\n"
+
+
+def prepare(path: Path) -> None:
+    """Make a cassette ready for more: with a folder, a header, and no torn line at its end.
+
+    Raises:
+        RecordError: If it is a file of another kind, or cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or path.stat().st_size == 0:
+            _append(path, _HEADER)  # two processes may both do so: see `scan`
+            return
+        with path.open("rb") as file:
+            _check_header(path, file.readline())
+            file.seek(-1, os.SEEK_END)
+            is_torn = file.read(1) != b"\n"
+        if is_torn:
+            _append(path, _TORN)
+    except OSError as error:
+        raise RecordError(f"the cassette {path} cannot be written: {error}") from error
+
+
+def append(path: Path, recording: Recording) -> None:
+    """Write a line at the end of a prepared cassette.
+
+    Raises:
+        RecordError: If the file cannot be written.
+    """
+    try:
+        _append(path, msgspec.json.encode(recording) + b"\n")
+    except OSError as error:
+        raise RecordError(f"the cassette {path} cannot be written: {error}") from error
+
+
+def _append(path: Path, data: bytes) -> None:
+    # One write to a file opened for appending: lines of several processes do not mix.
+    target = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+    try:
+        written = os.write(target, data)
+    finally:
+        os.close(target)
+    if written != len(data):
+        raise OSError(f"only {written} of {len(data)} bytes fitted")
+
+
+class Line(msgspec.Struct, frozen=True):
+    """Where a recording lies in its file."""
+
+    number: int
+    offset: int
+    size: int
+    recording: Recording
+
+
+def scan(path: Path) -> Iterator[Line | None]:
+    """Read all recordings in order; a line that was torn comes as None.
+
+    Raises:
+        RecordError: If it is no cassette, or a line is damaged; with the line's number.
+    """
+    try:
+        with path.open("rb") as file:
+            offset = 0
+            for number, line in enumerate(file, start=1):
+                if number == 1:
+                    _check_header(path, line)
+                elif not line.endswith(b"\n") or (line.endswith(_TORN) and line != _TORN):
+                    yield None
+                elif line not in (_HEADER, _TORN):
+                    yield Line(number, offset, len(line), _decode(path, number, line))
+                offset += len(line)
+    except OSError as error:
+        raise RecordError(f"the cassette {path} cannot be read: {error}") from error
+    if offset == 0:
+        raise RecordError(f"{path} is no cassette: it is empty")
+
+
+def load(path: Path, *, offset: int, size: int) -> Recording:
+    """Read the one recording that lies at an offset."""
+    with path.open("rb") as file:
+        file.seek(offset)
+        return _RECORDINGS.decode(file.read(size))
+
+
+def _check_header(path: Path, line: bytes) -> None:
+    try:
+        version = _HEADERS.decode(line).cassette
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise RecordError(f"{path} is no cassette: line 1 is not its header ({error})") from error
+    if version != VERSION:
+        raise RecordError(f"the cassette {path} has version {version}; this reads {VERSION}")
+
+
+def _decode(path: Path, number: int, line: bytes) -> Recording:
+    try:
+        return _RECORDINGS.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise RecordError(f"line {number} of the cassette {path} is damaged: {error}") from error

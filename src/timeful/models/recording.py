@@ -1,0 +1,152 @@
+"""Recording: a model that answers as another does, and keeps what it said on a cassette."""
+
+import threading
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from msgspec.structs import replace
+
+from timeful.core.clock import monotonic_ns
+from timeful.core.source import Chunk, End, Source
+from timeful.core.units import Duration
+from timeful.errors import ModelError
+from timeful.models.cassette import Failure, Piece, Recording, append, key, prepare
+from timeful.models.model import Model, Prompt
+from timeful.models.pace import Pace
+
+
+@runtime_checkable
+class TimedSource(Protocol):
+    """A source that knows when a piece had arrived, which may be long before it was pulled."""
+
+    @property
+    def arrived(self) -> Duration:
+        """When the piece pulled last had arrived, after its request was sent."""
+        ...
+
+
+class RecordingModel:
+    """A model whose every stream is written to a cassette, also one that is closed early.
+
+    What was pulled is kept; what a live source had read ahead when it was closed is not.
+
+    Args:
+        inner: The model that answers.
+        path: The cassette, continued if it exists; several recorders may share it.
+        scope: Whose requests these are, such as an episode's name: equal requests of different
+            scopes do not answer for each other when they are replayed.
+        read: A monotonic nanosecond counter, asked if a source does not know its arrivals.
+
+    Raises:
+        RecordError: If the cassette is another kind of file or cannot be written.
+    """
+
+    def __init__(
+        self, inner: Model, path: Path, *, scope: str = "", read: Callable[[], int] = monotonic_ns
+    ) -> None:
+        prepare(path)
+        self._inner = inner
+        self._path = path
+        self._scope = scope
+        self._read = read
+
+    @property
+    def name(self) -> str:
+        """The inner model's name."""
+        return self._inner.name
+
+    @property
+    def pace(self) -> Pace | None:
+        """The inner model's pace."""
+        return self._inner.pace
+
+    @property
+    def live(self) -> bool:
+        """As the inner model."""
+        return self._inner.live
+
+    def open(self, prompt: Prompt, *, max_tokens: int | None, seed: int) -> Source:
+        """Start answering, and recording.
+
+        A request that fails before there is a source is not recorded.
+        """
+        pace = self.pace
+        request = Recording(
+            key=key(
+                self.name, prompt.messages, max_tokens=max_tokens, seed=seed, scope=self._scope
+            ),
+            scope=self._scope,
+            model=self.name,
+            purpose=prompt.purpose,
+            messages=tuple((one.role, one.content) for one in prompt.messages),
+            max_tokens=max_tokens,
+            seed=seed,
+            pace=None if pace is None else (pace.first, pace.per_token),
+            chunks=(),
+        )
+        began = self._read()
+        source = self._inner.open(prompt, max_tokens=max_tokens, seed=seed)
+        return _RecordingSource(
+            source, request, partial(append, self._path), lambda: self._read() - began
+        )
+
+
+class _RecordingSource:
+    """Passes pieces on and writes them down once, when it is over for whatever reason."""
+
+    def __init__(
+        self,
+        inner: Source,
+        request: Recording,
+        write: Callable[[Recording], None],
+        elapsed: Callable[[], int],
+    ) -> None:
+        self._inner = inner
+        self._timed = inner if isinstance(inner, TimedSource) else None
+        self._request = request
+        self._write = write
+        self._elapsed = elapsed
+        self._pieces: list[Piece] = []
+        self._lock = threading.Lock()
+        self._is_over = False
+
+    def pull(self) -> Chunk | End:
+        try:
+            piece = self._inner.pull()
+        except ModelError as error:
+            self._end(failure=Failure(type(error).__name__, str(error)))
+            raise
+        if isinstance(piece, End):
+            # A source that was closed under us, by another thread, says so with its end.
+            self._end(end=None if piece.finish == "closed" else piece)
+            return piece
+        with self._lock:
+            self._pieces.append(Piece(piece.text, piece.tokens, piece.channel, self._arrived()))
+        return piece
+
+    def when_ready(self, notify: Callable[[], None]) -> None:
+        self._inner.when_ready(notify)
+
+    def close(self) -> None:
+        self._inner.close()
+        self._end()
+
+    def _arrived(self) -> int:
+        return self._elapsed() if self._timed is None else self._timed.arrived
+
+    def _end(self, *, end: End | None = None, failure: Failure | None = None) -> None:
+        with self._lock:
+            if self._is_over:
+                return
+            self._is_over = True
+            recording = replace(
+                self._request,
+                chunks=tuple(self._pieces),
+                end=end,
+                ended=None if end is None else self._arrived(),
+                closed=end is None and failure is None,
+                failure=failure,
+            )
+        self._write(recording)

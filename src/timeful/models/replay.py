@@ -1,0 +1,244 @@
+"""Replay: a model that answers from a cassette alone. What was not recorded is an error."""
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from timeful.core.source import Chunk, End
+from timeful.core.units import in_seconds, nanoseconds
+from timeful.errors import (
+    CassetteMissError,
+    ModelError,
+    ModelRefusedError,
+    ModelTimeoutError,
+    RecordError,
+    SettingsError,
+    unknown,
+)
+from timeful.models.cassette import Recording, describe, key, load, scan
+from timeful.models.least_squares import line_through
+from timeful.models.model import Prompt
+from timeful.models.pace import Pace
+
+_ERRORS = {
+    kind.__name__: kind
+    for kind in (ModelError, ModelRefusedError, ModelTimeoutError, CassetteMissError)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Index:
+    """Where the recordings of a cassette lie, in the order in which they ended."""
+
+    places: dict[str, list[tuple[int, int]]]
+    names: frozenset[str]
+    paces: dict[str, frozenset[Pace]]
+    torn: bool
+
+
+class ReplayModel:
+    """Answers as recorded; the same request recorded several times comes back in that order.
+
+    A request is known by its model, messages, limit, seed and scope. It costs nothing to replay
+    under another pace.
+
+    Args:
+        path: The cassette.
+        model: Which of its models to be; None if it holds only one.
+        scope: Whose requests these are, as it was recorded.
+        pace: What a token costs. None means the pace that the model had when it was recorded;
+            if it had none, the line that fits best through the arrivals of all its chunks.
+
+    Raises:
+        RecordError: If the cassette cannot be read.
+        SettingsError: If it does not hold that model, or if no pace can be told from it.
+    """
+
+    def __init__(
+        self, path: Path, *, model: str | None = None, scope: str = "", pace: Pace | None = None
+    ) -> None:
+        self._path = path
+        self._scope = scope
+        self._index = _index(path)
+        self._name = _only(path, self._index.names, model)
+        self._pace = pace or self._told_pace()
+        self._lock = threading.Lock()
+        self._used: dict[str, int] = {}
+
+    @property
+    def name(self) -> str:
+        """The recorded model's name."""
+        return self._name
+
+    @property
+    def pace(self) -> Pace:
+        """The given, recorded or fitted pace."""
+        return self._pace
+
+    @property
+    def live(self) -> bool:
+        """No: all is known at once, and comes at its pace."""
+        return False
+
+    @property
+    def torn(self) -> bool:
+        """Whether the cassette has lines that a kill left incomplete; they are left out."""
+        return self._index.torn
+
+    def open(self, prompt: Prompt, *, max_tokens: int | None, seed: int) -> "ReplaySource":
+        """Start the answer that was recorded.
+
+        Raises:
+            CassetteMissError: If there is none, or as many as there are were given already.
+        """
+        name = key(self._name, prompt.messages, max_tokens=max_tokens, seed=seed, scope=self._scope)
+        places = self._index.places.get(name, [])
+        with self._lock:
+            used = self._used.get(name, 0)
+            self._used[name] = used + 1
+        if used < len(places):
+            offset, size = places[used]
+            return ReplaySource(load(self._path, offset=offset, size=size))
+        messages = [(str(one.role), one.content) for one in prompt.messages]
+        what = describe(self._name, prompt.purpose, messages, name)
+        if places:
+            why = f"it was recorded {len(places)} times and is asked for once more"
+        else:
+            why = self._nearest(_flat(messages), (max_tokens, seed, self._scope))
+        raise CassetteMissError(f"the cassette {self._path} has no {what}: {why}")
+
+    def _told_pace(self) -> Pace:
+        paces = self._index.paces.get(self._name, frozenset())
+        if len(paces) == 1:
+            return next(iter(paces))
+        try:
+            if paces:
+                raise ModelError(f"it was recorded under {len(paces)} different ones")
+            return line_through([point for one in self._mine() for point in _arrivals(one[1])]).pace
+        except ModelError as error:
+            raise SettingsError(
+                f"the cassette {self._path} tells no pace, so give one: {error}"
+            ) from error
+
+    def _mine(self) -> Iterator[tuple[int, Recording]]:
+        for line in scan(self._path):
+            if line is not None and line.recording.model == self._name:
+                yield line.number, line.recording
+
+    def _nearest(self, asked: str, terms: tuple[int | None, int, str]) -> str:
+        """Say what was recorded instead; read again for it, as this ends the run anyway."""
+        nearest, most = "it holds nothing of this model", -1
+        for number, recording in self._mine():
+            flat = _flat(recording.messages)
+            if flat == asked:
+                others = (recording.max_tokens, recording.seed, recording.scope)
+                return (
+                    f"line {number} has the same messages, but (max_tokens, seed, scope) ="
+                    f" {others} and not {terms}"
+                )
+            same = _shared(flat, asked)
+            if same > most:
+                most, part = same, slice(max(same - 20, 0), same + 40)
+                nearest = (
+                    f"the nearest is line {number}, with {flat[part]!r} where"
+                    f" {asked[part]!r} is asked"
+                )
+        return nearest
+
+
+class ReplaySource:
+    """The pieces of a recording, known at once."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self._chunks = iter(recording.chunks)
+        self._is_closed = False
+
+    def pull(self) -> Chunk | End:
+        """Return the next recorded piece.
+
+        Raises:
+            CassetteMissError: If the stream was closed here when it was recorded.
+            ModelError: If it failed here when it was recorded.
+        """
+        if self._is_closed:
+            return End("closed")
+        piece = next(self._chunks, None)
+        if piece is not None:
+            return piece.chunk()
+        recording = self._recording
+        if recording.end is not None:
+            return recording.end
+        if recording.failure is not None:
+            kind = _ERRORS.get(recording.failure.kind, ModelError)
+            raise kind(f"recorded: {recording.failure.message}")
+        raise CassetteMissError(
+            f"the {recording} was closed after {len(recording.chunks)} chunks when it was"
+            " recorded, and more of it is asked for now"
+        )
+
+    def when_ready(self, notify: Callable[[], None]) -> None:
+        """Call `notify` at once."""
+        notify()
+
+    def close(self) -> None:
+        """Give out nothing more."""
+        self._is_closed = True
+
+
+def _index(path: Path) -> _Index:
+    """Index a cassette; kept while the file stays the same, as every episode asks again."""
+    try:
+        now = path.stat()
+    except OSError as error:
+        raise RecordError(f"the cassette {path} cannot be read: {error}") from error
+    return _index_of(path, now.st_size, now.st_mtime_ns)
+
+
+@lru_cache(maxsize=4)
+def _index_of(path: Path, _size: int, _changed: int) -> _Index:
+    places: dict[str, list[tuple[int, int]]] = {}
+    paces: dict[str, set[Pace]] = {}
+    torn = False
+    for line in scan(path):
+        if line is None:
+            torn = True
+            continue
+        places.setdefault(line.recording.key, []).append((line.offset, line.size))
+        known = paces.setdefault(line.recording.model, set())
+        if line.recording.pace is not None:
+            first, per_token = line.recording.pace
+            known.add(Pace(first=nanoseconds(first), per_token=nanoseconds(per_token)))
+    frozen = {name: frozenset(known) for name, known in paces.items()}
+    return _Index(places, frozenset(paces), frozen, torn)
+
+
+def _only(path: Path, names: frozenset[str], model: str | None) -> str:
+    if model is not None:
+        if model in names:
+            return model
+        raise SettingsError(f"{unknown('model', model, names)} (in the cassette {path})")
+    if len(names) != 1:
+        held = ", ".join(sorted(names)) or "none"
+        raise SettingsError(f"say which model of the cassette {path} to replay; it holds: {held}")
+    return next(iter(names))
+
+
+def _arrivals(recording: Recording) -> Iterator[tuple[int, float]]:
+    """How many tokens had come by when, in seconds, after each chunk."""
+    tokens = 0
+    for piece in recording.chunks:
+        tokens += piece.tokens
+        yield tokens, in_seconds(piece.arrived)
+
+
+def _flat(messages: Iterable[tuple[str, str]]) -> str:
+    return "\n".join(content for _, content in messages)
+
+
+def _shared(one: str, other: str) -> int:
+    """How many characters two texts have in common at their beginnings."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
