@@ -1,0 +1,132 @@
+"""Batches: nothing lost, nothing played twice, whatever dies."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.runs.jobs import JOB, Count
+from timeful.errors import RecordError, SettingsError
+from timeful.records.rows import EpisodeRow
+from timeful.runs.batch import find_record, open_run, run_batch
+
+ROOT = Path(__file__).parents[2]
+
+
+def batch(out: Path, specs: list[Count], **options: object) -> list[EpisodeRow]:
+    open_run(out, b"{}")
+    return run_batch(specs, JOB, out, **{"workers": 1, **options})  # type: ignore[arg-type]
+
+
+def counted(log: Path) -> list[int]:
+    return [int(line) for line in log.read_text().split()]
+
+
+def run_process(out: Path, log: Path, *arguments: object) -> int:
+    command = [sys.executable, "-m", "tests.runs.jobs", str(out), *map(str, arguments)]
+    env = {**os.environ, "COUNT_LOG": str(log)}
+    return subprocess.run(command, cwd=ROOT, env=env, check=False).returncode
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_run_killed_with_kill_9_goes_on_and_plays_nothing_twice(
+    tmp_path: Path, workers: int
+) -> None:
+    out, log = tmp_path / "run", tmp_path / "log"
+    assert run_process(out, log, 12, workers, 5) == -signal.SIGKILL
+    finished = {path.stem for path in (out / "episodes").glob("*.jsonl")}
+    assert len(finished) >= 5
+    before = counted(log)
+    assert run_process(out, log, 12, workers) == 0
+    again = counted(log)[len(before) :]
+    assert not finished & {f"count-{number}" for number in again}
+    assert {p.stem for p in (out / "episodes").glob("*.jsonl")} == {f"count-{n}" for n in range(12)}
+
+
+def test_workers_kills_and_processes_leave_the_same_hashes(tmp_path: Path) -> None:
+    specs = [Count(n) for n in range(8)]
+    one = batch(tmp_path / "one", specs)
+    two = batch(tmp_path / "two", specs, workers=2)
+    run_process(tmp_path / "killed", tmp_path / "log", 8, 2, 3)
+    killed = batch(tmp_path / "killed", specs)
+    assert one == two == killed
+    assert len({row.sha256 for row in one}) == 8
+
+
+def test_an_episode_that_kills_its_process_is_a_failure_and_the_rest_go_on(tmp_path: Path) -> None:
+    specs = [Count(n, "die" if n == 3 else "") for n in range(8)]
+    rows = batch(tmp_path, specs, workers=2)
+    assert [row.status for row in rows] == ["ok"] * 3 + ["failed"] + ["ok"] * 4
+    assert rows[3].error == "process: the process that played it died"
+
+
+def test_a_failed_episode_is_kept_and_played_again_only_when_asked(tmp_path: Path) -> None:
+    failed = [Count(0), Count(1, "fail")]
+    assert [row.status for row in batch(tmp_path, failed)] == ["ok", "failed"]
+    mended = [Count(0), Count(1)]
+    assert [row.status for row in batch(tmp_path, mended)] == ["ok", "failed"]
+    assert [row.status for row in batch(tmp_path, mended, retry_failed=True)] == ["ok", "ok"]
+
+
+@pytest.mark.parametrize("damage", ["missing", "cut", "garbage"])
+def test_the_index_can_be_rebuilt_from_the_records(tmp_path: Path, damage: str) -> None:
+    specs = [Count(n) for n in range(4)]
+    expected = batch(tmp_path, specs)
+    index = tmp_path / "rows.jsonl"
+    if damage == "missing":
+        index.unlink()
+    elif damage == "cut":
+        index.write_bytes(index.read_bytes()[:-20])
+    else:
+        index.write_bytes(b"\x00\xff not json\n")
+    assert batch(tmp_path, specs) == expected
+    assert len(index.read_bytes().splitlines()) >= 4
+
+
+def test_rows_come_in_the_order_of_the_specs_however_they_finish(tmp_path: Path) -> None:
+    specs = [Count(n) for n in (400, 3, 200, 1)]
+    seen: list[int] = []
+    rows = batch(tmp_path, specs, workers=2, on_row=lambda row: seen.append(row.game_seed))
+    assert [row.game_seed for row in rows] == [400, 3, 200, 1]
+    assert sorted(seen) == [1, 3, 200, 400]
+
+
+def test_another_run_in_the_folder_is_an_error_that_names_the_difference(tmp_path: Path) -> None:
+    open_run(tmp_path, b'{"mode": "compat", "seed": 0}')
+    assert open_run(tmp_path, b'{"mode": "compat", "seed": 0}')
+    with pytest.raises(SettingsError, match=r"different: seed.*--out.*--replace"):
+        open_run(tmp_path, b'{"mode": "compat", "seed": 1}')
+    assert not open_run(tmp_path, b'{"mode": "compat", "seed": 1}', replace=True)
+
+
+def test_replacing_a_run_forgets_its_episodes(tmp_path: Path) -> None:
+    batch(tmp_path, [Count(1)])
+    open_run(tmp_path, b'{"other": 1}', replace=True)
+    assert not list((tmp_path / "episodes").iterdir())
+    assert not (tmp_path / "rows.jsonl").exists()
+
+
+def test_a_folder_that_is_no_run_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("precious")
+    with pytest.raises(SettingsError, match="holds no run"):
+        open_run(tmp_path, b"{}", replace=True)
+
+
+def test_two_episodes_of_one_name_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="one name"):
+        batch(tmp_path, [Count(1), Count(1)])
+
+
+def test_no_workers_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="at least one worker"):
+        batch(tmp_path, [Count(1)], workers=0)
+
+
+def test_a_record_is_found_by_name_and_the_nearest_is_offered(tmp_path: Path) -> None:
+    batch(tmp_path, [Count(7)])
+    assert find_record(tmp_path, "count-7").exists()
+    with pytest.raises(RecordError, match="Did you mean 'count-7'"):
+        find_record(tmp_path, "count-8")
