@@ -24,10 +24,14 @@ from tests.servers.fake import (
     Usage,
     Wait,
 )
+from timeful.core.clock import WallClock
+from timeful.core.kernel import Kernel
 from timeful.core.source import Chunk, End
+from timeful.core.units import Instant
 from timeful.errors import ModelError, ModelRefusedError, ModelTimeoutError, SettingsError
 from timeful.models.chat import OpenAIModel
 from timeful.models.live import READ_AHEAD
+from timeful.models.pace import TOKEN_TIME
 from timeful.models.request import Timeouts
 
 PATIENCE_S = 5.0
@@ -528,3 +532,56 @@ def test_the_endpoint_is_named_without_credentials() -> None:
 def test_importing_the_model_loads_no_client() -> None:
     code = "import sys, timeful.models.chat; sys.exit('openai' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# --- on the timeline -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("delay_ms", [0, 5])
+def test_a_thought_costs_its_tokens_however_slow_the_network(
+    connect: Connect, delay_ms: int
+) -> None:
+    steps = [step for n in range(5) for step in (Wait(delay_ms), Say(f"{n} "))]
+    with FakeServer(steps) as server:
+        source = connect(server).open(ask(), max_tokens=None, seed=1)
+        kernel = Kernel()
+        stream = kernel.stream(source, pacing=TOKEN_TIME)
+        kernel.run_until(stream)
+        assert kernel.now == TOKEN_TIME(5)
+        assert stream.state == "completed"
+        kernel.close()
+
+
+def test_a_thought_that_is_cut_at_an_instant_hangs_up(connect: Connect) -> None:
+    with FakeServer([*(Say("x ") for _ in range(20)), Hang()]) as server:
+        kernel = Kernel()
+        stream = kernel.stream(
+            connect(server).open(ask(), max_tokens=None, seed=1), pacing=TOKEN_TIME
+        )
+        stream.limit(Instant(TOKEN_TIME(8)))
+        kernel.run_until(stream)
+        assert (stream.state, stream.tokens) == ("cancelled", 8)
+        assert server.requests[0].hung_up.wait(PATIENCE_S)
+        kernel.close()
+
+
+def test_under_a_wall_clock_chunks_come_when_they_come(connect: Connect) -> None:
+    with FakeServer([Say("a"), Wait(2), Say("b")]) as server:
+        source = connect(server).open(ask(), max_tokens=None, seed=1)
+        kernel = Kernel(WallClock())
+        stream = kernel.stream(source, pacing=None)
+        kernel.run_until(stream)
+        assert stream.text() == "ab"
+        assert kernel.now > 0
+        kernel.close()
+
+
+def test_under_a_wall_clock_a_cut_thought_leaves_nothing_to_wait_for(connect: Connect) -> None:
+    with FakeServer([Hang()]) as server:
+        source = connect(server).open(ask(), max_tokens=None, seed=1)
+        kernel = Kernel(WallClock())
+        stream = kernel.stream(source, pacing=None)
+        stream.limit(Instant(1))
+        kernel.run()
+        assert stream.state == "cancelled"
+        kernel.close()

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Literal
 
 from timeful.errors import SettingsError, unknown
-from timeful.models.cassette import RecordingModel, ReplayModel
 from timeful.models.chat import OpenAIModel
 from timeful.models.model import Model
-from timeful.models.pace import Pace
+from timeful.models.pace import TOKEN_TIME, Pace
+from timeful.models.recording import RecordingModel
+from timeful.models.replay import ReplayModel
 from timeful.models.search.reasoner import SearchModel
 from timeful.models.search.settings import DEEP, SHALLOW
 
@@ -61,10 +62,17 @@ class ModelChoice:
         return self.spec == "search"
 
     def make(self, role: Role, *, pace: Pace | None, api_key: str) -> Model:
-        """Make the model for a role; the search reasoner is deep or shallow by it."""
+        """Make the model for a role; the search reasoner is deep or shallow by it.
+
+        Args:
+            role: What it is for.
+            pace: What its tokens cost; None is token time for the search reasoner, the recorded
+                pace for a cassette, and arrival for an endpoint, which needs a wall clock.
+            api_key: For the endpoint.
+        """
         kind, _, rest = self.spec.partition(":")
         if kind == "search":
-            return SearchModel(DEEP if role == "planner" else SHALLOW, pace=pace)
+            return SearchModel(DEEP if role == "planner" else SHALLOW, pace=pace or TOKEN_TIME)
         if kind == "replay":
             return ReplayModel(Path(rest), pace=pace)
         model = OpenAIModel(
