@@ -15,8 +15,8 @@ from timeful.agents.prompts.sections import (
     plan_answer,
     state_as_json,
 )
-from timeful.environments.freeway.view import CarView, FreewayView, lanes_of
 from timeful.environments.freeway.cars import HORIZON
+from timeful.environments.freeway.view import CarView, FreewayView, lanes_of
 from timeful.environments.game import View
 from timeful.models.model import Guidance
 

@@ -16,8 +16,8 @@ from timeful.agents.prompts.sections import (
     state_as_json,
 )
 from timeful.environments.game import View
-from timeful.environments.snake.view import Place, SnakeView
 from timeful.environments.snake.crawl import HORIZON, LIFE
+from timeful.environments.snake.view import Place, SnakeView
 from timeful.models.model import Guidance
 
 NAMES = {"LEFT": "L", "RIGHT": "R", "UP": "U", "DOWN": "D"}

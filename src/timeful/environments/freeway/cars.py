@@ -11,6 +11,9 @@ import numpy as np
 FIRST_COLUMN, PLAYER_COLUMN, LAST_COLUMN = 0, 4, 8
 FIRST_LANE, LAST_LANE, GOAL = 1, 8, 9
 
+HORIZON = 100
+"""The greatest number of turns of an episode."""
+
 LONGEST_WAIT = 3
 """The most turns between a car's leaving the road and the entry of the next one (paper mode)."""
 

@@ -7,7 +7,17 @@ position between two moves is a whole number too (spec, section 3, structured st
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from timeful.environments.freeway.cars import FIRST_LANE, GOAL, LAST_COLUMN, PLAYER_COLUMN, Car
+from timeful.environments.freeway.cars import (
+    FIRST_LANE,
+    GOAL,
+    LAST_COLUMN,
+    PLAYER_COLUMN,
+    Car,
+    Road,
+    leaving,
+    wrapping,
+)
+from timeful.environments.freeway.problem import FreewayProblem
 from timeful.environments.game import Mode
 
 PARTS = 12
@@ -111,6 +121,16 @@ class FreewayView:
             "game_turn": self.turn,
             "turn": self.turn,
         }
+
+    def problem(self) -> FreewayProblem:
+        """What a search needs in order to plan from here, with nothing that is not shown."""
+        return FreewayProblem(road_of(self), turn=self.turn, y=self.y)
+
+
+def road_of(view: FreewayView) -> Road:
+    """The road whose traffic is shown so, with the future that the shown facts imply."""
+    law = wrapping if view.mode == "compat" else leaving
+    return Road(tuple(car_of(car) for car in view.cars), law)
 
 
 def lanes_of(view: FreewayView) -> dict[int, tuple[CarView, ...]]:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 import msgspec
 
-from timeful.environments.freeway.cars import GOAL, Road
+from timeful.environments.freeway.cars import GOAL, HORIZON, Road
 from timeful.environments.freeway.layout import PUBLISHED_SEEDS, fresh_road, published_road
 from timeful.environments.freeway.view import FreewayView, car_view
 from timeful.environments.game import Difficulty, Mode
@@ -21,7 +21,6 @@ from timeful.environments.settings import check_difficulty, check_mode, check_se
 from timeful.errors import IllegalActionError, SettingsError, WorldError
 
 ACTIONS = ("U", "D", "S")
-HORIZON = 100
 
 _CLIMB = {"U": 1, "D": -1, "S": 0}
 

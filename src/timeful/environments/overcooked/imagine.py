@@ -7,9 +7,8 @@ imagined Bob stands still: he blocks his cell and keeps what he holds.
 from collections.abc import Hashable
 from typing import Final, Self
 
-from timeful.environments.overcooked.kitchen import ACTIONS, Kitchen, layout_of
-from timeful.environments.overcooked.view import OvercookedView
-from timeful.environments.overcooked.world import Overcooked
+from timeful.environments.overcooked.kitchen import ACTIONS, HORIZON, Kitchen
+from timeful.environments.overcooked.view import OvercookedView, kitchen_of
 from timeful.errors import IllegalActionError, WorldError
 
 STAND_STILL: Final = "S"
@@ -24,7 +23,7 @@ class ImaginedKitchen:
     __slots__ = ("kitchen", "score", "turn")
 
     actions: Final = ACTIONS
-    horizon: Final = Overcooked.horizon
+    horizon: Final = HORIZON
 
     def __init__(self, kitchen: Kitchen, *, turn: int) -> None:
         self.kitchen = kitchen
@@ -79,13 +78,4 @@ class ImaginedKitchen:
 
 def imagine(view: OvercookedView) -> ImaginedKitchen:
     """Rebuild a kitchen from what a view shows, and from nothing else."""
-    layout = layout_of(view.rows)
-    kitchen = Kitchen(
-        layout,
-        at=[layout.cell(cook.x, cook.y) for cook in view.players],
-        facing=[cook.facing for cook in view.players],
-        held=[cook.held for cook in view.players],
-        counters={layout.cell(spot.x, spot.y): spot.item for spot in view.counters},
-        pots={layout.cell(pot.x, pot.y): (pot.onions, pot.tick) for pot in view.pots},
-    )
-    return ImaginedKitchen(kitchen, turn=view.turn)
+    return ImaginedKitchen(kitchen_of(view), turn=view.turn)

@@ -26,6 +26,9 @@ STEPS: Final[Mapping[str, tuple[int, int]]] = {
 }
 """How each direction changes (x, y)."""
 
+HORIZON: Final = 100
+"""The number of turns of an episode."""
+
 FLOOR: Final = " "
 COUNTER: Final = "X"
 POT: Final = "P"

@@ -16,7 +16,9 @@ from timeful.environments.overcooked.kitchen import (
     STEPS,
     Item,
     Kitchen,
+    layout_of,
 )
+from timeful.environments.overcooked.problem import OvercookedProblem
 
 SHOWN_HISTORY: Final = 5
 """How many of each cook's last actions are shown."""
@@ -133,6 +135,10 @@ class OvercookedView:
             },
         }
 
+    def problem(self) -> OvercookedProblem:
+        """What a search needs in order to plan from here, with nothing that is not shown."""
+        return OvercookedProblem(kitchen_of(self), turn=self.turn)
+
 
 def _cook_json(cook: CookView) -> dict[str, Any]:
     return {
@@ -161,6 +167,19 @@ def _pot_json(pot: PotView) -> dict[str, Any]:
         "remaining_cooking_tick": COOK_TIME - pot.tick if is_cooking else None,
         "is_ready": pot.is_ready,
     }
+
+
+def kitchen_of(view: OvercookedView) -> Kitchen:
+    """The kitchen that is shown so: the inverse of `show`."""
+    layout = layout_of(view.rows)
+    return Kitchen(
+        layout,
+        at=[layout.cell(cook.x, cook.y) for cook in view.players],
+        facing=[cook.facing for cook in view.players],
+        held=[cook.held for cook in view.players],
+        counters={layout.cell(spot.x, spot.y): spot.item for spot in view.counters},
+        pots={layout.cell(pot.x, pot.y): (pot.onions, pot.tick) for pot in view.pots},
+    )
 
 
 def show(kitchen: Kitchen, *, turn: int, history: tuple[str, str]) -> OvercookedView:

@@ -11,6 +11,7 @@ from timeful.environments.overcooked.kitchen import (
     COOK_TIME,
     COUNTER,
     FLOOR,
+    HORIZON,
     IDLE,
     POT,
     RECIPE,
@@ -54,7 +55,7 @@ class Overcooked:
     name: ClassVar[str] = "overcooked"
     actions: ClassVar[tuple[str, ...]] = ACTIONS
     default_action: ClassVar[str] = "S"
-    horizon: ClassVar[int] = 100
+    horizon: ClassVar[int] = HORIZON
 
     def __init__(self, *, difficulty: Difficulty, seed: int, mode: Mode = "compat") -> None:
         check_difficulty(difficulty)

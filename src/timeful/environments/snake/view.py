@@ -2,7 +2,15 @@
 
 from dataclasses import dataclass
 from string import ascii_letters
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
+
+from timeful.environments.snake.crawl import HORIZON, Crawl
+from timeful.environments.snake.levels import MOVES, SIZE, place
+from timeful.environments.snake.problem import SnakeProblem
+
+SomeCrawl = TypeVar("SomeCrawl", bound=Crawl)
+
+_LETTERS = {move: letter for letter, move in MOVES.items()}
 
 Place = tuple[int, int]
 """A cell as x and y; x grows to the right, y upwards."""
@@ -45,9 +53,9 @@ class SnakeView:
         }
         shown |= dict.fromkeys(self.obstacles, "#")
         shown |= {(food.x, food.y): f"{food.life:+d}" for food in self.foods}
-        for place, letter in zip(self.body, ascii_letters, strict=False):
-            below = shown[place]
-            shown[place] = letter if below == "." else letter + below
+        for spot, letter in zip(self.body, ascii_letters, strict=False):
+            below = shown[spot]
+            shown[spot] = letter if below == "." else letter + below
         rows = range(self.size - 1, -1, -1)
         return "\n".join("".join(f"{shown[x, y]:<6}" for x in range(self.size)) for y in rows)
 
@@ -61,3 +69,32 @@ class SnakeView:
             "size": self.size,
             "game_turn": self.turn,
         }
+
+    def problem(self) -> SnakeProblem:
+        """What a search needs in order to plan from here, with nothing that is not shown."""
+        return SnakeProblem(crawl_of(self, Crawl))
+
+
+def crawl_of(view: SnakeView, kind: type[SomeCrawl]) -> SomeCrawl:
+    """The world that is shown so, as far as it is shown: the inverse of `show`."""
+    crawl = kind(tuple(SIZE * x + y for x, y in view.obstacles))
+    crawl.turn = view.turn
+    crawl.body = [SIZE * x + y for x, y in view.body]
+    crawl.heading = MOVES[view.heading]
+    crawl.foods = [SIZE * food.x + food.y for food in view.foods]
+    crawl.ends = [view.turn + food.life for food in view.foods]
+    crawl.done = view.turn >= HORIZON
+    return crawl
+
+
+def show(crawl: Crawl) -> SnakeView:
+    """What a player is shown of a snake's world."""
+    foods = zip(crawl.foods, crawl.ends, strict=True)
+    return SnakeView(
+        turn=crawl.turn,
+        body=tuple(place(cell) for cell in crawl.body),
+        heading=_LETTERS[crawl.heading],
+        obstacles=tuple(place(cell) for cell in crawl.obstacles),
+        foods=tuple(Food(*place(cell), life=end - crawl.turn) for cell, end in foods),
+        size=SIZE,
+    )

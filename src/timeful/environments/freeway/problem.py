@@ -1,0 +1,83 @@
+"""Freeway as a search problem: which lane to be in, turn by turn.
+
+The future of the traffic does not depend on the player, so what is imagined here is exact until
+a hit (in compat mode; in paper mode, new cars are not foreseen).
+"""
+
+from typing import ClassVar
+
+from timeful.environments.freeway.cars import GOAL, HORIZON, PLAYER_COLUMN, Road
+from timeful.environments.option import Option
+
+Height = tuple[int, int]
+"""Turns ahead of the view, and y."""
+
+CLIMB = {"U": 1, "S": 0, "D": -1}
+SPAN = 30
+"""Turns ahead that a plan may reach: the hardest published roads take 21."""
+
+
+class FreewayProblem:
+    """A crossing to be planned, from what a view shows. Its value is the height reached."""
+
+    actions: ClassVar[tuple[str, ...]] = ("U", "S", "D")
+
+    def __init__(self, road: Road, *, turn: int, y: int) -> None:
+        self._road = road
+        self._traffic_words: dict[Height, str] = {}
+        self.turn = turn
+        self.span = min(SPAN, HORIZON - turn)
+        self.start: Height = (0, y)
+        self.where = f"y={y}"
+
+    def options(self, state: Height) -> tuple[Option[Height], ...]:
+        """Up, stay and, unless at the bottom, down."""
+        letters = self.actions if state[1] else self.actions[:2]
+        return tuple([self.step(state, letter) for letter in letters])
+
+    def step(self, state: Height, letter: str) -> Option[Height]:
+        """Imagine one turn."""
+        ahead, y = state
+        ahead, y = ahead + 1, max(0, y + CLIMB[letter])
+        after, labels = (ahead, y), (f"y={y}",)
+        if y == GOAL:
+            return Option(letter, labels, "cross the goal line", after, y, y, solved=True)
+        if self._road.danger(ahead) >> y & 1:
+            return Option(letter, labels, f"be hit in lane {y}", None, y, -1.0)
+        return Option(letter, labels, f"be safe at y={y}", after, y, y)
+
+    def tell(self, state: Height, options: tuple[Option[Height], ...]) -> str:
+        """Say at length what comes of each option."""
+        return " ".join([self._tell(state, option) for option in options])
+
+    def _tell(self, state: Height, option: Option[Height]) -> str:
+        ahead = state[0] + 1
+        y = max(0, state[1] + CLIMB[option.letters])
+        turn = self.turn + ahead
+        if option.solved:
+            return f"{option.letters} takes me to y={y} at turn {turn}: I have crossed the road."
+        traffic = self._traffic(ahead, y)
+        if option.state is None:
+            return (
+                f"{option.letters} takes me to y={y} at turn {turn}. {traffic} "
+                "One of them covers my column at that moment, so I am hit: this is closed."
+            )
+        return (
+            f"{option.letters} takes me to y={y} at turn {turn}. {traffic} "
+            f"My column is free at that moment, so I keep it; {GOAL - y} lanes are left."
+        )
+
+    def _traffic(self, ahead: int, lane: int) -> str:
+        known = self._traffic_words.get((ahead, lane))
+        if known is None:
+            cars = [
+                f"one from {tail} to {head} going {'right' if car.sign > 0 else 'left'}"
+                for car in self._road.traffic(ahead)
+                if car.lane == lane
+                for head in [car.column - PLAYER_COLUMN]
+                for tail in [head - car.sign * (car.length - 1)]
+            ]
+            shown = ", ".join(cars) or "nobody"
+            known = f"In lane {lane} there will be {shown}."
+            self._traffic_words[ahead, lane] = known
+        return known

@@ -1,0 +1,241 @@
+"""The search reasoner: a model that thinks by searching, and says all that it thinks.
+
+It stands in for a language model where none is at hand. It reads the state from the prompt's
+view and what a planner said from the prompt's guidance, which is what the messages show, and
+knows nothing else. What it says is what its search does, and its words are its tokens: a
+deeper search takes longer for no other reason than that there is more to say.
+"""
+
+from collections.abc import Callable, Generator, Sequence
+from itertools import islice
+from typing import Protocol
+
+from timeful.core.source import Channel, Chunk, End
+from timeful.errors import ModelError
+from timeful.models.model import Guidance, Prompt
+from timeful.models.pace import TOKEN_TIME, Pace
+from timeful.models.search.engine import Node, Search
+from timeful.models.search.guidance import Lead, leads, plans_in, trial
+from timeful.models.search.plans import SOLVED, read_plan, say_plan
+from timeful.models.search.problem import Option, Problem
+from timeful.models.search.settings import Setting
+from timeful.seeding import child
+
+Thinking = Generator[Chunk, None, None]
+
+JITTER = 1e-3
+"""The most that chance may add to a score: it decides between equals only."""
+
+
+class Searchable(Protocol):
+    """A view that can be searched."""
+
+    def problem(self) -> Problem:
+        """What a search needs to know, from what is shown alone."""
+        ...
+
+
+class SearchModel:
+    """A model whose thoughts are searches.
+
+    Args:
+        setting: How deep it thinks, and how much it says.
+        pace: What its tokens cost in time; None if only a wall clock can tell.
+    """
+
+    live = False
+
+    def __init__(self, setting: Setting, *, pace: Pace | None = TOKEN_TIME) -> None:
+        self.setting = setting
+        self.pace = pace
+
+    @property
+    def name(self) -> str:
+        """The name of its setting."""
+        return self.setting.name
+
+    def open(self, prompt: Prompt, *, max_tokens: int | None, seed: int) -> "SearchSource":
+        """Start thinking; nothing is worked out before it is pulled.
+
+        Raises:
+            ModelError: If the prompt shows nothing that can be searched.
+        """
+        view = prompt.view
+        if prompt.purpose != "force" and not hasattr(view, "problem"):
+            raise ModelError(
+                f"the search reasoner needs a view of a game, got {type(view).__name__}; "
+                "ask a language model instead"
+            )
+        return SearchSource(_thinking(self.setting, prompt, seed), max_tokens)
+
+
+class SearchSource:
+    """A thought that is worked out as it is pulled."""
+
+    def __init__(self, thinking: Thinking, max_tokens: int | None) -> None:
+        self._thinking = thinking
+        self._left = max_tokens
+
+    def pull(self) -> Chunk | End:
+        """Think up the next line."""
+        chunk = next(self._thinking, None)
+        if chunk is None:
+            return End()
+        if self._left is None:
+            return chunk
+        if self._left <= 0:
+            self.close()
+            return End("length")
+        if chunk.tokens > self._left:
+            chunk = _chunk(" ".join(chunk.text.split()[: self._left]), chunk.channel)
+        self._left -= chunk.tokens
+        return chunk
+
+    def when_ready(self, notify: Callable[[], None]) -> None:
+        """Notify at once: it never waits."""
+        notify()
+
+    def close(self) -> None:
+        """Stop thinking."""
+        self._thinking.close()
+
+
+def _chunk(text: str, channel: Channel = "reasoning") -> Chunk:
+    """A piece of a thought; its tokens are its words."""
+    return Chunk(text, len(text.split()), channel)
+
+
+def _thinking(setting: Setting, prompt: Prompt, seed: int) -> Thinking:
+    if prompt.purpose == "force":
+        yield _forced(prompt)
+        return
+    view: Searchable = prompt.view  # type: ignore[assignment]
+    thought = _Thought(setting, view.problem(), seed)
+    if prompt.purpose == "plan":
+        yield from thought.plan()
+    else:
+        yield from thought.react(prompt.guidance)
+
+
+def _forced(prompt: Prompt) -> Chunk:
+    """Finish an answer that has been begun: with the first step of the last plan that was said."""
+    said = prompt.messages[-1].content if prompt.messages else ""
+    plan = read_plan(said)
+    return _chunk(f"{plan.letters[0]}}}" if plan else "?}", "answer")
+
+
+class _Thought:
+    """One search, and the words for it."""
+
+    def __init__(self, setting: Setting, problem: Problem, seed: int) -> None:
+        self._setting = setting
+        self._problem = problem
+        self._rng = child(seed, "search")
+        self._said: list[tuple[str, str]] = []
+        self._search = Search(
+            problem,
+            horizon=setting.horizon or problem.span,
+            beam=setting.beam,
+            jitter=(self._rng.random(64) * JITTER).tolist(),
+        )
+
+    # --- planning ----------------------------------------------------------------------------
+
+    def plan(self) -> Thinking:
+        """Think to the end and answer with the whole plan."""
+        problem = self._problem
+        yield _chunk(
+            f"It is turn {problem.turn} and I am at {problem.where}. I look up to {problem.span} "
+            "turns ahead, turn by turn, and keep the best places of each turn.\n"
+        )
+        yield from self._explore()
+        letters = [letter for letter, _ in self._said] or [self._any_letter()]
+        turns = "\n".join(
+            f"Turn {turn}: {letter}" for turn, letter in enumerate(letters, problem.turn)
+        )
+        yield _chunk(f"{self._conclusion()}\\boxed{{{turns}}}\n", "answer")
+
+    def _conclusion(self) -> str:
+        if not self._said:
+            return "I have found no way that ends well. "
+        return self._plan_line()
+
+    # --- reacting ----------------------------------------------------------------------------
+
+    def react(self, guidance: Sequence[Guidance]) -> Thinking:
+        """Follow what was planned if it holds, else look a few turns ahead; answer one action."""
+        problem = self._problem
+        yield _chunk(
+            f"It is turn {problem.turn} and I am at {problem.where}. "
+            "I have to decide on one action now.\n"
+        )
+        letter = yield from self._follow(guidance)
+        if letter is None:
+            yield from self._explore()
+            letter = self._said[0][0] if self._said else self._any_letter()
+        yield _chunk(f"So my action at turn {problem.turn} is \\boxed{{{letter}}}\n", "answer")
+
+    def _follow(self, guidance: Sequence[Guidance]) -> Generator[Chunk, None, str | None]:
+        for plan in plans_in(guidance, now=self._problem.turn):
+            yield _chunk(
+                f"The planner, who saw turn {plan.turn}, has a plan that reaches to turn "
+                f"{plan.end}. I read it and look where it stands now.\n"
+            )
+            if plan.labels[self._problem.turn - plan.turn] != self._problem.where:
+                yield _chunk("I am not where it wants me to be. Can I join it?\n")
+                yield from self._explore()
+            for lead in leads(plan, self._problem, self._search):
+                holds = yield from self._check(lead)
+                if holds:
+                    return lead.letters[0]
+        return None
+
+    def _check(self, lead: Lead) -> Generator[Chunk, None, bool]:
+        yield _chunk(f"Since {lead.how}, I check its next steps one by one.\n")
+        tried = list(trial(self._problem, lead.letters[: self._setting.check]))
+        lines = [
+            f"Step {number}: with {letter} I would {aim}, {'fine' if holds else 'so it fails'}."
+            for number, (letter, aim, holds) in enumerate(tried, 1)
+        ]
+        yield _chunk(" ".join(lines) + "\n")
+        holds = all(step[-1] for step in tried)
+        verdict = "They all hold, so I follow it." if holds else "It does not hold any more."
+        yield _chunk(verdict + "\n")
+        return holds
+
+    # --- searching ---------------------------------------------------------------------------
+
+    def _explore(self) -> Thinking:
+        """Search within the bounds of the setting, and say the best plan whenever it changes."""
+        setting, search = self._setting, self._search
+        tell = self._tell_all if setting.style == "thorough" else self._tell_briefly
+        for layer in search.layers():
+            for node, options in islice(layer, setting.nodes - search.expanded):
+                yield _chunk(tell(node, options))
+            steps = search.best.steps()
+            if steps and steps != self._said:
+                self._said = steps
+                yield _chunk(self._plan_line())
+            if search.expanded >= setting.nodes:
+                return
+
+    def _plan_line(self) -> str:
+        solved = self._search.solution is not None
+        worth = SOLVED if solved else f"worth {self._search.best.score:.1f}"
+        return say_plan(self._problem.turn, self._problem.where, self._said, worth=worth)
+
+    def _tell_all(self, node: Node, options: Sequence[Option]) -> str:
+        told = self._problem.tell(node.state, options)
+        return f"{self._place(node)}, worth {node.score:.2f} so far. {told}\n"
+
+    def _tell_briefly(self, node: Node, options: Sequence[Option]) -> str:
+        told = "; ".join([f"with {option.letters} I {option.aim}" for option in options])
+        return f"{self._place(node)}: {told}.\n"
+
+    def _place(self, node: Node) -> str:
+        where = self._problem.where if node.option is None else node.option.labels[-1]
+        return f"Turn {node.turn} at {where}"
+
+    def _any_letter(self) -> str:
+        letters = self._problem.actions
+        return letters[int(self._rng.integers(len(letters)))]
