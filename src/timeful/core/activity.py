@@ -206,13 +206,14 @@ class Activity(Event[T]):
             self._end("completed", stop.value, None)
             return
         except Interrupted as signal:
-            self.cause = signal.cause
-            error = CancelledActivityError(f"activity {self.name!r} was cancelled: {signal.cause}")
-            self._end("cancelled", None, error)
+            self._cancel(signal.cause)
             return
         except Exception as error:  # noqa: BLE001 - handed to whoever waits, else raised by run
             self._end("failed", None, error)
             return
+        except BaseException as signal:  # to the program, such as KeyboardInterrupt
+            self._cancel(type(signal).__name__)
+            raise
         finally:
             kernel.current = None
         if type(target) is int:  # a sleep: the one case that must be fast
@@ -229,6 +230,11 @@ class Activity(Event[T]):
                 f"{self!r} waited for {what}, which never happens on this timeline"
             )
             kernel._push(kernel.now, ACTIVITY, self)
+
+    def _cancel(self, cause: object) -> None:
+        self.cause = cause
+        error = CancelledActivityError(f"activity {self.name!r} was cancelled: {cause}")
+        self._end("cancelled", None, error)
 
     def _end(self, state: State, value: T | None, error: BaseException | None) -> None:
         kernel = self._kernel
@@ -253,8 +259,7 @@ class Activity(Event[T]):
         except (GeneratorExit, StopIteration):
             pass
         finally:
-            self.cause = "closed"
-            self._end("cancelled", None, CancelledActivityError(f"{self.name!r} was closed"))
+            self._cancel("the timeline was closed")
 
 
 class _Interruption:
