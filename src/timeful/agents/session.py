@@ -275,7 +275,9 @@ class Session:
         number = self._thoughts = self._thoughts + 1
         seed = child_seed(self._seed, "thought", number)
         full = self._full
-        messages = [(m.role, m.content) for m in prompt.messages] if full else None
+        messages: list[tuple[str, str]] | None = None
+        if full:
+            messages = [(message.role, message.content) for message in prompt.messages]
         self._recorder.write(
             ThoughtStarted(
                 at=self.now,

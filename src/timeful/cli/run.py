@@ -122,7 +122,7 @@ def realtime(
         interface=interface,  # type: ignore[arg-type]
         planner=choice(planner or model),
         reactor=choice(reactor or model),
-        pace=load_calibration(pace).pace if pace is not None else TOKEN_TIME,
+        pace=load_calibration(pace).pace if pace else TOKEN_TIME if clock == "token" else None,
         time_scale=time_scale,
         seed=seed,
         transcripts=transcripts or _transcripts(model, planner, reactor),  # type: ignore[arg-type]

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from timeful.version import __version__
 from timeful.agents.session import Agent, Session, Transcripts
 from timeful.core.activity import Activity
 from timeful.core.clock import Clock, cpu_seconds, monotonic_ns
@@ -15,6 +14,7 @@ from timeful.environments.game import View
 from timeful.errors import KernelError, ModelError, SandboxError, TimefulError, WorldError
 from timeful.records.events import EpisodeEnded, EpisodeFailed, EpisodeStarted, Wall
 from timeful.records.recorder import Recorder
+from timeful.version import __version__
 
 Boundary = Literal["model", "world", "sandbox", "agent"]
 

@@ -8,7 +8,7 @@ from timeful.core.clock import Clock, VirtualClock
 from timeful.core.kernel import Kernel
 from timeful.core.units import Duration
 from timeful.environments.environment import Environment
-from timeful.environments.game import Difficulty, Mode
+from timeful.environments.game import Difficulty, Game, Mode
 from timeful.environments.registry import make_game
 from timeful.environments.ticking import Ticking
 from timeful.errors import TimefulError
@@ -39,7 +39,7 @@ class Played:
 
 def play_game(
     agent: Agent,
-    game: str,
+    game: str | Game,
     *,
     difficulty: Difficulty = "medium",
     seed: int = 0,
@@ -52,7 +52,8 @@ def play_game(
 
     Args:
         agent: An async function of a session.
-        game: freeway, snake or overcooked.
+        game: freeway, snake or overcooked; or a game of your own, which brings its difficulty,
+            seed and rules along.
         difficulty: easy, medium or hard.
         seed: The game's seed, and that of the agent's sampling.
         mode: The published rules, or the paper's.
@@ -64,7 +65,10 @@ def play_game(
         SettingsError: If there is no such game, difficulty, seed or mode.
         TimefulError: If the agent, its model or the world failed; it names which.
     """
-    world = make_game(game, difficulty=difficulty, seed=seed, mode=mode)
+    if isinstance(game, str):
+        world = make_game(game, difficulty=difficulty, seed=seed, mode=mode)
+    else:
+        world = game
     recorder = Recorder(record)
 
     def join(kernel: Kernel, environment: Environment, recorder: Recorder) -> Joined:
@@ -73,8 +77,8 @@ def play_game(
     try:
         play_episode(
             EpisodeSetting(
-                settings={"game": game, "difficulty": difficulty, "seed": seed, "mode": mode},
-                seed=child_seed(seed, "game", game, difficulty),
+                settings={"game": world.name, "difficulty": difficulty, "seed": seed, "mode": mode},
+                seed=child_seed(seed, "game", world.name, difficulty),
             ),
             environment=Ticking(world, step or tokens(8192)),
             interface=join,

@@ -80,6 +80,8 @@ class EpisodeSpec:
                 )
         if self.clock == "paced" and self.pace is None:
             raise SettingsError("paced time needs a pace: calibrate the model first")
+        if self.clock == "token" and self.pace != TOKEN_TIME:
+            raise SettingsError("token time has a pace of its own; use paced time")
         if self.sample < 0:
             raise SettingsError(f"a sampling seed must not be negative, got {self.sample}")
 
