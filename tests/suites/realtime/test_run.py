@@ -1,0 +1,130 @@
+"""The suite from one call: same seed, same bytes; and live endpoints, cassettes and failures."""
+
+import hashlib
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.servers.fake import FakeServer, Say, Status
+from timeful.errors import SettingsError
+from timeful.models.choice import ModelChoice
+from timeful.records.recorder import read_record, record_hash
+from timeful.runs.results import read_results
+from timeful.suites.realtime.conditions import AGENTS
+from timeful.suites.realtime.run import Finished, report_again, run_suite
+from timeful.suites.realtime.spec import EpisodeSpec, Sweep
+
+LIKE = EpisodeSpec(
+    game="freeway", difficulty="medium", agent="reactive", step=8192, game_seed=0, sample=0
+)
+SMALL = Sweep(
+    experiments=(),
+    games=("freeway",),
+    difficulties=("easy",),
+    steps=(4096,),
+    seeds=2,
+    samples=1,
+    agents=AGENTS,
+)
+
+
+def run(out: Path, sweep: Sweep = SMALL, like: EpisodeSpec = LIKE, **options: Any) -> Finished:
+    return run_suite(sweep, like, out, **{"workers": 1, **options})
+
+
+def hashes(finished: Finished) -> dict[str, str]:
+    records = (finished.report.parent / "episodes").glob("*.jsonl")
+    return {path.stem: record_hash(read_record(path)) for path in records}
+
+
+def test_one_worker_or_two_the_records_are_the_same_bytes(tmp_path: Path) -> None:
+    one, two = run(tmp_path / "one"), run(tmp_path / "two", workers=2)
+    assert one.rows == two.rows
+    assert hashes(one) == hashes(two)
+    assert len(hashes(one)) == 2 * len(AGENTS)
+    assert not one.failed
+
+
+def test_a_second_call_plays_nothing_and_reports_the_same(tmp_path: Path) -> None:
+    first = run(tmp_path)
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "episodes").iterdir()}
+    page = first.report.read_bytes()
+    assert run(tmp_path).rows == first.rows
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert first.report.read_bytes() == page
+
+
+def test_a_run_may_be_widened_but_not_mixed(tmp_path: Path) -> None:
+    run(tmp_path, replace(SMALL, agents=("reactive",)))
+    assert len(run(tmp_path, replace(SMALL, agents=("reactive", "planning"))).rows) == 4
+    with pytest.raises(SettingsError, match="mode"):
+        run(tmp_path, like=replace(LIKE, mode="paper"))
+
+
+def test_results_have_the_shape_that_all_suites_share(tmp_path: Path) -> None:
+    run(tmp_path, replace(SMALL, agents=("reactive", "agile")))
+    raw = msgspec.json.decode((tmp_path / "results.json").read_bytes())
+    fields = "suite experiment setting method metric value low high n published source stand_in"
+    assert {frozenset(row) for row in raw} == {frozenset(fields.split())}
+    ours = [row for row in read_results(tmp_path / "results.json") if row.value is not None]
+    assert ours
+    assert all(row.stand_in for row in ours)
+
+
+def test_the_report_can_be_made_again_from_the_records_alone(tmp_path: Path) -> None:
+    first = run(tmp_path, replace(SMALL, agents=("reactive",)))
+    (tmp_path / "rows.jsonl").unlink()
+    again = report_again(tmp_path)
+    assert sorted(again.rows, key=lambda row: row.game_seed) == first.rows
+
+
+def moves(body: dict[str, Any]) -> Iterator[Any]:
+    asked = body["messages"][-1]["content"]
+    chance = random.Random(hashlib.sha256(asked.encode()).digest())
+    yield from [Say("hm ")] * chance.randrange(5)
+    yield Say("\\boxed{U}")
+
+
+def live(server: FakeServer, **changes: Any) -> EpisodeSpec:
+    choice = ModelChoice(spec="openai:fake", base_url=server.base_url, **changes)
+    return replace(LIKE, planner=choice, reactor=choice, transcripts="full")
+
+
+FEW = replace(SMALL, agents=("reactive", "planning", "agile"), seeds=1)
+
+
+def test_a_live_endpoint_is_recorded_and_replayed_to_the_same_bytes(tmp_path: Path) -> None:
+    tape = tmp_path / "tape.jsonl"
+    with FakeServer(moves) as server:
+        first = run(tmp_path / "live", FEW, live(server, record=str(tape)))
+        asked = len(server.requests)
+    assert asked > 0
+    assert not first.failed
+    choice = ModelChoice(spec=f"replay:{tape}")
+    replayed = run(
+        tmp_path / "again", FEW, replace(LIKE, planner=choice, reactor=choice, transcripts="full")
+    )
+    assert [row.score for row in replayed.rows] == [row.score for row in first.rows]
+    assert [row.tokens for row in replayed.rows] == [row.tokens for row in first.rows]
+
+
+def test_an_endpoint_that_refuses_fails_its_episodes_at_the_model(tmp_path: Path) -> None:
+    with FakeServer([Status(401, "bad key")]) as server:
+        finished = run(tmp_path, FEW, live(server), api_key="sk-secret")
+    assert finished.failed == len(finished.rows) == 3
+    assert all((row.error or "").startswith("model: ModelRefusedError") for row in finished.rows)
+    written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert b"sk-secret" not in written
+
+
+def test_a_frozen_world_is_labelled(tmp_path: Path) -> None:
+    finished = run(
+        tmp_path, replace(SMALL, agents=("planning",)), replace(LIKE, interface="frozen")
+    )
+    assert {row.agent for row in finished.rows} == {"planning@frozen"}
+    assert {row.late_turns for row in finished.rows} == {0}
