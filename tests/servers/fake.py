@@ -176,6 +176,7 @@ class FakeServer:
 def _handler(server: FakeServer, stall_s: float) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
         timeout = None
 
         def log_message(self, *_: object) -> None:
