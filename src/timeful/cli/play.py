@@ -1,0 +1,147 @@
+"""`timeful play`: a game by hand in the terminal, or from a script."""
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar, cast
+
+import typer
+
+from timeful.errors import SettingsError
+
+if TYPE_CHECKING:
+    from timeful.environments.game import Difficulty, Game, Mode
+    from timeful.runs.by_hand import Sitting
+
+N = TypeVar("N", int, float)
+
+_SHORTEST_TICK_S, _LONGEST_TICK_S = 0.05, 3600.0
+_BASE_TOKENS = 8192
+_COMPARED = ("agile", "planning", "reactive")
+
+
+def play(
+    game: Annotated[str, typer.Argument(help="freeway, snake or overcooked.")],
+    difficulty: Annotated[str, typer.Option(help="easy, medium or hard.")] = "easy",
+    seed: Annotated[str, typer.Option(metavar="N", help="Which episode; see also --mode.")] = "0",
+    mode: Annotated[
+        str, typer.Option(help="compat: as published. paper: as in the paper, any seed.")
+    ] = "compat",
+    actions: Annotated[
+        str | None, typer.Option(help="Play these letters, one a turn, without a clock.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="With --actions: one JSON object per state.")
+    ] = False,
+    tick: Annotated[
+        str, typer.Option(metavar="SECONDS", help="Length of a turn when played by hand.")
+    ] = "1.0",
+    record: Annotated[
+        Path | None, typer.Option(help="Write the record of a game by hand to this file.")
+    ] = None,
+) -> None:
+    """Play a game: by hand, while the world ticks, or with --actions from a script."""
+    from timeful.environments.registry import make_game
+
+    tick_s = _number("--tick", tick, float)
+    if not _SHORTEST_TICK_S <= tick_s <= _LONGEST_TICK_S:
+        raise SettingsError(
+            f"--tick must be {_SHORTEST_TICK_S:g} to {_LONGEST_TICK_S:g} seconds, got {tick}"
+        )
+    number = _number("--seed", seed, int)
+    # The game checks them, and names the nearest ones.
+    world = make_game(
+        game, difficulty=cast("Difficulty", difficulty), seed=number, mode=cast("Mode", mode)
+    )
+    if actions is not None:
+        if record is not None:
+            raise SettingsError("--record is for a game by hand; leave out --actions")
+        _play_script(world, actions, as_json=as_json)
+    elif as_json:
+        raise SettingsError("--json needs --actions")
+    else:
+        settings = {"game": game, "difficulty": difficulty, "seed": number, "mode": mode}
+        _play_by_hand(world, settings, tick_s=tick_s, record=record)
+
+
+def _number(option: str, text: str, kind: type[N]) -> N:
+    try:
+        return kind(text)
+    except ValueError:
+        what = "an integer" if kind is int else "a number"
+        raise SettingsError(f"{option} must be {what}, got {text!r}") from None
+
+
+def _play_script(world: "Game", actions: str, *, as_json: bool) -> None:
+    from timeful.runs.play import replay
+
+    try:
+        for step in replay(world, actions):
+            if as_json:
+                print(step.json())
+        if not as_json:
+            print(world.view().text())
+            end = "over" if world.done else "not over"
+            print(f"turn {world.turn}/{world.horizon}, return {world.score:g}, {end}")
+    finally:
+        # Before an error is told, and while a reader that has gone can still be noticed.
+        sys.stdout.flush()
+
+
+def _play_by_hand(
+    world: "Game", settings: dict[str, object], *, tick_s: float, record: Path | None
+) -> None:
+    from timeful.core.units import seconds
+    from timeful.runs.by_hand import open_record, play_by_hand
+
+    if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM") == "dumb":
+        raise SettingsError("playing by hand needs a terminal; from a script, give --actions")
+    try:
+        from timeful.runs.terminal import Terminal
+    except ImportError:
+        raise SettingsError(
+            "playing by hand needs a Unix terminal; on this system, give --actions"
+        ) from None
+    recorder = open_record(record)
+    try:
+        with Terminal() as terminal:
+            sitting = play_by_hand(
+                world,
+                terminal,
+                settings={**settings, "agent": "person", "tick_s": tick_s},
+                tick=seconds(tick_s),
+                recorder=recorder,
+                colour="NO_COLOR" not in os.environ,
+            )
+    finally:
+        recorder.close()
+    print(world.view().text())
+    print(_ending(sitting, str(settings["game"]), str(settings["difficulty"]), tick_s=tick_s))
+    if record is not None:
+        print(f"record: {record}")
+    if terminal.stopped is not None:
+        raise typer.Exit(128 + terminal.stopped)
+
+
+def _ending(sitting: "Sitting", game: str, difficulty: str, *, tick_s: float) -> str:
+    """The final score, beside the agents' published ones."""
+    from timeful.suites.realtime.published import look_up_cell
+    from timeful.suites.realtime.scores import score
+
+    if not sitting.is_over:
+        return f"You left after {sitting.turns} turns, with a return of {sitting.score:g} so far."
+    own = score(game, sitting.score).normalised
+    lines = [(own, "you", f"return {sitting.score:g}, {sitting.turns} turns, {sitting.late} late")]
+    for agent in _COMPARED:
+        found = look_up_cell(
+            game=game, difficulty=difficulty, tokens_per_step=_BASE_TOKENS, agent=agent
+        )
+        if found is not None:
+            lines.append((found.value, found.method, f"published: {found.source}"))
+    lines.sort(key=lambda line: -line[0])
+    table = [f"  {value:5.2f}  {name:<18} {source}" for value, name, source in lines]
+    about = (
+        f"Scores are normalised as in the paper (Table 4); its agents had\n{_BASE_TOKENS} "
+        f"tokens a turn, you had {tick_s:g} s."
+    )
+    return "\n".join(["", f"{game}, {difficulty}: over.", *table, about])
