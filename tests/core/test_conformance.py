@@ -404,8 +404,12 @@ def test_the_scale_is_simulated_time_for_real_time(scale, real):
 def test_running_through_an_instant_waits_for_it_even_with_nothing_to_do():
     fake = FakeMachine()
     begin = fake.shown
-    Kernel(fake.clock()).run(until=Instant(500))
+    kernel = Kernel(fake.clock())
+    kernel.run(until=Instant(500))
     assert fake.shown - begin == 500
+    kernel.start(kernel.sleep(500))
+    kernel.run(until=Instant(800))
+    assert fake.shown - begin == 800
 
 
 def test_a_wall_clock_shows_the_beginning_until_it_is_started_and_starts_once():

@@ -138,6 +138,12 @@ def test_an_error_that_nobody_waits_for_ends_the_run_and_the_timeline_can_go_on(
     assert kernel.now == 10
 
 
+def test_an_error_of_real_work_that_nobody_waits_for_ends_the_run(kernel):
+    kernel.call(lambda: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        kernel.run()
+
+
 def test_an_error_is_handed_to_whoever_waits_for_any(kernel):
     async def main():
         child = kernel.start(failing(kernel, 5, ZeroDivisionError("oh")))
@@ -291,8 +297,9 @@ def test_a_clean_up_cannot_wait_while_the_timeline_is_closed_and_the_rest_is_clo
     kernel.start(plain())
     waiting = kernel.start(waits(), name="waits")
     kernel.run()
-    with pytest.raises(KernelError, match="'waits' running> waited in its clean-up while"):
+    with pytest.raises(KernelError, match="'waits' running> waited in its clean-up") as caught:
         kernel.close()
+    assert any(entry.name == "waits" for entry in caught.traceback), "the line must be shown"
     assert cleaned == ["plain"]
     assert waiting.state == "cancelled"
     kernel.close()

@@ -433,7 +433,7 @@ def test_interrupted_while_it_holds_for_real_work_the_call_is_stopped_and_cancel
     kernel.start(interrupter())
     kernel.run()
     assert (target.state, target.cause) == ("cancelled", "changed my mind")
-    assert ends(kernel) == ["cancelled"]
+    assert (ends(kernel), tool.marks) == (["cancelled"], ["done"])
 
 
 def test_work_that_cannot_be_stopped_is_orphaned_and_its_side_effects_stay(kernel):

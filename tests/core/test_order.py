@@ -1,12 +1,14 @@
 """One total order: by instant, then by rank, then by the order of asking."""
 
 from collections import Counter
+from unittest.mock import patch
 
 import pytest
 import simpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import timeful.core.kernel
 from tests.core.programs import Machine, program
 from tests.core.sources import Script, ten_each
 from timeful.core.activity import Interrupted
@@ -58,6 +60,15 @@ def test_running_in_pieces_is_the_same_as_running_through(steps, stops):
         assert pieces.kernel.now == stop
     pieces.run()
     assert pieces.trace == whole.trace
+
+
+@given(program)
+def test_sweeping_out_what_was_called_off_changes_nothing(steps):
+    usual = Machine(steps).run()
+    with patch.object(timeful.core.kernel, "_SWEEP", 0):
+        swept = Machine(steps).run()
+    assert swept.trace == usual.trace
+    assert swept.log.events == usual.log.events
 
 
 spans = st.lists(st.integers(0, 5), max_size=8)
@@ -305,6 +316,31 @@ def test_the_earlier_rank_comes_first_whoever_asked_first(first, second):
     names = {"thought": "stream"}
     expected = tuple(names.get(ask.__name__, ask.__name__) for ask in (first, second))
     assert _pair(first, second) == {expected}
+
+
+def test_an_interruption_comes_before_the_tokens_that_are_still_due_at_its_instant():
+    kernel = Kernel()
+    seen = []
+    interrupt(kernel, seen)
+    thought(kernel, seen)
+    kernel.run()
+    assert seen == ["interrupt", "stream"]
+
+
+def test_waiting_until_what_has_passed_means_after_those_who_are_due_already():
+    kernel = Kernel()
+    seen = []
+
+    async def late():
+        await kernel.sleep(10)
+        await kernel.sleep_until(3)
+        seen.append("late")
+
+    kernel.start(late())
+    for _ in range(2):
+        activity(kernel, seen)
+    kernel.run()
+    assert seen == ["activity", "activity", "late"]
 
 
 def test_a_world_turn_waits_for_all_that_follows_from_its_instant():

@@ -88,14 +88,34 @@ def test_what_arrives_for_a_thought_that_has_ended_is_dropped(fake, kernel):
 
 
 def test_a_source_that_notifies_twice_does_no_harm(fake, kernel):
-    class Eager(Script):
+    class Eager(Fed):
         def when_ready(self, notify):
-            notify()
-            notify()
+            super().when_ready(lambda: (notify(), notify()))
 
-    thought = kernel.stream(Eager(*words("a b"), End()), pacing=None)
+    source = Eager()
+    source.put(Chunk("a", 1))
+    fake.at(10, lambda: source.put(End()))
+    thought = kernel.stream(source, pacing=None)
     kernel.run()
-    assert (thought.text(), thought.state) == ("ab", "completed")
+    assert (thought.text(), thought.state, kernel.now) == ("a", "completed", 10)
+
+
+def test_a_source_is_asked_once_for_one_piece_however_often_its_thought_is_paused(fake, kernel):
+    class Counts(Fed):
+        asked = 0
+
+        def when_ready(self, notify):
+            self.asked += 1
+            super().when_ready(notify)
+
+    source = Counts()
+    fake.at(10, lambda: source.put(End()))
+    thought = kernel.stream(source, pacing=None)
+    for _ in range(5):
+        thought.pause()
+        thought.resume()
+    kernel.run()
+    assert (thought.state, source.asked) == ("completed", 1)
 
 
 def test_what_arrives_during_a_pause_waits_for_the_resumption(fake, kernel):
@@ -174,5 +194,7 @@ def test_a_timeline_can_be_closed_around_work_that_hangs(fake, kernel):
     call = kernel.call(lambda: gate.wait(30))
     kernel.run(until=10)
     kernel.close()
-    gate.set()
     assert call.state == "orphaned"
+    kernel.run()  # nothing is left to wait for
+    gate.set()
+    assert kernel.now == 10

@@ -357,10 +357,9 @@ class Kernel:
             posted = list(self._posted)
             self._posted.clear()
         for at, rank, target in posted:
-            if target in self._awaited:  # else it has ended since, and nobody waits for it
-                self._awaited.discard(target)
-                # What was due before it arrived comes first, however late the kernel is.
-                self._push(max(self.now, at), rank, target)
+            self._awaited.discard(target)  # not there any more if it has ended since
+            # What was due before it arrived comes first, however late the kernel is.
+            self._push(max(self.now, at), rank, target)
         return True
 
     def _raise_failure(self) -> None:

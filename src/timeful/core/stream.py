@@ -237,12 +237,8 @@ class Stream(Event["Stream"]):
             count += piece.tokens
         elif piece.tokens is not None:
             count = max(count, piece.tokens)
-        due = self._origin + index(pacing(count))
-        if due <= kernel.now and isinstance(piece, End):
-            self._deliver(piece)
-        else:
-            self._next = piece
-            kernel._push(max(due, kernel.now), STREAM, self)
+        self._next = piece
+        kernel._push(max(self._origin + index(pacing(count)), kernel.now), STREAM, self)
 
     def _deliver(self, piece: Chunk | End) -> None:
         if isinstance(piece, Chunk):
