@@ -8,7 +8,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: run test bench clean
 run: $(VENV)/.run
-	$(BIN)/timeful run realtime --preset quick --out runs/quick --force
+	$(BIN)/timeful run realtime --preset quick --out runs/quick --replace
 
 test: $(VENV)/.test
 	$(BIN)/ruff check .
@@ -28,7 +28,7 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.run: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install -q -e .
+	$(BIN)/python -m pip install -q -e '.[openai]'
 	touch $@
 
 $(VENV)/.test: pyproject.toml | $(VENV)/bin/python

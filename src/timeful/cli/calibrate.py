@@ -3,26 +3,34 @@
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
 
+@click.command()
+@click.argument("model")
+@click.option("--base-url", envvar="OPENAI_BASE_URL", help="The endpoint's API.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default="pace.json",
+    show_default=True,
+    help="Where the pace is saved; the figure goes beside it.",
+)
+@click.option(
+    "--length",
+    "lengths",
+    type=int,
+    multiple=True,
+    help="Tokens to generate; repeatable.  [default: 16 64 128 256 512]",
+)
+@click.option("--repeats", default=3, show_default=True, help="Answers timed at each length.")
 def calibrate(
-    model: Annotated[str, typer.Argument(help="The model's name at the endpoint.")],
-    base_url: Annotated[
-        str | None, typer.Option(envvar="OPENAI_BASE_URL", help="The endpoint.")
-    ] = None,
-    out: Annotated[Path, typer.Option(help="Where the pace is saved.")] = Path("pace.json"),
-    length: Annotated[
-        list[int] | None,
-        typer.Option(help="Tokens to generate; repeatable. Default: 16 64 128 256 512."),
-    ] = None,
-    repeats: Annotated[int, typer.Option(help="Answers timed at each length.")] = 3,
+    model: str, base_url: str | None, out: Path, lengths: tuple[int, ...], repeats: int
 ) -> None:
-    """Time an endpoint, fit T = alpha N + beta, and save the pace and a figure of it.
+    """Time MODEL at an endpoint, fit T = alpha N + beta, and save the pace.
 
-    The saved pace is for `timeful run realtime --clock paced --pace FILE`: virtual time in which
+    The pace is for `timeful run realtime --clock paced --pace FILE`: virtual time in which
     tokens cost what they cost at this endpoint. The key is read from OPENAI_API_KEY.
     """
     from timeful.errors import SettingsError
@@ -36,7 +44,7 @@ def calibrate(
     try:
         found = measuring.calibrate(
             endpoint,
-            lengths=tuple(length or measuring.LENGTHS),
+            lengths=lengths or measuring.LENGTHS,
             repeats=repeats,
             endpoint=endpoint.endpoint,
         )

@@ -1,53 +1,58 @@
-"""The `timeful` command."""
+"""The `timeful` command: its sub-commands by name, none loaded before it is asked for."""
 
 import sys
-from typing import Annotated
+from importlib import import_module
 
-import typer
+import click
 
-from timeful.cli.calibrate import calibrate
-from timeful.cli.play import play
-from timeful.cli.report import report
-from timeful.cli.run import realtime
-from timeful.cli.show import list_parts, show
 from timeful.errors import TimefulError
 from timeful.version import __version__
 
-app = typer.Typer(
+
+class Lazy(click.Group):
+    """A group whose commands are named by the place that defines them."""
+
+    def __init__(self, places: dict[str, str], **options: object) -> None:
+        super().__init__(**options)  # type: ignore[arg-type]
+        self._places = places
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names in the order of the places."""
+        return list(self._places)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Load a command."""
+        if cmd_name not in self._places:
+            return None
+        module, _, attribute = self._places[cmd_name].partition(":")
+        command = getattr(import_module(module), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+
+_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 88}
+
+run = Lazy(
+    {"realtime": "timeful.cli.run:realtime"},
+    name="run",
+    help="Run a suite, or go on with a run that was stopped.",
+    context_settings=_CONTEXT,
+)
+
+app = Lazy(
+    {
+        "run": "timeful.cli.main:run",
+        "play": "timeful.cli.play:play",
+        "calibrate": "timeful.cli.calibrate:calibrate",
+        "report": "timeful.cli.report:report",
+        "show": "timeful.cli.show:show",
+        "list": "timeful.cli.show:list_parts",
+    },
     name="timeful",
     help="Agents for which time is real: thinking costs time, and the world moves meanwhile.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=_CONTEXT,
 )
-run = typer.Typer(
-    help="Run a suite, or go on with a run that was stopped.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-run.command()(realtime)
-app.add_typer(run, name="run")
-app.command()(play)
-app.command()(calibrate)
-app.command()(report)
-app.command()(show)
-app.command("list")(list_parts)
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        print(f"timeful {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _top(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
-    """Agents for which time is real: thinking costs time, and the world moves meanwhile."""
+click.version_option(__version__, prog_name="timeful", message="%(prog)s %(version)s")(app)
 
 
 def main() -> None:

@@ -3,9 +3,9 @@
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
-import typer
+import click
 
 from timeful.errors import SettingsError
 
@@ -20,27 +20,45 @@ _BASE_TOKENS = 8192
 _COMPARED = ("agile", "planning", "reactive")
 
 
+@click.command()
+@click.argument("game")
+@click.option("--difficulty", default="easy", show_default=True, help="easy, medium or hard.")
+@click.option("--seed", default="0", show_default=True, metavar="N", help="Which episode.")
+@click.option(
+    "--mode",
+    default="compat",
+    show_default=True,
+    help="compat: as published. paper: as in the paper, any seed.",
+)
+@click.option("--actions", help="Play these letters, one a turn, without a clock.")
+@click.option("--json", "as_json", is_flag=True, help="With --actions: one JSON object per state.")
+@click.option(
+    "--tick",
+    default="1.0",
+    show_default=True,
+    metavar="SECONDS",
+    help="Length of a turn when played by hand.",
+)
+@click.option(
+    "--record",
+    type=click.Path(path_type=Path),
+    help="Write the record of a game by hand to this file.",
+)
 def play(
-    game: Annotated[str, typer.Argument(help="freeway, snake or overcooked.")],
-    difficulty: Annotated[str, typer.Option(help="easy, medium or hard.")] = "easy",
-    seed: Annotated[str, typer.Option(metavar="N", help="Which episode; see also --mode.")] = "0",
-    mode: Annotated[
-        str, typer.Option(help="compat: as published. paper: as in the paper, any seed.")
-    ] = "compat",
-    actions: Annotated[
-        str | None, typer.Option(help="Play these letters, one a turn, without a clock.")
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="With --actions: one JSON object per state.")
-    ] = False,
-    tick: Annotated[
-        str, typer.Option(metavar="SECONDS", help="Length of a turn when played by hand.")
-    ] = "1.0",
-    record: Annotated[
-        Path | None, typer.Option(help="Write the record of a game by hand to this file.")
-    ] = None,
+    *,
+    game: str,
+    difficulty: str,
+    seed: str,
+    mode: str,
+    actions: str | None,
+    as_json: bool,
+    tick: str,
+    record: Path | None,
 ) -> None:
-    """Play a game: by hand, while the world ticks, or with --actions from a script."""
+    """Play GAME by hand, while the world ticks, or with --actions from a script.
+
+    GAME is freeway, snake or overcooked.
+    """
     from timeful.environments.registry import make_game
 
     tick_s = _number("--tick", tick, float)
@@ -120,7 +138,7 @@ def _play_by_hand(
     if record is not None:
         print(f"record: {record}")
     if terminal.stopped is not None:
-        raise typer.Exit(128 + terminal.stopped)
+        raise SystemExit(128 + terminal.stopped)
 
 
 def _ending(sitting: "Sitting", game: str, difficulty: str, *, tick_s: float) -> str:

@@ -1,15 +1,17 @@
 """`timeful report`: make the report of a run folder again."""
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
 
-def report(
-    out: Annotated[Path, typer.Argument(help="A run folder, as given to `timeful run --out`.")],
-) -> None:
-    """Print the table of a run and write its report again, from its records alone."""
+@click.command()
+@click.argument("out", type=click.Path(path_type=Path))
+def report(out: Path) -> None:
+    """Print the table of the run in folder OUT and write its report again.
+
+    Both are made from the run's records alone.
+    """
     from timeful.suites.realtime.run import report_again
     from timeful.suites.realtime.tables import text_table
 

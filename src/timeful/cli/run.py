@@ -2,77 +2,107 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 if TYPE_CHECKING:
     from timeful.suites.realtime.spec import EpisodeSpec, Sweep
 
-_EXPERIMENTS = "load, pressure, reserve or grid; several may be given. Default: load pressure."
+_FILE = click.Path(path_type=Path)
 
 
+@click.command()
+@click.argument("experiments", nargs=-1)
+@click.option(
+    "--out",
+    type=_FILE,
+    default="runs/realtime",
+    show_default=True,
+    help="The run folder; a run in it goes on.",
+)
+@click.option("--preset", default="paper", help="quick: one sampling seed. paper: four (default).")
+@click.option("--game", "games", multiple=True, help="Only this game; repeatable.")
+@click.option(
+    "--agent",
+    "agents",
+    multiple=True,
+    help="reactive, reactive-budget, planning, code-policy, agile, agile-concurrent or "
+    "agile-reduced; repeatable.  [default: reactive, planning, agile]",
+)
+@click.option(
+    "--difficulty", "difficulties", multiple=True, help="Only easy, medium or hard; repeatable."
+)
+@click.option(
+    "--step",
+    "steps",
+    type=int,
+    multiple=True,
+    help="Only this length of a turn: tokens, or milliseconds outside token time; repeatable.",
+)
+@click.option("--seeds", default=8, show_default=True, help="How many game seeds.")
+@click.option("--samples", type=int, help="How many sampling seeds for each.")
+@click.option("--seed", default=0, show_default=True, help="The seed of all sampling.")
+@click.option("--mode", default="compat", show_default=True, help="compat (as published) or paper.")
+@click.option("--interface", default="fixed-rate", show_default=True, help="fixed-rate or frozen.")
+@click.option("--reserve", type=int, help="The reactor's share of a turn.  [default: 2048]")
+@click.option("--budget", type=int, help="A reactive agent's budget.  [default: 8k at 8k, else 4k]")
+@click.option(
+    "--model",
+    default="search",
+    show_default=True,
+    help="search, openai:NAME or replay:FILE, for both roles.",
+)
+@click.option("--planner", help="Another model to plan.")
+@click.option("--reactor", help="Another model to react.")
+@click.option("--base-url", envvar="OPENAI_BASE_URL", help="The endpoint's API.")
+@click.option("--temperature", type=float, help="The sampling temperature.")
+@click.option("--record", type=_FILE, help="Record the endpoint's answers to this cassette.")
+@click.option(
+    "--clock",
+    default="token",
+    show_default=True,
+    help="token (time is tokens), paced (virtual seconds) or wall.",
+)
+@click.option("--pace", type=_FILE, help="A pace that `timeful calibrate` measured.")
+@click.option("--time-scale", default=1.0, show_default=True, help="The speed of a wall clock.")
+@click.option("--transcripts", help="full or answers.  [default: answers for search, else full]")
+@click.option("--workers", type=int, help="How many processes.  [default: one a core]")
+@click.option("--replace", is_flag=True, help="Start afresh if the folder holds another run.")
+@click.option("--retry-failed", is_flag=True, help="Play failed episodes again.")
 def realtime(
-    experiments: Annotated[list[str] | None, typer.Argument(help=_EXPERIMENTS)] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="The run folder. Default: runs/realtime.")
-    ] = None,
-    preset: Annotated[str, typer.Option(help="quick: one sampling seed. paper: four.")] = "paper",
-    game: Annotated[list[str] | None, typer.Option(help="Only this game; repeatable.")] = None,
-    agent: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="reactive, reactive-budget, planning, code-policy, agile, agile-concurrent or "
-            "agile-reduced; repeatable. Default: reactive, planning, agile."
-        ),
-    ] = None,
-    difficulty: Annotated[
-        list[str] | None, typer.Option(help="Only easy, medium or hard; repeatable.")
-    ] = None,
-    step: Annotated[
-        list[int] | None,
-        typer.Option(
-            help="Length of a turn: tokens, or milliseconds outside token time; repeatable."
-        ),
-    ] = None,
-    seeds: Annotated[int, typer.Option(help="Game seeds.")] = 8,
-    samples: Annotated[int | None, typer.Option(help="Sampling seeds for each.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of all sampling.")] = 0,
-    mode: Annotated[str, typer.Option(help="compat (as published) or paper.")] = "compat",
-    interface: Annotated[str, typer.Option(help="fixed-rate or frozen.")] = "fixed-rate",
-    reserve: Annotated[int | None, typer.Option(help="Reactor's share of a turn.")] = None,
-    budget: Annotated[int | None, typer.Option(help="A reactive agent's budget.")] = None,
-    model: Annotated[
-        str, typer.Option(help="search, openai:NAME or replay:FILE, for both roles.")
-    ] = "search",
-    planner: Annotated[str | None, typer.Option(help="Another model to plan.")] = None,
-    reactor: Annotated[str | None, typer.Option(help="Another model to react.")] = None,
-    base_url: Annotated[
-        str | None, typer.Option(envvar="OPENAI_BASE_URL", help="The endpoint.")
-    ] = None,
-    temperature: Annotated[float | None, typer.Option(help="Sampling temperature.")] = None,
-    record: Annotated[
-        Path | None, typer.Option(help="Record the endpoint's answers to this cassette.")
-    ] = None,
-    clock: Annotated[
-        str, typer.Option(help="token (time is tokens), paced (measured pace) or wall.")
-    ] = "token",
-    pace: Annotated[
-        Path | None, typer.Option(help="A pace that `timeful calibrate` measured.")
-    ] = None,
-    time_scale: Annotated[float, typer.Option(help="Speed of a wall clock.")] = 1.0,
-    transcripts: Annotated[
-        str | None, typer.Option(help="full or answers. Default: full but for search.")
-    ] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes. Default: one a core.")] = None,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Start afresh if the folder holds another run.")
-    ] = False,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Play failed episodes again.")
-    ] = False,
+    *,
+    experiments: tuple[str, ...],
+    out: Path,
+    preset: str,
+    games: tuple[str, ...],
+    agents: tuple[str, ...],
+    difficulties: tuple[str, ...],
+    steps: tuple[int, ...],
+    seeds: int,
+    samples: int | None,
+    seed: int,
+    mode: str,
+    interface: str,
+    reserve: int | None,
+    budget: int | None,
+    model: str,
+    planner: str | None,
+    reactor: str | None,
+    base_url: str | None,
+    temperature: float | None,
+    record: Path | None,
+    clock: str,
+    pace: Path | None,
+    time_scale: float,
+    transcripts: str | None,
+    workers: int | None,
+    replace: bool,
+    retry_failed: bool,
 ) -> None:
-    """Freeway, Snake and Overcooked, under cognitive load and time pressure.
+    """Freeway, Snake and Overcooked under cognitive load and time pressure.
+
+    EXPERIMENTS are load, pressure, reserve and grid; load and pressure if none is given.
 
     Everything runs offline with the built-in search reasoner. With --model openai:NAME and
     --base-url the same runs on a language model; the key is read from OPENAI_API_KEY. A run
@@ -90,11 +120,11 @@ def realtime(
         raise SettingsError("paced time needs a pace: measure one with `timeful calibrate`")
     usual = Sweep()
     sweep = Sweep(
-        experiments=tuple(experiments or (() if step else usual.experiments)),
-        games=tuple(game or usual.games),
-        agents=tuple(agent or usual.agents),
-        difficulties=tuple(difficulty or ()),
-        steps=tuple(step or ()),
+        experiments=experiments or (() if steps else usual.experiments),
+        games=games or usual.games,
+        agents=agents or usual.agents,
+        difficulties=difficulties,
+        steps=steps,
         seeds=seeds,
         samples=samples if samples is not None else 1 if preset == "quick" else 4,
         reserve=reserve,
@@ -130,8 +160,8 @@ def realtime(
     _run(
         sweep,
         like,
-        out or Path("runs/realtime"),
-        workers=workers or os.cpu_count() or 1,
+        out,
+        workers=workers if workers is not None else os.cpu_count() or 1,
         replace=replace,
         retry_failed=retry_failed,
     )
@@ -155,27 +185,30 @@ def _run(
     from timeful.suites.realtime.run import run_suite
     from timeful.suites.realtime.tables import text_table
 
-    with Progress() as progress:
-        try:
-            finished = run_suite(
-                sweep,
-                like,
-                out,
-                workers=workers,
-                replace=replace,
-                retry_failed=retry_failed,
-                api_key=os.environ.get("OPENAI_API_KEY", ""),
-                watcher=progress,
-            )
-        except KeyboardInterrupt:
-            progress.stopped(out)
-            raise typer.Exit(130) from None
+    progress = Progress()
+    try:
+        finished = run_suite(
+            sweep,
+            like,
+            out,
+            workers=workers,
+            replace=replace,
+            retry_failed=retry_failed,
+            api_key=os.environ.get("OPENAI_API_KEY", ""),
+            watcher=progress,
+        )
+    except KeyboardInterrupt:
+        progress.end()
+        progress.stopped(out)
+        raise SystemExit(130) from None
+    finally:
+        progress.end()
     print(text_table(finished.rows))
     print(f"report   {finished.report}")
     print(f"records  {out / 'episodes'}")
     if finished.failed:
         print(f"failed   {finished.failed} of {len(finished.rows)} episodes; the report says why")
-        raise typer.Exit(1)
+        raise SystemExit(1)
     print(f"next     {_next(like, out)}")
 
 

@@ -1,15 +1,17 @@
 """`timeful show` and `timeful list`: what a record says, and what there is."""
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
 
-def show(
-    record: Annotated[Path, typer.Argument(help="A record: a .jsonl file of a run's episodes.")],
-) -> None:
-    """Print an episode's events, one line each, with their instants in seconds."""
+@click.command()
+@click.argument("record", type=click.Path(path_type=Path))
+def show(record: Path) -> None:
+    """Print the events of RECORD, one line each, with their instants in seconds.
+
+    A record is a .jsonl file in the folder `episodes` of a run.
+    """
     from timeful.records.recorder import read_record
     from timeful.records.timeline import line
 
@@ -17,15 +19,16 @@ def show(
         print(line(event))
 
 
+@click.command("list")
 def list_parts() -> None:
-    """List the suites, games and agents."""
+    """List the suites, games, agents and models."""
     from timeful.environments.registry import GAME_NAMES
     from timeful.suites.realtime.conditions import AGENTS
-    from timeful.suites.realtime.spec import EXPERIMENTS
+    from timeful.suites.realtime.spec import EXPERIMENTS, LAWS
 
     print("suites       realtime")
     print(f"experiments  {', '.join(EXPERIMENTS)}")
     print(f"games        {', '.join(GAME_NAMES)}")
     print(f"agents       {', '.join(AGENTS)}")
-    print("interfaces   fixed-rate, frozen")
+    print(f"interfaces   {', '.join(LAWS)}")
     print("models       search, openai:NAME, replay:FILE")

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 
 from timeful.core.source import End
 from timeful.errors import ModelError, SettingsError
@@ -56,6 +57,10 @@ class OpenAIModel:
     )
 
     def __post_init__(self) -> None:
+        if find_spec("openai") is None:
+            raise SettingsError(
+                "models behind an endpoint need the openai client: pip install 'timeful[openai]'"
+            )
         if not self.model:
             raise SettingsError("a model needs a name")
         if self.retries < 0:
