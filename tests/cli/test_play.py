@@ -42,9 +42,18 @@ def play(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 def test_a_script_gets_the_start_and_every_step_as_the_game_plays_them(
     play: Any, name: str, mode: str
 ) -> None:
-    letters = {"freeway": "UUSD", "snake": "LULU", "overcooked": "LIUS"}[name]
+    letters = {"freeway": "UUSD", "snake": "DRLU", "overcooked": "LIUS"}[name]
     code, lines, err = play(
-        name, "--difficulty", "medium", "--seed", "0", "--mode", mode, "--actions", letters, "--json"
+        name,
+        "--difficulty",
+        "medium",
+        "--seed",
+        "0",
+        "--mode",
+        mode,
+        "--actions",
+        letters,
+        "--json",
     )
     game = make_game(name, difficulty="medium", seed=0, mode=mode)  # type: ignore[arg-type]
     start = {"turn": 0, "state": game.summary(), "reward": 0.0, "return": game.score, "done": False}
