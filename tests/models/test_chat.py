@@ -65,6 +65,17 @@ def answers(*scripts: list[object]) -> Callable[[dict[str, object]], list[object
 # --- what is said ----------------------------------------------------------------------------
 
 
+def test_nothing_of_the_environment_is_told_to_the_server(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_BASE_URL"):
+        monkeypatch.setenv(name, "from-the-environment")
+    with FakeServer([Say("L")]) as server:
+        read(connect(server).open(ask(), max_tokens=None, seed=1))
+        (request,) = server.requests
+    assert "from-the-environment" not in str(request.headers)
+
+
 def test_deltas_come_out_as_chunks_in_order(connect: Connect) -> None:
     with FakeServer([Say("go "), Wait(2), Say("up "), Say("now")]) as server:
         chunks, end = read(connect(server).open(ask(), max_tokens=None, seed=1))
@@ -211,8 +222,21 @@ def test_a_passing_failure_is_tried_again_and_counted(connect: Connect, status: 
 
 def test_a_connection_that_dies_before_the_first_chunk_is_tried_again(connect: Connect) -> None:
     with FakeServer(answers([Die()], [Start(), Die(politely=True)], [Say("left")])) as server:
-        _, end = read(connect(server).open(ask(), max_tokens=None, seed=1))
-    assert end.attempts == 3
+        _, end = read(connect(server, retries=9).open(ask(), max_tokens=None, seed=1))
+    # An attempt more is needed if it goes out on the connection that is just being closed.
+    assert end.attempts >= 3
+
+
+def test_the_wait_that_a_server_names_counts_instead_of_the_usual_one(connect: Connect) -> None:
+    failure = [Status(429, headers={"retry-after-ms": "1"})]
+    told = threading.Event()
+    with FakeServer(answers(failure, [Say("left")])) as server:
+        model = connect(server, timeouts=Timeouts(backoff_s=60))
+        source = model.open(ask(), max_tokens=None, seed=1)
+        source.when_ready(told.set)
+        assert told.wait(PATIENCE_S)
+        assert source.pull() == Chunk("left", 1)
+        source.close()
 
 
 def test_retries_end(connect: Connect) -> None:
@@ -316,8 +340,8 @@ def test_comments_and_split_bytes_do_not_disturb_the_stream(connect: Connect) ->
 
 def test_a_silent_server_is_given_up_before_the_first_token(connect: Connect) -> None:
     with FakeServer([Hang()]) as server:
-        model = connect(server, timeouts=Timeouts(first_token_s=0.05))
-        with pytest.raises(ModelTimeoutError, match=r"0\.05 s for its first token"):
+        model = connect(server, timeouts=Timeouts(first_token_s=0.3))
+        with pytest.raises(ModelTimeoutError, match=r"0\.3 s for its first token"):
             read(model.open(ask(), max_tokens=None, seed=1))
         assert server.requests[0].hung_up.wait(PATIENCE_S)
 
@@ -326,6 +350,14 @@ def test_comments_that_keep_the_connection_alive_do_not_count_as_tokens(connect:
     with FakeServer([Hang(keep_alive=True)]) as server:
         model = connect(server, timeouts=Timeouts(first_token_s=0.05))
         with pytest.raises(ModelTimeoutError):
+            read(model.open(ask(), max_tokens=None, seed=1))
+
+
+def test_an_event_without_text_does_not_count_as_a_token(connect: Connect) -> None:
+    hello = b'data: {"choices": [{"delta": {"role": "assistant", "content": ""}}]}\n\n'
+    with FakeServer([Raw(hello), Hang()]) as server:
+        model = connect(server, timeouts=Timeouts(first_token_s=0.2, idle_s=0.001))
+        with pytest.raises(ModelTimeoutError, match="first token"):
             read(model.open(ask(), max_tokens=None, seed=1))
 
 
@@ -339,9 +371,13 @@ def test_a_silence_between_chunks_is_given_up(connect: Connect) -> None:
         assert server.requests[0].hung_up.wait(PATIENCE_S)
 
 
-def test_a_server_that_never_says_goodbye_does_not_spoil_the_answer(connect: Connect) -> None:
+@pytest.mark.parametrize("goodbye", [Hang(), Die(), Die(politely=True)])
+def test_a_server_that_never_says_goodbye_does_not_spoil_the_answer(
+    connect: Connect, goodbye: object
+) -> None:
+    text = b'data: {"choices": [{"delta": {"content": "left"}}]}\n\n'
     end = b'data: {"choices": [{"delta": {}, "finish_reason": "stop"}]}\n\n'
-    with FakeServer([Say("left"), Raw(end), Hang()]) as server:
+    with FakeServer([Raw(text + end), goodbye]) as server:
         model = connect(server, timeouts=Timeouts(idle_s=0.05))
         chunks, _ = read(model.open(ask(), max_tokens=None, seed=1))
     assert said(chunks) == "left"
@@ -476,19 +512,17 @@ def test_closing_a_model_fails_its_streams(connect: Connect) -> None:
             source.pull()
 
 
-def test_an_answer_that_was_read_leaves_the_connection_to_the_next(connect: Connect) -> None:
+def test_answers_that_were_read_leave_their_connection_to_the_next(connect: Connect) -> None:
+    count = 6
     with FakeServer([Say("left")]) as server:
         model = connect(server)
-        for _ in range(3):
-            read_to_end(model, server)
-        assert server.connections == 1
-
-
-def read_to_end(model: OpenAIModel, server: FakeServer) -> None:
-    source = model.open(ask(), max_tokens=None, seed=1)
-    while isinstance(source.pull(), Chunk):
-        pass
-    assert server.requests[-1].over.wait(PATIENCE_S)
+        for _ in range(count):
+            source = model.open(ask(), max_tokens=None, seed=1)
+            while isinstance(source.pull(), Chunk):
+                pass
+            assert server.requests[-1].over.wait(PATIENCE_S)
+        # Not one alone: a request may come before the end of the last answer was read.
+        assert server.connections < count
 
 
 # --- the model -------------------------------------------------------------------------------

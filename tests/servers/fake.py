@@ -14,6 +14,7 @@ import select
 import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
@@ -157,7 +158,8 @@ class FakeServer:
         self._thread.join()
         with self._lock:
             for connection in self._open:
-                connection.shutdown(socket.SHUT_RDWR)
+                with suppress(OSError):  # the client was quicker
+                    connection.shutdown(socket.SHUT_RDWR)
         self._server.server_close()
 
     def _steps(self, body: Body) -> Iterator[Step]:

@@ -108,6 +108,7 @@ async def _connect(request: Request, shared: Shared) -> openai.AsyncOpenAI:
     )
     # The client would take these from the environment, and send them to any server.
     client.organization = client.project = None
+    _ = client.chat.completions  # loads more of the client now, not on a request's time
     shared.client = await shared.cleanup.enter_async_context(client)
     return shared.client
 
@@ -301,7 +302,8 @@ def _unreachable(request: Request, error: openai.APIConnectionError) -> ModelErr
         return ModelTimeoutError(
             f"no connection for {request} within {request.timeouts.connect_s:g} s"
         )
-    cause = request.quote(str(error.__cause__ or error))
+    why = error.__cause__ or error
+    cause = request.quote(f"{type(why).__name__} {why}".strip())
     return ModelError(f"no connection for {request}: {cause}; check that the server runs")
 
 
