@@ -4,9 +4,10 @@ The future of the traffic does not depend on the player, so what is imagined her
 a hit (in compat mode; in paper mode, new cars are not foreseen).
 """
 
+from collections.abc import Iterable
 from typing import ClassVar
 
-from timeful.environments.freeway.cars import GOAL, HORIZON, PLAYER_COLUMN, Road
+from timeful.environments.freeway.cars import GOAL, HORIZON, PLAYER_COLUMN, Road, covers
 from timeful.environments.option import Option
 
 Height = tuple[int, int]
@@ -15,6 +16,9 @@ Height = tuple[int, int]
 CLIMB = {"U": 1, "S": 0, "D": -1}
 SPAN = 30
 """Turns ahead that a plan may reach: the hardest published roads take 21."""
+
+BREADTH = GOAL
+"""States worth comparing at one turn: all heights below the goal."""
 
 
 class FreewayProblem:
@@ -26,6 +30,7 @@ class FreewayProblem:
         self._road = road
         self._traffic_words: dict[Height, str] = {}
         self.turn = turn
+        self.breadth = BREADTH
         self.span = min(SPAN, HORIZON - turn)
         self.start: Height = (0, y)
         self.where = f"y={y}"
@@ -46,9 +51,13 @@ class FreewayProblem:
             return Option(letter, labels, f"be hit in lane {y}", None, y, -1.0)
         return Option(letter, labels, f"be safe at y={y}", after, y, y)
 
-    def tell(self, state: Height, options: tuple[Option[Height], ...]) -> str:
+    def tell(self, state: Height, options: Iterable[Option[Height]]) -> str:
         """Say at length what comes of each option."""
-        return " ".join([self._tell(state, option) for option in options])
+        turn, y = self.turn + state[0], state[1]
+        bound = (
+            f"From y={y} the goal takes {GOAL - y} more turns or more, so turn {turn + GOAL - y}."
+        )
+        return " ".join([bound, *(self._tell(state, option) for option in options)])
 
     def _tell(self, state: Height, option: Option[Height]) -> str:
         ahead = state[0] + 1
@@ -60,24 +69,32 @@ class FreewayProblem:
         if option.state is None:
             return (
                 f"{option.letters} takes me to y={y} at turn {turn}. {traffic} "
-                "One of them covers my column at that moment, so I am hit: this is closed."
+                "My column is covered at that moment, so I am hit: this is closed."
             )
         return (
             f"{option.letters} takes me to y={y} at turn {turn}. {traffic} "
-            f"My column is free at that moment, so I keep it; {GOAL - y} lanes are left."
+            f"My column is free at that moment, so I keep it; {GOAL - y} lanes are left. "
+            f"{self._next(ahead + 1, y)}"
         )
+
+    def _next(self, ahead: int, y: int) -> str:
+        """What can be seen of the turn after."""
+        danger = self._road.danger(ahead)
+        here, above = ("taken" if danger >> lane & 1 else "free" for lane in (y, y + 1))
+        return f"In the turn after that, y={y} will be {here} and y={y + 1} will be {above}."
 
     def _traffic(self, ahead: int, lane: int) -> str:
         known = self._traffic_words.get((ahead, lane))
         if known is None:
             cars = [
-                f"one from {tail} to {head} going {'right' if car.sign > 0 else 'left'}"
+                f"one from {tail} to {head} going {'right' if car.sign > 0 else 'left'}, "
+                f"which is {'on' if covers(car, PLAYER_COLUMN) else 'clear of'} my column"
                 for car in self._road.traffic(ahead)
                 if car.lane == lane
                 for head in [car.column - PLAYER_COLUMN]
                 for tail in [head - car.sign * (car.length - 1)]
             ]
-            shown = ", ".join(cars) or "nobody"
+            shown = "; ".join(cars) or "nobody"
             known = f"In lane {lane} there will be {shown}."
             self._traffic_words[ahead, lane] = known
         return known

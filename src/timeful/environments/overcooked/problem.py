@@ -1,10 +1,10 @@
 """Overcooked as a search problem: which thing to do next, and the walk to it.
 
-Bob's mind is not shown. When whole walks are planned he is imagined to stand still where he is;
-when single actions are checked he is imagined to make way.
+Bob's mind is not shown. He is imagined to keep what he holds, to do nothing, and to make way:
+a Bob who stands still would block a corridor for a whole plan, which the real one never does.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import ClassVar, NamedTuple
 
 from timeful.environments.option import Option
@@ -27,8 +27,11 @@ from timeful.environments.overcooked.kitchen import (
 )
 from timeful.environments.overcooked.walks import Walk, Walks, walks_from
 
-SPAN = 40
+SPAN = 30
 """Turns ahead that a plan may reach: about what a soup takes from the first onion on."""
+
+BREADTH = 2
+"""States worth comparing at one turn; errands end at many different turns."""
 
 ONION_HELD = 0.05 * SOUP_VALUE
 ONION_COOKED = 0.15 * SOUP_VALUE
@@ -63,16 +66,16 @@ class OvercookedProblem:
         layout = kitchen.layout
         self._labels = tuple(f"({x},{y})" for x, y in layout.cells)
         self.turn = turn
+        self.breadth = BREADTH
         self.span = min(SPAN, HORIZON - turn)
-        self.start = Cooking(kitchen, turn, 0.0)
+        self.start = Cooking(kitchen.copy(), turn, 0.0)
+        self.start.kitchen.at[BOB] = NOWHERE
         self.where = self._label(kitchen)
 
     def options(self, state: Cooking) -> tuple[Option[Cooking], ...]:
         """Walk to each thing that can be used now, and use it; if there is none, one step."""
         kitchen = state.kitchen
-        walks = walks_from(
-            kitchen.layout, kitchen.at[ALICE], kitchen.facing[ALICE], kitchen.at[BOB]
-        )
+        walks = walks_from(kitchen.layout, kitchen.at[ALICE], kitchen.facing[ALICE])
         options = [
             self._carry_out(state, walk, aim=f"{deed} {self._labels[cell]}", wait=wait)
             for cell, deed, wait in _deeds(kitchen, walks)
@@ -81,9 +84,8 @@ class OvercookedProblem:
         return tuple(options) or tuple([self.step(state, letter) for letter in (*STEPS, "S")])
 
     def step(self, state: Cooking, letter: str) -> Option[Cooking]:
-        """Imagine one turn in which Bob makes way; to interact in vain ends badly."""
+        """Imagine one turn; to interact in vain ends badly."""
         kitchen = state.kitchen.copy()
-        kitchen.at[BOB] = NOWHERE
         held = kitchen.held[ALICE]
         reward = kitchen.step(letter, "S")
         after = Cooking(kitchen, state.turn + 1, state.points + reward)
@@ -98,13 +100,13 @@ class OvercookedProblem:
             after.points + _progress(kitchen),
         )
 
-    def tell(self, state: Cooking, options: tuple[Option[Cooking], ...]) -> str:
+    def tell(self, state: Cooking, options: Iterable[Option[Cooking]]) -> str:
         """Say at length what comes of each option."""
         pots = ", ".join(
             f"{onions} onions at {self._labels[cell]}{_heat(tick)}"
             for cell, (onions, tick) in state.kitchen.pots.items()
         )
-        facts = f"The pots hold {pots or 'nothing'}, Bob is at {self._bob(state.kitchen)}."
+        facts = f"The pots hold {pots or 'nothing'} by then, as far as I can see."
         return " ".join([facts, *(self._tell(state, option) for option in options)])
 
     def _tell(self, state: Cooking, option: Option[Cooking]) -> str:
@@ -114,14 +116,11 @@ class OvercookedProblem:
             return f"{option.letters} would only {option.aim}, so I drop it."
         return (
             f"I could {option.aim}: from {self._label(state.kitchen)} that is "
-            f"{' '.join(option.letters)}, {turns} turns, if Bob stays where he is and nobody else "
-            f"takes it, so it is done at turn {after.turn}. Then I stand at {option.labels[-1]}, "
+            f"{' '.join(option.letters)}, {turns} turns, if Bob makes way and does not "
+            f"take it, so it is done at turn {after.turn}. Then I stand at {option.labels[-1]}, "
             f"with {after.points:.0f} points made since now and progress worth "
             f"{option.value - after.points:.0f} more."
         )
-
-    def _bob(self, kitchen: Kitchen) -> str:
-        return self._labels[kitchen.at[BOB]]
 
     def _label(self, kitchen: Kitchen) -> str:
         return self._labels[kitchen.at[ALICE]] + (kitchen.held[ALICE] or "")

@@ -16,18 +16,17 @@ class Walk(NamedTuple):
 
 
 Walks = dict[int, Walk]
-"""The shortest walk to each cell that can be faced, whoever stands on `blocked`."""
+"""The shortest walk to each cell that can be faced, nearest first."""
 
 
 @lru_cache(maxsize=8192)
-def walks_from(layout: Layout, start: int, facing: str, blocked: int) -> Walks:
+def walks_from(layout: Layout, start: int, facing: str) -> Walks:
     """Find the shortest walks after which each cell beside the floor is faced.
 
     Args:
         layout: The kitchen.
         start: The cell where the cook stands.
         facing: Which way the cook faces.
-        blocked: A cell that cannot be entered, -1 for none.
     """
     found: Walks = {}
     seen = {(start, facing)}
@@ -39,7 +38,6 @@ def walks_from(layout: Layout, start: int, facing: str, blocked: int) -> Walks:
             found.setdefault(faced, walk)
         for letter in STEPS:
             to = layout.after[letter][cell]
-            to = cell if to == blocked else to
             if (to, letter) not in seen:
                 seen.add((to, letter))
                 queue.append((to, Walk(walk.letters + letter, (*walk.cells, to), letter)))

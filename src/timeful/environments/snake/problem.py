@@ -3,6 +3,7 @@
 Food that is yet to appear is not part of it, so plans grow stale when some does.
 """
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 from timeful.environments.option import Option
@@ -11,6 +12,9 @@ from timeful.environments.snake.levels import MOVES, SIZE
 
 SPAN = 14
 """Turns ahead that a plan may reach: the food that is shown now is gone after ten."""
+
+BREADTH = 10
+"""States worth comparing at one turn."""
 
 _LABELS = tuple(f"({cell // SIZE},{cell % SIZE})" for cell in range(SIZE * SIZE))
 
@@ -25,6 +29,7 @@ class SnakeProblem:
 
     def __init__(self, crawl: Crawl) -> None:
         self.turn = crawl.turn
+        self.breadth = BREADTH
         self.span = min(SPAN, HORIZON - crawl.turn)
         self.start = crawl
         self.where = _label(crawl.body[0])
@@ -46,7 +51,7 @@ class SnakeProblem:
         key = (bytes(body), bytes(foods), after.heading)
         return Option(letter, (_label(body[0]),), aim, after, key, after.score + _nearness(after))
 
-    def tell(self, state: Crawl, options: tuple[Option[Crawl], ...]) -> str:
+    def tell(self, state: Crawl, options: Iterable[Option[Crawl]]) -> str:
         """Say at length what comes of each option."""
         return " ".join([_tell(state, option) for option in options])
 

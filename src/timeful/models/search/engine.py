@@ -18,7 +18,7 @@ EAGERNESS = 0.05
 class Node:
     """A state reached in imagination, and how."""
 
-    __slots__ = ("option", "parent", "score", "state", "turn")
+    __slots__ = ("depth", "option", "parent", "score", "state", "turn")
 
     def __init__(
         self, state: Any, turn: int, score: float, parent: "Node | None", option: Option | None
@@ -28,19 +28,28 @@ class Node:
         self.score = score
         self.parent = parent
         self.option = option
+        self.depth: int = 0 if parent is None else parent.depth + 1
 
     def steps(self) -> list[tuple[str, str]]:
         """The actions from the start to here, each with the label of the place after it."""
+        return [
+            step
+            for option in self._options()
+            for step in zip(option.letters, option.labels, strict=True)
+        ]
+
+    def letters(self) -> str:
+        """The actions from the start to here."""
+        return "".join([option.letters for option in self._options()])
+
+    def _options(self) -> list[Option]:
         options = []
         node: Node | None = self
         while node is not None and node.option is not None:
             options.append(node.option)
             node = node.parent
-        return [
-            step
-            for option in reversed(options)
-            for step in zip(option.letters, option.labels, strict=True)
-        ]
+        options.reverse()
+        return options
 
 
 class Search:
@@ -48,19 +57,27 @@ class Search:
 
     Args:
         problem: What to search.
+        depth: How many decisions to look ahead; None for no limit.
         horizon: How many turns to look ahead.
-        beam: How many states to look into at each turn.
+        beam: How many states to look into at each turn, at most.
         jitter: Small numbers that decide between equals, used over and over.
     """
 
     def __init__(
-        self, problem: Problem, *, horizon: int, beam: int, jitter: Sequence[float]
+        self,
+        problem: Problem,
+        *,
+        depth: int | None,
+        horizon: int,
+        beam: int,
+        jitter: Sequence[float],
     ) -> None:
         self.problem = problem
         self.root = Node(problem.start, problem.turn, 0.0, None, None)
         self.solution: Node | None = None
         self.expanded = 0
-        self._beam = beam
+        self._beam = min(beam, problem.breadth)
+        self._depth = depth
         self._jitter = jitter
         self._made = 0
         self._end = problem.turn + min(horizon, problem.span)
@@ -130,10 +147,15 @@ class Search:
             self._latest = node
         if option.solved and (self.solution is None or turn < self.solution.turn):
             self.solution = node
-        layer = self._leaves if turn == self._end else self._open.setdefault(turn, {})
-        known = layer.get(option.key)
+        layer: dict[Hashable, Node]
+        key: Hashable
+        if turn == self._end or node.depth == self._depth:
+            layer, key = self._leaves, (turn, option.key)
+        else:
+            layer, key = self._open.setdefault(turn, {}), option.key
+        known = layer.get(key)
         if known is None or known.score < score:
-            layer[option.key] = node
+            layer[key] = node
 
 
 def _score(node: Node) -> float:

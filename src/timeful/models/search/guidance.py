@@ -68,12 +68,12 @@ def _nearest_first(plan: Plan, at: int) -> Iterable[int]:
     return sorted(range(len(plan.letters)), key=lambda index: abs(index - at))
 
 
-def trial(problem: Problem, letters: Sequence[str]) -> Iterator[tuple[str, str, bool]]:
-    """Try actions out in imagination: each with what it comes to, and whether it holds."""
+def trial(problem: Problem, letters: Sequence[str]) -> Iterator[tuple[str, bool]]:
+    """Try actions out in imagination: what is to be said of each, and whether it holds."""
     state = problem.start
     for letter in letters:
         option = problem.step(state, letter)
+        yield problem.tell(state, (option,)), option.state is not None
         state = option.state
-        yield letter, option.aim, state is not None
         if state is None:
             return

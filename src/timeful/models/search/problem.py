@@ -50,11 +50,13 @@ class Option(Protocol):
 class Problem(Protocol):
     """A game to be searched from one state on, as far as a view shows it.
 
-    `span` is how many turns ahead a plan may reach, and `where` the label of the start.
+    `span` is how many turns ahead a plan may reach, `breadth` how many states are worth comparing
+    at one turn, and `where` the label of the start.
     """
 
     turn: int
     span: int
+    breadth: int
     start: Any
     where: str
 

@@ -134,6 +134,7 @@ class _Thought:
         self._said: list[tuple[str, str]] = []
         self._search = Search(
             problem,
+            depth=setting.depth,
             horizon=setting.horizon or problem.span,
             beam=setting.beam,
             jitter=(self._rng.random(64) * JITTER).tolist(),
@@ -192,13 +193,9 @@ class _Thought:
 
     def _check(self, lead: Lead) -> Generator[Chunk, None, bool]:
         yield _chunk(f"Since {lead.how}, I check its next steps one by one.\n")
-        tried = list(trial(self._problem, lead.letters[: self._setting.check]))
-        lines = [
-            f"Step {number}: with {letter} I would {aim}, {'fine' if holds else 'so it fails'}."
-            for number, (letter, aim, holds) in enumerate(tried, 1)
-        ]
-        yield _chunk(" ".join(lines) + "\n")
-        holds = all(step[-1] for step in tried)
+        holds = True
+        for told, holds in trial(self._problem, lead.letters[: self._setting.check]):
+            yield _chunk(f"{told} {'That is fine.' if holds else 'That fails.'}\n")
         verdict = "They all hold, so I follow it." if holds else "It does not hold any more."
         yield _chunk(verdict + "\n")
         return holds
@@ -208,10 +205,9 @@ class _Thought:
     def _explore(self) -> Thinking:
         """Search within the bounds of the setting, and say the best plan whenever it changes."""
         setting, search = self._setting, self._search
-        tell = self._tell_all if setting.style == "thorough" else self._tell_briefly
         for layer in search.layers():
             for node, options in islice(layer, setting.nodes - search.expanded):
-                yield _chunk(tell(node, options))
+                yield _chunk(self._tell(node, options))
             steps = search.best.steps()
             if steps and steps != self._said:
                 self._said = steps
@@ -224,17 +220,12 @@ class _Thought:
         worth = SOLVED if solved else f"worth {self._search.best.score:.1f}"
         return say_plan(self._problem.turn, self._problem.where, self._said, worth=worth)
 
-    def _tell_all(self, node: Node, options: Sequence[Option]) -> str:
+    def _tell(self, node: Node, options: Sequence[Option]) -> str:
+        letters, where = "nothing yet", self._problem.where
+        if node.option is not None:
+            letters, where = " ".join(node.letters()), node.option.labels[-1]
         told = self._problem.tell(node.state, options)
-        return f"{self._place(node)}, worth {node.score:.2f} so far. {told}\n"
-
-    def _tell_briefly(self, node: Node, options: Sequence[Option]) -> str:
-        told = "; ".join([f"with {option.letters} I {option.aim}" for option in options])
-        return f"{self._place(node)}: {told}.\n"
-
-    def _place(self, node: Node) -> str:
-        where = self._problem.where if node.option is None else node.option.labels[-1]
-        return f"Turn {node.turn} at {where}"
+        return f"Turn {node.turn}: by {letters} I am at {where}, worth {node.score:.2f}. {told}\n"
 
     def _any_letter(self) -> str:
         letters = self._problem.actions
