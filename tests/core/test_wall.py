@@ -6,9 +6,11 @@ import pytest
 
 from tests.core.machine import FakeMachine
 from tests.core.sources import Fed, Script, ten_each, words
+from timeful.core.clock import WallClock
 from timeful.core.instruments import EventLog
 from timeful.core.kernel import Kernel
 from timeful.core.source import Chunk, End
+from timeful.core.units import seconds
 
 
 @pytest.fixture
@@ -138,6 +140,29 @@ def test_what_arrives_during_a_pause_waits_for_the_resumption(fake, kernel):
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("arrives", [False, True])
+def test_a_run_does_not_wait_for_a_thought_that_is_paused(fake, kernel, arrives):
+    source = Fed()
+    thought = kernel.stream(source, pacing=None)
+
+    async def pauser():
+        await kernel.sleep(10)
+        thought.pause()
+        if arrives:
+            source.put(Chunk("a", 1))
+        await kernel.sleep(10)
+
+    kernel.start(pauser())
+    kernel.run()
+    assert (thought.state, kernel.now) == ("paused", 20)
+    fake.at(25, lambda: source.put(End() if arrives else Chunk("a", 1)))
+    if not arrives:
+        fake.at(25, lambda: source.put(End()))
+    thought.resume()
+    kernel.run()
+    assert (thought.state, thought.text(), kernel.now) == ("completed", "a", 45)
+
+
 def test_what_arrived_while_the_kernel_was_busy_keeps_its_instant(fake, kernel):
     source, watch = Fed(), Arrivals(kernel)
     thought = kernel.stream(source, pacing=None, observer=watch)
@@ -189,9 +214,29 @@ def test_a_call_takes_as_long_as_it_takes_and_the_world_moves_meanwhile(fake, ke
     assert kernel.run_until(kernel.start(agent())) == (35, [10, 20, 30])
 
 
+def test_the_clock_of_the_machine_itself_serves_as_well():
+    """A million times as fast as real time: 20 simulated seconds take 20 microseconds."""
+    source, ticks = Fed(), []
+    with Kernel(WallClock(scale=1e6)) as kernel:
+        thought = kernel.stream(source, pacing=None)
+
+        async def ticker():
+            for _ in range(20):
+                await kernel.sleep(seconds(1))
+                ticks.append(kernel.now)
+
+        kernel.run_until(kernel.start(ticker()))
+        assert ticks == [seconds(second) for second in range(1, 21)]
+        feeder = threading.Thread(target=lambda: (source.put(Chunk("a", 1)), source.put(End())))
+        feeder.start()
+        assert kernel.run_until(thought).text() == "a"
+        assert kernel.now >= seconds(20)
+        feeder.join(30)
+
+
 def test_a_timeline_can_be_closed_around_work_that_hangs(fake, kernel):
     gate = threading.Event()
-    call = kernel.call(lambda: gate.wait(30))
+    call = kernel.call(lambda: gate.wait(60))
     kernel.run(until=10)
     kernel.close()
     assert call.state == "orphaned"

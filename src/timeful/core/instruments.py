@@ -7,7 +7,8 @@ from timeful.core.units import Instant
 Log = Callable[[Instant, str, str], None]
 """Called with an instant, what happened, and the name of whom it happened to.
 
-What happened is one of: start, resume, interrupt, completed, cancelled, failed, orphaned.
+What happened is one of: start, completed, cancelled, failed, orphaned; of activities also resume
+(woken, its first step included) and interrupt; of thoughts also paused and running (again).
 """
 
 

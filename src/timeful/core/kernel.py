@@ -79,7 +79,7 @@ class Kernel:
         self._calls: dict[Call[Any], None] = {}
         self._failure: BaseException | None = None
         self._posted: deque[tuple[Instant, int, _Target]] = deque()
-        self._awaited: set[_Target] = set()  # those who are still to be posted from outside
+        self._awaited: set[_Target] = set()  # whose posts a run waits for
         self._condition = threading.Condition()
 
     def __enter__(self) -> "Kernel":
@@ -331,12 +331,8 @@ class Kernel:
             self._heap[:] = [entry for entry in self._heap if entry[2]._ticket == entry[1]]
             heapify(self._heap)
 
-    def _expect(self, target: _Target) -> None:
-        """Count on a `_post` of a target to come, so that a run does not end before it."""
-        self._awaited.add(target)
-
     def _post(self, rank: int, target: _Target) -> None:
-        """Let an expected target fire, at the present instant of the wall clock; any thread."""
+        """Let a target fire at the present instant of the wall clock; called from any thread."""
         with self._condition:
             at = self.now if self._wall is None else self._wall.now()
             self._posted.append((at, rank, target))
@@ -357,7 +353,7 @@ class Kernel:
             posted = list(self._posted)
             self._posted.clear()
         for at, rank, target in posted:
-            self._awaited.discard(target)  # not there any more if it has ended since
+            self._awaited.discard(target)
             # What was due before it arrived comes first, however late the kernel is.
             self._push(max(self.now, at), rank, target)
         return True

@@ -125,6 +125,7 @@ class Stream(Event["Stream"]):
         if self.state != "running":
             return False
         self._kernel._call_off(self)
+        self._kernel._awaited.discard(self)
         self._paused_at = self._kernel.now
         self.cause = cause
         self._change("paused")
@@ -208,9 +209,10 @@ class Stream(Event["Stream"]):
         kernel = self._kernel
         if self._pacing is not None:
             kernel._push(kernel.now, WORK, self)
-        elif not self._pulling:
+            return
+        kernel._awaited.add(self)
+        if not self._pulling:  # else what was asked for before a pause is still to come
             self._pulling = True
-            kernel._expect(self)
             self._source.when_ready(lambda: kernel._post(STREAM, self))
 
     def _fire(self) -> None:

@@ -57,7 +57,7 @@ class Call(Event[T]):
         if kernel._wall is None:
             kernel._push(kernel.now, WORK, self)
         else:
-            kernel._expect(self)
+            kernel._awaited.add(self)
             self._future.add_done_callback(lambda _: kernel._post(STREAM, self))
 
     def __repr__(self) -> str:
