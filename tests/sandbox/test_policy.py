@@ -21,7 +21,7 @@ from timeful.sandbox.policy import Limits, PolicyProcess, unavailable
 
 pytestmark = pytest.mark.skipif(unavailable() is not None, reason="no policy can be confined here")
 
-TIGHT = Limits(cpu_s=0.1, wall_s=0.3, memory_bytes=96 << 20)
+TIGHT = Limits(cpu_s=0.1, wall_s=0.5, memory_bytes=96 << 20)
 Launch = Callable[..., PolicyProcess]
 
 
@@ -256,14 +256,14 @@ def test_the_command_line_tells_nothing_of_ours(launch: Launch) -> None:
     ("lines", "said"),
     [
         (("while True: pass",), "next_action used more than 0.1 s of CPU time (line 3)"),
-        (("sum(range(10 ** 12))",), "next_action gave no answer within 0.3 s"),
-        (("sys.modules['time'].sleep(60)",), "next_action gave no answer within 0.3 s"),
-        (("os.read(0, 1)",), "next_action gave no answer within 0.3 s"),
+        (("sum(range(10 ** 12))",), "next_action gave no answer within 0.5 s"),
+        (("sys.modules['time'].sleep(60)",), "next_action gave no answer within 0.5 s"),
+        (("os.read(0, 1)",), "next_action gave no answer within 0.5 s"),
         (
             ("while True:", "    try:", "        while True: pass", "    except: pass"),
             "next_action ",
         ),
-        (("a = []", "while True: a += ['x' * 100_000]"), "next_action used more memory than it"),
+        (("a = []", "while True: a += [bytes(10 ** 7)]"), "next_action used more memory than it"),
         (("return 'x' * 10 ** 11",), "next_action used more memory than it may (line 3)"),
         (("os._exit(7)",), "next_action ended its process (exit code 7)"),
         (("sys.modules['ctypes'].string_at(0)",), "next_action ended its process (killed by SIG"),
