@@ -68,3 +68,6 @@ def main() -> None:
         # The reader has gone (`| head`): nothing is wrong, and nothing more can be said.
         sys.stderr.close()
         sys.exit(141)
+    except OSError as error:  # a full disk, a folder that may not be written to
+        print(f"timeful: {error}", file=sys.stderr)
+        sys.exit(2)

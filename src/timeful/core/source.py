@@ -56,7 +56,8 @@ class Source(Protocol):
     def when_ready(self, notify: Callable[[], None]) -> None:
         """Call `notify` once, from any thread, as soon as `pull` would not wait.
 
-        Only a wall clock asks; under virtual time the kernel simply pulls.
+        Only a wall clock asks; under virtual time the kernel simply pulls. A source that is
+        closed before it is ready notifies as well: whoever waits for it must not wait for ever.
         """
         ...
 

@@ -61,20 +61,21 @@ class ModelChoice:
         """Whether it stands in for a language model."""
         return self.spec == "search"
 
-    def make(self, role: Role, *, pace: Pace | None, api_key: str) -> Model:
+    def make(self, role: Role, *, pace: Pace | None, scope: str, api_key: str) -> Model:
         """Make the model for a role; the search reasoner is deep or shallow by it.
 
         Args:
             role: What it is for.
             pace: What its tokens cost; None is token time for the search reasoner, the recorded
                 pace for a cassette, and arrival for an endpoint, which needs a wall clock.
+            scope: Whose requests a cassette holds.
             api_key: For the endpoint.
         """
         kind, _, rest = self.spec.partition(":")
         if kind == "search":
             return SearchModel(DEEP if role == "planner" else SHALLOW, pace=pace or TOKEN_TIME)
         if kind == "replay":
-            return ReplayModel(Path(rest), pace=pace)
+            return ReplayModel(Path(rest), scope=scope, pace=pace)
         model = OpenAIModel(
             model=rest,
             base_url=self.base_url or "",
@@ -82,4 +83,6 @@ class ModelChoice:
             temperature=self.temperature,
             pace=pace,
         )
-        return model if self.record is None else RecordingModel(model, Path(self.record))
+        if self.record is None:
+            return model
+        return RecordingModel(model, Path(self.record), scope=scope)

@@ -91,7 +91,7 @@ def agent(spec: EpisodeSpec, *, api_key: str = "") -> Agent:
 
     def make(role: Role) -> Model:
         choice = spec.planner if role == "planner" else spec.reactor
-        return choice.make(role, pace=spec.pace, api_key=api_key)
+        return choice.make(role, pace=spec.pace, scope=spec.scope, api_key=api_key)
 
     budget = spec.span(spec.budget or spec.step)
     match spec.agent:

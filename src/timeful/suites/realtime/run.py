@@ -1,14 +1,17 @@
 """The real-time suite as one call: play what is missing, then write the report."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
 
-from timeful.errors import RecordError
+from timeful.environments.registry import make_game
+from timeful.errors import RecordError, SettingsError
 from timeful.records.rows import EpisodeRow
 from timeful.runs.batch import open_run, run_batch
+from timeful.sandbox.policy import unavailable
 from timeful.suites.realtime.play import job, sum_up
 from timeful.suites.realtime.report import write_report
 from timeful.suites.realtime.spec import EpisodeSpec, Sweep, episodes
@@ -77,8 +80,9 @@ def run_suite(
         RecordError: If the folder's records cannot be read.
     """
     specs = episodes(sweep, like)
-    shared = identity(sweep, like)
-    open_run(out, msgspec.json.format(msgspec.json.encode(shared)), replace=replace)
+    check(specs, workers=workers)
+    settings = msgspec.json.format(msgspec.json.encode(identity(sweep, like)))
+    open_run(out, settings, replace=replace)
     if watcher is not None:
         watcher.start(len(specs))
     rows = run_batch(
@@ -89,9 +93,26 @@ def run_suite(
         retry_failed=retry_failed,
         on_row=watcher.advance if watcher is not None else lambda _: None,
     )
-    shown = {**shared, **{name: value for name, value in asdict(sweep).items() if value}}
-    report = write_report(rows, out, TITLE, shown)
-    return Finished(rows=rows, report=report)
+    return Finished(rows=rows, report=write_report(rows, out, TITLE, msgspec.json.decode(settings)))
+
+
+def check(specs: Sequence[EpisodeSpec], *, workers: int) -> None:
+    """Find what would make a run fail, before anything runs.
+
+    Raises:
+        SettingsError: If there are no workers, a game has no such seed, or policies cannot be
+            run on this machine.
+    """
+    if workers < 1:
+        raise SettingsError(f"a run needs at least one worker, got {workers}")
+    for game, difficulty, seed, mode in {
+        (spec.game, spec.difficulty, spec.game_seed, spec.mode): None for spec in specs
+    }:
+        make_game(game, difficulty=difficulty, seed=seed, mode=mode)
+    if any(spec.agent == "code-policy" for spec in specs):
+        reason = unavailable()
+        if reason is not None:
+            raise SettingsError(f"code-policy cannot run here: {reason}")
 
 
 def report_again(out: Path) -> Finished:

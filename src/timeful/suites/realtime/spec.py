@@ -8,6 +8,7 @@ seeds and 4 sampling seeds.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
+from math import inf
 from typing import Any, Literal
 
 from timeful.core.units import Duration, milliseconds
@@ -82,6 +83,8 @@ class EpisodeSpec:
             raise SettingsError("paced time needs a pace: calibrate the model first")
         if self.clock == "token" and self.pace != TOKEN_TIME:
             raise SettingsError("token time has a pace of its own; use paced time")
+        if not 0 < self.time_scale < inf:
+            raise SettingsError(f"the time scale must be above 0, got {self.time_scale}")
         if self.sample < 0:
             raise SettingsError(f"a sampling seed must not be negative, got {self.sample}")
 
@@ -93,9 +96,14 @@ class EpisodeSpec:
     @property
     def key(self) -> str:
         """The episode's name: unique in a run, and fit for a file."""
+        return f"{self.clock}-{self.scope}"
+
+    @property
+    def scope(self) -> str:
+        """Whose requests a cassette holds: the episode, whatever its tokens cost."""
         reserve = "" if self.reserve is None else f"-r{self.reserve}"
         return (
-            f"{self.game}-{self.difficulty}-{self.agent}-{self.clock}{self.step}{reserve}"
+            f"{self.game}-{self.difficulty}-{self.agent}-{self.step}{reserve}"
             f"-seed{self.game_seed}-sample{self.sample}"
         )
 
@@ -233,14 +241,14 @@ def _spec(
     sample: int,
 ) -> EpisodeSpec:
     game, difficulty, agent, step, reserve = cell
-    usual = BASE_PRESSURE if step == BASE_PRESSURE or like.clock != "token" else LOW_BUDGET
+    usual = step if like.clock != "token" or step == BASE_PRESSURE else LOW_BUDGET
     changes: dict[str, Any] = {
         "game": game,
         "difficulty": difficulty,
         "agent": agent,
         "step": step,
         "reserve": reserve,
-        "budget": min(step, sweep.budget or (usual if like.clock == "token" else step)),
+        "budget": min(step, usual if sweep.budget is None else sweep.budget),
         "game_seed": game_seed,
         "sample": sample,
     }
@@ -248,7 +256,11 @@ def _spec(
 
 
 def _reserve(sweep: Sweep, agent: str, step: int) -> int | None:
-    return min(step, sweep.reserve or RESERVE) if agent in TWO_THREADS else None
+    return (
+        min(step, RESERVE if sweep.reserve is None else sweep.reserve)
+        if agent in TWO_THREADS
+        else None
+    )
 
 
 def _check(kind: str, given: str, known: Iterable[str]) -> None:

@@ -1,0 +1,27 @@
+"""Run every benchmark: `python -m benchmarks`, or `make bench`."""
+
+import platform
+import subprocess
+from collections.abc import Callable
+
+from benchmarks import games, kernel, startup, wall
+
+
+def section(title: str, job: Callable[[], None]) -> None:
+    print(f"\n{title}")
+    job()
+
+
+def main() -> None:
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
+    ).stdout.strip()
+    print(f"{platform.machine()}, Python {platform.python_version()}, commit {commit or 'unknown'}")
+    section("Kernel beside SimPy", kernel.main)
+    section("Games, without text", games.main)
+    section("Start-up", startup.main)
+    section("Wall time beside a model that stalls", wall.main)
+
+
+if __name__ == "__main__":
+    main()

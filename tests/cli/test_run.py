@@ -1,0 +1,124 @@
+"""`timeful run`, as a person and as a script use it."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from timeful.records.recorder import read_record, record_hash
+
+SMALL = ["run", "realtime", "--game", "freeway", "--difficulty", "easy", "--step", "8192"]
+
+
+def timeful(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "timeful", *arguments]
+    env = {**os.environ, **environment}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+
+
+def hashes(out: Path) -> dict[str, str]:
+    return {
+        path.stem: record_hash(read_record(path)) for path in (out / "episodes").glob("*.jsonl")
+    }
+
+
+def test_a_run_ends_with_a_table_the_report_and_what_to_try_next(tmp_path: Path) -> None:
+    run = timeful(*SMALL, "--seeds", "2", "--samples", "1", "--out", str(tmp_path / "run"))
+    assert run.returncode == 0, run.stderr
+    lines = run.stdout.splitlines()
+    assert max(map(len, lines)) <= 88
+    assert "Stand-in: search reasoner, no language model was run." in lines
+    assert [line.split()[0] for line in lines[-3:]] == ["report", "records", "next"]
+    assert run.stderr.splitlines()[-1] == "6 of 6 episodes"
+    for name in ("report.html", "results.json", "table.csv", "episodes.csv", "settings.json"):
+        assert (tmp_path / "run" / name).stat().st_size > 0
+
+
+def test_killed_with_kill_9_and_given_again_it_is_as_if_nothing_had_happened(
+    tmp_path: Path,
+) -> None:
+    arguments = [*SMALL, "--seeds", "6", "--samples", "2"]
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    assert timeful(*arguments, "--workers", "1", "--out", str(whole)).returncode == 0
+    command = [sys.executable, "-m", "timeful", *arguments, "--workers", "2", "--out", str(killed)]
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    ) as process:
+        assert process.stderr is not None
+        process.stderr.readline()  # the first tenth is done
+        process.send_signal(signal.SIGKILL)
+    before = {path: path.stat().st_ino for path in (killed / "episodes").glob("*.jsonl")}
+    assert 0 < len(before) < 36
+    assert timeful(*arguments, "--workers", "2", "--out", str(killed)).returncode == 0
+    assert {path: path.stat().st_ino for path in before} == before, "none was played twice"
+    assert hashes(killed) == hashes(whole)
+    assert (killed / "report.html").read_bytes() == (whole / "report.html").read_bytes()
+    assert (killed / "results.json").read_bytes() == (whole / "results.json").read_bytes()
+
+
+def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(tmp_path: Path) -> None:
+    arguments = [*SMALL, "--seeds", "8", "--samples", "8", "--out", str(tmp_path)]
+    command = [sys.executable, "-m", "timeful", *arguments, "--workers", "2"]
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate()
+    assert process.returncode == 130
+    assert "the same command goes on from there" in said
+    assert "Traceback" not in said
+    assert list((tmp_path / "episodes").glob("*.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["lode"], "Did you mean 'load'"),
+        (["--agent", "agil"], "Did you mean 'agile'"),
+        (["--preset", "fast"], "unknown preset 'fast'"),
+        (["--clock", "paced"], "measure one with `timeful calibrate`"),
+        (["--model", "openai:x"], "give --base-url"),
+        (["--model", "gpt"], "unknown kind of model 'gpt'"),
+        (["--workers", "0"], "at least one worker"),
+        (["--seeds", "9", "--game", "freeway"], "published seeds are 0 to 7"),
+        (["--reserve", "0", "--agent", "agile"], "reserve must be above 0"),
+        (["--pace", "nowhere.json", "--clock", "paced"], "nowhere.json"),
+        (["--time-scale", "0", "--clock", "wall"], "scale must be above 0"),
+    ],
+)
+def test_bad_input_is_one_clear_line_before_anything_runs(
+    tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    out = tmp_path / "run"
+    run = timeful("run", "realtime", *arguments, "--out", str(out), OPENAI_BASE_URL="")
+    assert run.returncode == 2
+    assert message in run.stderr
+    assert len(run.stderr.splitlines()) == 1
+    assert not run.stdout
+    assert not (out / "episodes").exists()
+
+
+def test_the_report_and_a_record_can_be_read_again(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    timeful(*SMALL, "--seeds", "1", "--samples", "1", "--out", str(out))
+    page = (out / "report.html").read_bytes()
+    assert timeful("report", str(out)).returncode == 0
+    assert (out / "report.html").read_bytes() == page
+    record = next((out / "episodes").glob("*agile*.jsonl"))
+    shown = timeful("show", str(record))
+    assert shown.returncode == 0
+    assert shown.stdout.splitlines()[0].split()[1] == "episode-started"
+    nowhere = timeful("report", str(tmp_path))
+    assert (nowhere.returncode, nowhere.stdout) == (2, "")
+
+
+def test_a_reader_that_has_gone_is_no_error() -> None:
+    command = f"{sys.executable} -m timeful list | head -1"
+    run = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert run.stdout == "suites       realtime\n"
+    assert not run.stderr
