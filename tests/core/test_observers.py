@@ -144,6 +144,20 @@ def test_it_may_start_interrupt_and_set_whatever_it_likes():
         assert (target.state, kernel.now) == ("cancelled", 20)
 
 
+def test_what_it_starts_when_the_timeline_is_closed_is_closed_as_well():
+    begun = []
+
+    async def child():
+        begun.append(True)
+
+    with Kernel() as kernel:
+        watch = Does(change=lambda thought: kernel.start(child()))
+        kernel.stream(Script(*words("a b")), pacing=ten_each, observer=watch)
+        kernel.run(until=15)
+    assert (watch.told, begun) == (["a", "orphaned"], [])
+    assert not kernel._living
+
+
 def test_an_error_of_an_observer_is_loud():
     def broken(thought):
         raise ZeroDivisionError

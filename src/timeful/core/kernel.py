@@ -305,13 +305,12 @@ class Kernel:
         """
         if self._driving:
             raise KernelError("the timeline cannot be closed from within; let run return first")
-        for living in (self._living, self._streams, self._calls):
-            while living:
-                target, _ = living.popitem()
-                try:
-                    target._leave()
-                except Exception as error:  # noqa: BLE001 - raised when all the rest is ended
-                    self._unseen(error)
+        while living := self._living or self._streams or self._calls:
+            target, _ = living.popitem()
+            try:
+                target._leave()
+            except Exception as error:  # noqa: BLE001 - raised when all the rest is ended
+                self._unseen(error)
         self._heap.clear()
         self._raise_failure()
 
