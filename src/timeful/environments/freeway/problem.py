@@ -5,10 +5,12 @@ a hit (in compat mode; in paper mode, new cars are not foreseen).
 """
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import ClassVar
 
 from timeful.environments.freeway.cars import GOAL, HORIZON, PLAYER_COLUMN, Road, covers
 from timeful.environments.option import Option
+from timeful.environments.program import program_text
 
 Height = tuple[int, int]
 """Turns ahead of the view, and y."""
@@ -58,6 +60,10 @@ class FreewayProblem:
             f"From y={y} the goal takes {GOAL - y} more turns or more, so turn {turn + GOAL - y}."
         )
         return " ".join([bound, *(self._tell(state, option) for option in options)])
+
+    def program(self, depth: int) -> str:
+        """A program that plays by looking `depth` decisions ahead: `next_action(json_state)`."""
+        return program_text(Path(__file__).parent, depth)
 
     def _tell(self, state: Height, option: Option[Height]) -> str:
         ahead = state[0] + 1

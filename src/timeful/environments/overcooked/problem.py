@@ -5,6 +5,7 @@ a Bob who stands still would block a corridor for a whole plan, which the real o
 """
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from timeful.environments.option import Option
@@ -26,6 +27,7 @@ from timeful.environments.overcooked.kitchen import (
     Kitchen,
 )
 from timeful.environments.overcooked.walks import Walk, Walks, walks_from
+from timeful.environments.program import program_text
 
 SPAN = 30
 """Turns ahead that a plan may reach: about what a soup takes from the first onion on."""
@@ -108,6 +110,10 @@ class OvercookedProblem:
         )
         facts = f"The pots hold {pots or 'nothing'} by then, as far as I can see."
         return " ".join([facts, *(self._tell(state, option) for option in options)])
+
+    def program(self, depth: int) -> str:
+        """A program that plays by looking `depth` decisions ahead: `next_action(json_state)`."""
+        return program_text(Path(__file__).parent, depth)
 
     def _tell(self, state: Cooking, option: Option[Cooking]) -> str:
         after = option.state

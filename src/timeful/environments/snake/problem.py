@@ -4,9 +4,11 @@ Food that is yet to appear is not part of it, so plans grow stale when some does
 """
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import ClassVar
 
 from timeful.environments.option import Option
+from timeful.environments.program import program_text
 from timeful.environments.snake.crawl import ACTIONS, HORIZON, Crawl
 from timeful.environments.snake.levels import MOVES, SIZE
 
@@ -54,6 +56,10 @@ class SnakeProblem:
     def tell(self, state: Crawl, options: Iterable[Option[Crawl]]) -> str:
         """Say at length what comes of each option."""
         return " ".join([_tell(state, option) for option in options])
+
+    def program(self, depth: int) -> str:
+        """A program that plays by looking `depth` decisions ahead: `next_action(json_state)`."""
+        return program_text(Path(__file__).parent, depth)
 
 
 def _label(cell: int) -> str:

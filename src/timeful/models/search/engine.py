@@ -57,6 +57,7 @@ class Search:
 
     Args:
         problem: What to search.
+        start: The state to search from, and its turn; by default, the problem's own.
         depth: How many decisions to look ahead; None for no limit.
         horizon: How many turns to look ahead.
         beam: How many states to look into at each turn, at most.
@@ -71,19 +72,22 @@ class Search:
         horizon: int,
         beam: int,
         jitter: Sequence[float],
+        start: tuple[Any, int] | None = None,
     ) -> None:
+        state, turn = start or (problem.start, problem.turn)
         self.problem = problem
-        self.root = Node(problem.start, problem.turn, 0.0, None, None)
+        self.root = Node(state, turn, 0.0, None, None)
         self.solution: Node | None = None
         self.expanded = 0
         self._beam = min(beam, problem.breadth)
         self._depth = depth
         self._jitter = jitter
         self._made = 0
-        self._end = problem.turn + min(horizon, problem.span)
+        self._end = min(turn + horizon, problem.turn + problem.span)
         self._open: dict[int, dict[Hashable, Node]] = {}
-        self._aside: dict[int, list[Node]] = {problem.turn: [self.root]}
+        self._aside: dict[int, list[Node]] = {turn: [self.root]}
         self._leaves: dict[Hashable, Node] = {}
+        self._places: dict[tuple[int, str], Node] = {}
         self._latest = self.root
 
     def layers(self) -> Iterator[Iterator[tuple[Node, Sequence[Option]]]]:
@@ -101,10 +105,8 @@ class Search:
         return max(leaves, key=_score, default=self._latest)
 
     def reaching(self, turn: int, label: str) -> Node | None:
-        """A state found for this turn that has this label, if there is one."""
-        layers = [*self._open.get(turn, {}).values(), *self._aside.get(turn, ())]
-        found = (n for n in layers if n.option is not None and n.option.labels[-1] == label)
-        return next(found, None)
+        """The first state found for this turn that has this label, if there is one."""
+        return self._places.get((turn, label))
 
     def _next_layer(self) -> list[Node]:
         """The nodes to look into next: of the next turn, else the latest ones left aside."""
@@ -143,6 +145,7 @@ class Search:
         score = option.value + EAGERNESS * parent.score
         score += self._jitter[self._made % len(self._jitter)]
         node = Node(option.state, turn, score, parent, option)
+        self._places.setdefault((turn, option.labels[-1]), node)
         if turn > self._latest.turn:
             self._latest = node
         if option.solved and (self.solution is None or turn < self.solution.turn):

@@ -28,7 +28,8 @@ def plans_in(guidance: Sequence[Guidance], *, now: int) -> list[Plan]:
     plans = [plan for said in reversed(guidance) if (plan := read_plan(said.text)) is not None]
     # The sort is stable: of plans that look equally far, the latest stays first.
     return sorted(
-        (plan for plan in plans if plan.end > now), key=lambda plan: (not plan.solved, -plan.end)
+        (plan for plan in plans if plan.turn <= now < plan.end),
+        key=lambda plan: (not plan.solved, -plan.end),
     )
 
 

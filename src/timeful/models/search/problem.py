@@ -78,5 +78,5 @@ class Problem(Protocol):
         ...
 
     def program(self, depth: int) -> str:
-        """A program that plays by looking `depth` turns ahead: `next_action(json_state)`."""
+        """A program that plays by looking `depth` decisions ahead: `next_action(json_state)`."""
         ...

@@ -26,6 +26,12 @@ Thinking = Generator[Chunk, None, None]
 JITTER = 1e-3
 """The most that chance may add to a score: it decides between equals only."""
 
+DEPTHS = (1, 2, 3)
+"""How far ahead, in decisions, a program may look that is thought of."""
+
+REHEARSAL = 6
+"""For how many turns a program is rehearsed."""
+
 
 class Searchable(Protocol):
     """A view that can be searched."""
@@ -111,10 +117,13 @@ def _thinking(setting: Setting, prompt: Prompt, seed: int) -> Thinking:
         return
     view: Searchable = prompt.view  # type: ignore[assignment]
     thought = _Thought(setting, view.problem(), seed)
-    if prompt.purpose == "plan":
-        yield from thought.plan()
-    else:
-        yield from thought.react(prompt.guidance)
+    match prompt.purpose:
+        case "plan":
+            yield from thought.plan()
+        case "code":
+            yield from thought.code()
+        case _:
+            yield from thought.react(prompt.guidance)
 
 
 def _forced(prompt: Prompt) -> Chunk:
@@ -132,12 +141,13 @@ class _Thought:
         self._problem = problem
         self._rng = child(seed, "search")
         self._said: list[tuple[str, str]] = []
+        self._jitter: list[float] = (self._rng.random(64) * JITTER).tolist()
         self._search = Search(
             problem,
             depth=setting.depth,
             horizon=setting.horizon or problem.span,
             beam=setting.beam,
-            jitter=(self._rng.random(64) * JITTER).tolist(),
+            jitter=self._jitter,
         )
 
     # --- planning ----------------------------------------------------------------------------
@@ -199,6 +209,53 @@ class _Thought:
         verdict = "They all hold, so I follow it." if holds else "It does not hold any more."
         yield _chunk(verdict + "\n")
         return holds
+
+    # --- programming -------------------------------------------------------------------------
+
+    def code(self) -> Thinking:
+        """Rehearse programs that look less or more far ahead; answer with the best of them."""
+        yield _chunk(
+            "I want a program that plays by looking ahead. How far should it look? I rehearse "
+            f"some in my mind from turn {self._problem.turn} on.\n"
+        )
+        worth = {}
+        for depth in DEPTHS:
+            worth[depth] = yield from self._rehearse(depth)
+        depth = max(DEPTHS, key=lambda depth: (round(worth[depth], 2), depth))
+        program = self._problem.program(depth)
+        yield _chunk(
+            f"The program looks {depth} decisions ahead in every turn and takes the first step of "
+            f"what it finds best.\n\n```python\n{program}```\n",
+            "answer",
+        )
+
+    def _rehearse(self, depth: int) -> Generator[Chunk, None, float]:
+        """Play on in imagination as such a program would; say what it looks at."""
+        problem, worth = self._problem, 0.0
+        state = problem.start
+        yield _chunk(f"Suppose that it looks {depth} decisions ahead.\n")
+        for ahead in range(min(REHEARSAL, problem.span)):
+            search = Search(
+                problem,
+                depth=depth,
+                horizon=problem.span,
+                beam=self._setting.beam,
+                jitter=self._jitter,
+                start=(state, problem.turn + ahead),
+            )
+            for layer in search.layers():
+                for node, options in layer:
+                    yield _chunk(self._tell(node, options))
+            steps = search.best.steps()
+            option = problem.step(state, steps[0][0]) if steps else None
+            if option is None or option.state is None:
+                yield _chunk(f"Then it would be lost at turn {problem.turn + ahead}.\n")
+                return worth - 1.0
+            state, worth = option.state, option.value
+            yield _chunk(f"It would take {option.letters} and {option.aim}, worth {worth:.2f}.\n")
+            if option.solved:
+                return worth + REHEARSAL - ahead
+        return worth
 
     # --- searching ---------------------------------------------------------------------------
 
