@@ -1,38 +1,20 @@
 """Wall time: the world keeps its pace, whatever a model does."""
 
-import threading
 from collections.abc import Callable
 from functools import partial
 
 import pytest
 
 from tests.agents.stage import book, play
+from tests.core.machine import FakeMachine
 from timeful.agents.agile import agile, agile_concurrent, agile_reduced
 from timeful.agents.planning import planning
 from timeful.agents.reactive import reactive, reactive_forced
 from timeful.agents.session import Agent
-from timeful.core.clock import WallClock
 from timeful.core.source import Chunk, End
 from timeful.core.units import milliseconds
 from timeful.models.model import Prompt
 from timeful.models.pace import Pace
-
-
-class Machine:
-    """A machine's clock that passes only while somebody waits for it."""
-
-    def __init__(self) -> None:
-        self.now_ns = 0
-
-    def read(self) -> int:
-        return self.now_ns
-
-    def wait(self, condition: threading.Condition, timeout_s: float | None) -> None:
-        assert timeout_s is not None, "nothing would ever wake the kernel"
-        self.now_ns += round(timeout_s * 1e9)
-
-    def clock(self) -> WallClock:
-        return WallClock(read=self.read, wait=self.wait)
 
 
 class Stalled:
@@ -87,12 +69,13 @@ def agents(model: StalledModel, other: StalledModel) -> list[Agent]:
 @pytest.mark.parametrize("which", range(6))
 @pytest.mark.parametrize("begins", [False, True])
 def test_the_world_moves_on_beside_a_model_that_stalls(which: int, begins: bool) -> None:
-    machine = Machine()
+    machine = FakeMachine()
+    began = machine.shown
     model, other = StalledModel(begins=begins), StalledModel(begins=begins)
     played = play(agents(model, other)[which], turns=40, step=50, clock=machine.clock())
     assert played.ok, played.events[-2:]
     assert played.actions == "s" * 40
-    assert machine.now_ns == pytest.approx(40 * 50e6, rel=0.001), "the world never waited"
+    assert machine.shown - began == pytest.approx(40 * 50e6, rel=0.001), "the world never waited"
     assert model.most == 1, "one request in flight a thread"
     assert other.most <= 1
     assert model.in_flight == other.in_flight == 0, "and none is left behind"

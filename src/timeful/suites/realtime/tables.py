@@ -47,6 +47,10 @@ class Grid:
         counts = Counter(cell.ok for cell in self.cells.values() if cell.ok)
         return max(counts, key=lambda n: (counts[n], n), default=0)
 
+    def is_run(self, method: str) -> bool:
+        """Whether anything of ours was tried with a method."""
+        return any(cell.is_run for (name, _), cell in self.cells.items() if name == method)
+
     def at(self, method: str, column: Condition) -> Cell | None:
         """The cell of a method under a column's condition."""
         return self.cells.get((method, column.column))
@@ -88,7 +92,10 @@ _ACROSS = (_WIDTH - _NAME + 1) // _ENTRY
 
 
 def text_table(rows: Iterable[EpisodeRow]) -> str:
-    """The results as plain text of at most 80 columns, for the end of a run."""
+    """The results as plain text of at most 80 columns, for the end of a run.
+
+    Methods that were not run are left out; the report has them, with the published numbers.
+    """
     cells = make_cells(rows)
     grids = make_grids(cells)
     if not grids:
@@ -122,6 +129,8 @@ def _block(grid: Grid, columns: Sequence[Condition]) -> str:
     usual = f" (n={grid.usual_n})" if grid.usual_n else ""
     lines = [f"{grid.title}{usual}", _line("", heads)]
     for method in grid.methods:
+        if not grid.is_run(method):
+            continue
         cells = [grid.at(method, column) for column in columns]
         entries = [text_entry(cell, is_expected=grid.is_full) for cell in cells]
         if any(entry != "-" for entry in entries):
