@@ -3,8 +3,8 @@
 from functools import partial
 
 import pytest
-from tests.agents.stage import Played, book, play, tokens, words
 
+from tests.agents.stage import Played, book, play, tokens, words
 from timeful.agents.agile import agile, agile_concurrent, agile_reduced
 from timeful.agents.planning import planning
 from timeful.agents.reactive import reactive, reactive_forced

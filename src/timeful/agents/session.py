@@ -302,11 +302,24 @@ class Session:
             stream.limit(Instant(kernel.now + limit))
         return Thought(stream, self._port.turn)
 
-    async def call(self, tool: Callable[[], T], *, name: str = "tool") -> T:
-        """Run a tool for real and wait for it; under virtual time it takes no simulated time."""
+    async def call(
+        self,
+        tool: Callable[[], T],
+        *,
+        stop: Callable[[], None] | None = None,
+        name: str = "tool",
+    ) -> T:
+        """Run a tool for real and wait for it; under virtual time it takes no simulated time.
+
+        Args:
+            tool: What to run, in a thread.
+            stop: Makes it come back early if this call is interrupted; without it, an
+                interrupted tool runs on as an orphan, and virtual time waits for it.
+            name: For the record.
+        """
         number = self._calls = self._calls + 1
         self._recorder.write(CallStarted(at=self.now, call=number, tool=name))
-        call = self._kernel.call(tool, name=name)
+        call = self._kernel.call(tool, stop=stop, name=name)
         error: str | None = None
         try:
             return await call
@@ -316,7 +329,7 @@ class Session:
         finally:
             if not call.done:
                 call.abandon("interrupted")
-            state = call.state if call.done else "orphaned"
+            state = call.state if call.done else "orphaned" if stop is None else "cancelled"
             cause = None if call.cause is None else str(call.cause)
             self._recorder.write(
                 CallEnded(at=self.now, call=number, state=state, cause=cause, error=error)
