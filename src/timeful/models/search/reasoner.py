@@ -18,7 +18,7 @@ from timeful.models.search.engine import Node, Search
 from timeful.models.search.guidance import Lead, leads, plans_in, trial
 from timeful.models.search.plans import SOLVED, read_plan, say_plan
 from timeful.models.search.problem import Option, Problem
-from timeful.models.search.settings import Setting
+from timeful.models.search.settings import DEEP, SHALLOW, Setting
 from timeful.seeding import child
 
 Thinking = Generator[Chunk, None, None]
@@ -54,6 +54,16 @@ class SearchModel:
     def __init__(self, setting: Setting, *, pace: Pace | None = TOKEN_TIME) -> None:
         self.setting = setting
         self.pace = pace
+
+    @classmethod
+    def deep(cls) -> "SearchModel":
+        """One that thinks long and far: a planner."""
+        return cls(DEEP)
+
+    @classmethod
+    def shallow(cls) -> "SearchModel":
+        """One that looks a few turns ahead and answers soon: a reactor."""
+        return cls(SHALLOW)
 
     @property
     def name(self) -> str:
@@ -278,11 +288,11 @@ class _Thought:
         return say_plan(self._problem.turn, self._problem.where, self._said, worth=worth)
 
     def _tell(self, node: Node, options: Sequence[Option]) -> str:
-        letters, where = "nothing yet", self._problem.where
+        by, where = "", self._problem.where
         if node.option is not None:
-            letters, where = " ".join(node.letters()), node.option.labels[-1]
+            by, where = f"by {' '.join(node.letters())} ", node.option.labels[-1]
         told = self._problem.tell(node.state, options)
-        return f"Turn {node.turn}: by {letters} I am at {where}, worth {node.score:.2f}. {told}\n"
+        return f"Turn {node.turn}: {by}I am at {where}, worth {node.score:.2f}. {told}\n"
 
     def _any_letter(self) -> str:
         letters = self._problem.actions
