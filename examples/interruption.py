@@ -34,6 +34,7 @@ async def work() -> None:
 kernel.start(work())
 kernel.run()
 
+# It prints:
 # >   3.0 s  interrupted after 'The report says that '
 # >   5.5 s  replied 'Noted, thank you'
 # >   8.0 s  finished 'The report says that sales rose by a third'

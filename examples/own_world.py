@@ -70,6 +70,7 @@ def score(words: int) -> float:
 for words in (50, 100, 150):
     print(f"thinking {words} tokens a turn of 100: score {score(words):+.0f}")
 
+# It prints:
 # > thinking 50 tokens a turn of 100: score +3
 # > thinking 100 tokens a turn of 100: score +3
 # > thinking 150 tokens a turn of 100: score -2

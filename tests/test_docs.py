@@ -74,10 +74,8 @@ def test_an_example_runs_and_prints_what_its_last_lines_say(example: Path) -> No
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
         exec(compile(source, str(example), "exec"), {"__name__": "__main__"})
-    expected = "".join(
-        f"{line[2:]}\n" for line in source.splitlines() if line.startswith("#>")
-    ).replace("\n ", "\n")
-    assert said.getvalue().splitlines() == [line.strip() for line in expected.splitlines()]
+    expected = [line[4:] for line in source.splitlines() if line.startswith("# > ")]
+    assert said.getvalue().splitlines() == expected
 
 
 def test_links_between_pages_lead_somewhere() -> None:
