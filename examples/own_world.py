@@ -27,6 +27,7 @@ class Door:
     actions = ("WALK", "WAIT")
     default_action = "WAIT"
     horizon = 9
+    restarted = False
 
     def __init__(self) -> None:
         self.reset()

@@ -37,9 +37,11 @@ class Tape:
     actions: ClassVar[tuple[str, ...]] = ("U", "D", "S")
     default_action: ClassVar[str] = "S"
     horizon: ClassVar[int] = 100
+    restarted = False
 
-    def __init__(self, turns: int) -> None:
+    def __init__(self, turns: int, restarts: Sequence[int] = ()) -> None:
         self.turns = turns
+        self.restarts = restarts
         self.reset()
 
     def reset(self) -> None:
@@ -52,6 +54,7 @@ class Tape:
             raise IllegalActionError.named(action, self.actions)
         self.turn += 1
         self.score += action == "U"
+        self.restarted = self.turn in self.restarts
         self.done = self.turn >= self.turns
         return float(action == "U")
 
@@ -114,6 +117,7 @@ def play(
     *,
     turns: int = 10,
     step: int = 8,
+    restarts: Sequence[int] = (),
     interface: Interface | None = None,
     clock: Clock | None = None,
 ) -> Played:
@@ -121,7 +125,7 @@ def play(
     recorder = Recorder()
     ok = play_episode(
         EpisodeSetting(settings={}, seed=0),
-        environment=Ticking(Tape(turns), tokens(step)),
+        environment=Ticking(Tape(turns, restarts), tokens(step)),
         interface=interface or (lambda k, e, r: FixedRate(k, e, r, full=True)),
         agent=agent,
         clock=clock or VirtualClock(),

@@ -61,6 +61,23 @@ def test_a_plan_that_does_not_go_stale_starts_from_its_first_action() -> None:
     assert play(agent, turns=6).actions == "sUDUDU"
 
 
+def test_a_plan_and_a_thought_are_thrown_away_when_the_world_restarts() -> None:
+    # Without a restart: sDUDUD. The world puts the agent back in turn 3, so a new thought begins
+    # at turn 3, complete in turn 5, which takes the plan's second action.
+    agent = partial(planning, model=model(9, PLAN), playbook=book())
+    assert play(agent, turns=6, restarts=[3]).actions == "sDUsDU"
+
+
+def test_guidance_from_before_a_restart_is_not_shown() -> None:
+    reactor = model(1, U)
+    planner = model(12, "ANSWER")
+    agent = partial(agile, planner=planner, reactor=reactor, playbook=book(), reserve=tokens(2))
+    play(agent, turns=6, restarts=[3])
+    assert "ANSWER" in reactor_prompts(reactor)[2]
+    assert "ANSWER" not in reactor_prompts(reactor)[3]
+    assert "[3: hm" in reactor_prompts(reactor)[3]
+
+
 def test_when_the_plan_is_used_up_the_default_is_taken() -> None:
     agent = partial(planning, model=model(40, "\\boxed{UUUUUUU}"), playbook=book())
     assert play(agent, turns=12).actions == "ssssUUUssUUU"

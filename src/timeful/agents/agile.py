@@ -82,13 +82,20 @@ class _Plan:
         self._begin()
 
     def _begin(self) -> None:
+        self._restarts = self._session.restarts
         self.thought: Thought = self._session.think(
             self._planner, self._playbook.plan(self._session.view)
         )
 
     def renew(self) -> None:
-        """Start a new thought if the last one has ended and the world goes on."""
-        if self.thought.done and not self._session.over:
+        """Start a new thought if the last one has ended, or is void since the world restarted."""
+        if self._session.over:
+            return
+        if self._session.restarts > self._restarts:
+            self.thought.cancel("the world restarted")
+            self._concluded = ()
+            self._begin()
+        elif self.thought.done:
             self._concluded = self._finished(self.thought.answer)
             self._begin()
 

@@ -2,8 +2,9 @@
 
 It thinks about a state that grows old meanwhile. As published (spec section 7): a new plan
 replaces the old one in the turn in which it is complete; actions for turns that have passed are
-dropped where plans go stale; when a plan is used up the world takes its default; and the next
-thought starts at the very next turn, while the plan is still being executed.
+dropped where plans go stale; when a plan is used up the world takes its default; the next thought
+starts at the very next turn, while the plan is still being executed; and when the world puts the
+agent back to its start, plan and thought are thrown away.
 """
 
 from collections import deque
@@ -17,7 +18,7 @@ async def planning(session: Session, model: Model, playbook: Playbook) -> None:
     """Plan, execute, and plan again meanwhile."""
     plan: deque[str] = deque()
     while not session.over:
-        asked = session.turn
+        asked, restarts = session.turn, session.restarts
         thought = session.think(model, playbook.plan(session.view))
         while not session.over:
             if await session.wait(thought, until=session.next_tick):
@@ -25,6 +26,9 @@ async def planning(session: Session, model: Model, playbook: Playbook) -> None:
             if plan:
                 session.act(plan.popleft())
             await session.tick()
+            if session.restarts > restarts:
+                plan.clear()
+                thought.cancel("the world restarted")
             if thought.done:
                 break
 

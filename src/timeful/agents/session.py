@@ -43,6 +43,8 @@ class Port(Protocol):
     over: bool
     turn: int
     """How often the world has moved."""
+    restarts: int
+    """How often a turn put the agent back to where it began."""
     view: View
     """The latest state that the agent may see."""
     next_tick: Instant
@@ -173,6 +175,11 @@ class Session:
     def turn(self) -> int:
         """How often the world has moved."""
         return self._port.turn
+
+    @property
+    def restarts(self) -> int:
+        """How often a turn has put the agent back to where it began: a plan from before is void."""
+        return self._port.restarts
 
     def observe(self) -> tuple[Observation, ...]:
         """Take what became visible since the last call, each with its instant."""

@@ -17,7 +17,8 @@ class Observation:
     """Something that could be seen of the world at an instant.
 
     `action` is what moved the world to here, and `late` whether that was the default action
-    because none had come; both are about the turn that ends here.
+    because none had come; both are about the turn that ends here. `restarted` says that this
+    turn put the agent back to where it began.
     """
 
     at: Instant
@@ -25,6 +26,7 @@ class Observation:
     action: str
     late: bool
     reward: float
+    restarted: bool = False
 
 
 class Environment(Protocol):

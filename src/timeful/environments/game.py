@@ -51,6 +51,11 @@ class Game(Protocol):
         """
         ...
 
+    @property
+    def restarted(self) -> bool:
+        """Whether the last turn put the player back to the start, so that plans are void."""
+        ...
+
     def __init__(self, *, difficulty: Difficulty, seed: int, mode: Mode = "compat") -> None:
         """Make the game and reset it.
 

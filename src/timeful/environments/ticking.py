@@ -58,7 +58,14 @@ class Ticking:
             self._now = at
             reward = self.game.step(action)
             seen.append(
-                Observation(at=at, view=self.game.view(), action=action, late=late, reward=reward)
+                Observation(
+                    at=at,
+                    view=self.game.view(),
+                    action=action,
+                    late=late,
+                    reward=reward,
+                    restarted=self.game.restarted,
+                )
             )
         return tuple(seen)
 

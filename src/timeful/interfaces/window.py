@@ -27,6 +27,7 @@ class Window:
         self._unread: list[Observation] = []
         self.view: View = environment.view()
         self.turn = 0
+        self.restarts = 0
         self.over = environment.next_change() is None
         self.next_tick: Instant = kernel.now
         self.moved: Event[None] = kernel.event()
@@ -51,6 +52,7 @@ class Window:
         now = self._kernel.now
         for seen in self._environment.advance(to):
             self.turn += 1
+            self.restarts += seen.restarted
             self.view = seen.view
             self._unread.append(seen)
             self._recorder.write(

@@ -24,6 +24,7 @@ class Joined(Protocol):
 
     over: bool
     turn: int
+    restarts: int
     view: View
     next_tick: Instant
     moved: Any

@@ -168,6 +168,11 @@ class Freeway(Crossing):
         """Go back to the start of the same episode."""
         super().__init__(self.road, mode=self.mode, restarts=self.restarts)
 
+    @property
+    def restarted(self) -> bool:
+        """Whether the player was hit in the last turn."""
+        return self.hit
+
     def copy(self) -> Self:
         """An independent game in the same state."""
         twin = super().copy()

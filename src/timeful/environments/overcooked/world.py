@@ -56,6 +56,7 @@ class Overcooked:
     actions: ClassVar[tuple[str, ...]] = ACTIONS
     default_action: ClassVar[str] = "S"
     horizon: ClassVar[int] = HORIZON
+    restarted = False
 
     def __init__(self, *, difficulty: Difficulty, seed: int, mode: Mode = "compat") -> None:
         check_difficulty(difficulty)

@@ -55,6 +55,7 @@ class Snake(Crawl):
     default_action: ClassVar[str] = "S"
     """Keep the heading; legal, though no letter a player is asked for."""
     horizon: ClassVar[int] = HORIZON
+    restarted = False
 
     def __init__(self, *, difficulty: Difficulty, seed: int, mode: Mode = "compat") -> None:
         """Make the game.
