@@ -4,14 +4,19 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import Executor, Future
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 
 from tests.runs.jobs import JOB, Count
-from timeful.errors import RecordError, SettingsError
+from timeful.errors import SettingsError
 from timeful.records.rows import EpisodeRow
-from timeful.runs.batch import find_record, open_run, run_batch
+from timeful.runs.batch import open_run, run_batch
+from timeful.runs.lock import locked
 
 ROOT = Path(__file__).parents[2]
 
@@ -125,8 +130,52 @@ def test_no_workers_is_refused(tmp_path: Path) -> None:
         batch(tmp_path, [Count(1)], workers=0)
 
 
-def test_a_record_is_found_by_name_and_the_nearest_is_offered(tmp_path: Path) -> None:
-    batch(tmp_path, [Count(7)])
-    assert find_record(tmp_path, "count-7").exists()
-    with pytest.raises(RecordError, match="Did you mean 'count-7'"):
-        find_record(tmp_path, "count-8")
+def test_a_folder_is_for_one_process_at_a_time(tmp_path: Path) -> None:
+    other = pytest.raises(SettingsError, match=r"another process.*--out")
+    with locked(tmp_path / "run"), other, locked(tmp_path / "run"):
+        raise AssertionError("two processes are in one folder")
+    with locked(tmp_path / "run"):
+        assert not list((tmp_path / "run").iterdir()), "nothing is left behind"
+
+
+def test_what_a_dead_process_was_writing_is_deleted(tmp_path: Path) -> None:
+    batch(tmp_path, [Count(1)])
+    (tmp_path / "episodes" / "count-2.4711.part").write_bytes(b"half a rec")
+    batch(tmp_path, [Count(1)])
+    assert [path.name for path in (tmp_path / "episodes").iterdir()] == ["count-1.jsonl"]
+
+
+def test_a_retry_that_dies_leaves_no_old_row_beside_a_new_record(tmp_path: Path) -> None:
+    batch(tmp_path, [Count(1, "fail")])
+
+    def die(_: Path) -> EpisodeRow:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_batch([Count(1)], replace(JOB, sum_up=die), tmp_path, workers=1, retry_failed=True)
+    assert [row.status for row in batch(tmp_path, [Count(1)])] == ["ok"]
+
+
+class _Breaking(Executor):
+    """A pool that is found broken when the second episode is handed to it."""
+
+    _processes: ClassVar[dict[int, object]] = {}
+
+    def __init__(self) -> None:
+        self.given = 0
+
+    def submit(self, play: Any, /, *arguments: Any, **options: Any) -> Future[Any]:
+        self.given += 1
+        if self.given == 2:
+            raise BrokenProcessPool("a worker has died meanwhile")
+        future: Future[Any] = Future()
+        future.set_result(play(*arguments, **options))
+        return future
+
+
+def test_an_episode_that_a_broken_pool_did_not_take_is_played(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("timeful.runs.batch._pool", lambda _workers: _Breaking())
+    rows = batch(tmp_path, [Count(n) for n in range(3)], workers=2)
+    assert [row.status for row in rows] == ["ok"] * 3

@@ -2,8 +2,9 @@
 
 A run folder holds `settings.json`, one finished record an episode in `episodes/`, and
 `rows.jsonl`, an index with one row a finished episode that is made anew from the records where
-it lacks some. An episode is finished when its record bears its final name; a record that was
-being written when the process died is overwritten.
+it lacks some. An episode is finished when its record bears its final name; what was being
+written when a process died is deleted by the next one. A folder is for one process at a time:
+see `lock.py`.
 """
 
 import multiprocessing
@@ -20,7 +21,7 @@ from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
-from timeful.errors import RecordError, SettingsError, unknown
+from timeful.errors import SettingsError
 from timeful.records.recorder import Recorder
 from timeful.records.rows import EpisodeRow
 
@@ -53,6 +54,8 @@ class Job(Generic[S]):
 def open_run(out: Path, settings: bytes, *, replace: bool = False) -> bool:
     """Begin a run in a folder, or find the same run in it to continue.
 
+    Whoever opens a run should hold the folder's lock until the run is over.
+
     Args:
         out: The run folder; made if needed.
         settings: All that makes the run what it is, as JSON.
@@ -67,6 +70,8 @@ def open_run(out: Path, settings: bytes, *, replace: bool = False) -> bool:
     path = out / "settings.json"
     if path.exists():
         if path.read_bytes() == settings:
+            for torn in (out / "episodes").glob("*.part"):
+                torn.unlink(missing_ok=True)
             return True
         if not replace:
             raise SettingsError(
@@ -106,11 +111,14 @@ def finished_rows(out: Path, job: Job[S], specs: Sequence[S]) -> dict[str, Episo
         if _record(out, spec.key).exists()
     }
     if {**rows, **known} != rows:
-        lines = [_row_line(key, row) for key, row in {**rows, **known}.items()]
-        partial = out / "rows.jsonl.part"
-        partial.write_bytes(b"".join(lines))
-        partial.replace(out / "rows.jsonl")
+        _write_index(out, {**rows, **known})
     return known
+
+
+def _write_index(out: Path, rows: dict[str, EpisodeRow]) -> None:
+    partial = out / "rows.jsonl.part"
+    partial.write_bytes(b"".join(_row_line(key, row) for key, row in rows.items()))
+    partial.replace(out / "rows.jsonl")
 
 
 def run_batch(
@@ -144,6 +152,8 @@ def run_batch(
     rows = finished_rows(out, job, specs)
     if retry_failed:
         rows = {key: row for key, row in rows.items() if row.status == "ok"}
+        # Before a record changes: after a kill its old row must not be believed.
+        _write_index(out, rows)
     for row in rows.values():
         on_row(row)
     missing = [spec for spec in specs if spec.key not in rows]
@@ -199,8 +209,9 @@ def _parallel(
             while (suspects if alone else waiting) or running:
                 queue = suspects if alone else waiting
                 while queue and len(running) < (1 if alone else 2 * workers):
-                    spec = queue.pop()
-                    running[pool.submit(play_to_file, spec, job, out)] = spec
+                    # Taken when it is submitted: a pool may be found broken just here.
+                    running[pool.submit(play_to_file, queue[-1], job, out)] = queue[-1]
+                    queue.pop()
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
                 for future in done:
                     row = future.result()
@@ -269,15 +280,3 @@ def _read_index(path: Path) -> dict[str, EpisodeRow]:
                 continue
             rows[indexed.key] = indexed.row
     return rows
-
-
-def find_record(out: Path, key: str) -> Path:
-    """The record of a finished episode.
-
-    Raises:
-        RecordError: If there is none; the nearest name is offered.
-    """
-    path = _record(out, key)
-    if not path.exists():
-        raise RecordError(unknown("episode", key, (p.stem for p in path.parent.glob("*.jsonl"))))
-    return path

@@ -11,6 +11,7 @@ from timeful.environments.registry import make_game
 from timeful.errors import RecordError, SettingsError
 from timeful.records.rows import EpisodeRow
 from timeful.runs.batch import open_run, run_batch
+from timeful.runs.lock import locked
 from timeful.sandbox.policy import unavailable
 from timeful.suites.realtime.play import job, sum_up
 from timeful.suites.realtime.report import write_report
@@ -76,24 +77,27 @@ def run_suite(
         watcher: Told how the run goes on.
 
     Raises:
-        SettingsError: If a setting cannot work, before anything is played or written.
+        SettingsError: If a setting cannot work, or another process is at work in the folder,
+            before anything is played or written.
         RecordError: If the folder's records cannot be read.
     """
     specs = episodes(sweep, like)
     check(specs, workers=workers)
     settings = msgspec.json.format(msgspec.json.encode(identity(sweep, like)))
-    open_run(out, settings, replace=replace)
-    if watcher is not None:
-        watcher.start(len(specs))
-    rows = run_batch(
-        specs,
-        job(api_key),
-        out,
-        workers=workers,
-        retry_failed=retry_failed,
-        on_row=watcher.advance if watcher is not None else lambda _: None,
-    )
-    return Finished(rows=rows, report=write_report(rows, out, TITLE, msgspec.json.decode(settings)))
+    with locked(out):
+        open_run(out, settings, replace=replace)
+        if watcher is not None:
+            watcher.start(len(specs))
+        rows = run_batch(
+            specs,
+            job(api_key),
+            out,
+            workers=workers,
+            retry_failed=retry_failed,
+            on_row=watcher.advance if watcher is not None else lambda _: None,
+        )
+        report = write_report(rows, out, TITLE, msgspec.json.decode(settings))
+    return Finished(rows=rows, report=report)
 
 
 def check(specs: Sequence[EpisodeSpec], *, workers: int) -> None:
