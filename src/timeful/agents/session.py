@@ -4,7 +4,7 @@ An agent is an async function of a session. It cannot tell which interface, whic
 kind of model it is under, so the same function runs under all of them.
 """
 
-from collections.abc import Awaitable, Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Literal, Protocol, TypeVar
@@ -192,11 +192,12 @@ class Session:
             Whether the action was legal. An illegal one is recorded and has no effect: unless
             another comes in time, the world moves on with its default.
         """
-        turn = self._port.turn
         try:
             self._port.act(action)
         except IllegalActionError as error:
-            self._write_act(turn, action, str(error))
+            self._recorder.write(
+                Acted(at=self.now, turn=self.turn, action=action, legal=False, error=str(error))
+            )
             return False
         return True
 
@@ -342,13 +343,6 @@ class Session:
                 CallEnded(at=self.now, call=number, state=state, cause=cause, error=error)
             )
 
-    # --- inside ------------------------------------------------------------------------------
-
-    def _write_act(self, turn: int, action: str, error: str | None) -> None:
-        self._recorder.write(
-            Acted(at=self.now, turn=turn, action=action, legal=error is None, error=error)
-        )
-
 
 @dataclass(slots=True)
 class _ThoughtRecorder:
@@ -403,5 +397,5 @@ class _ThoughtRecorder:
             )
 
 
-Agent = Callable[[Session], Awaitable[None]]
+Agent = Callable[[Session], Coroutine[Any, Any, None]]
 """An agent: an async function of a session."""

@@ -4,9 +4,12 @@
 `Wall` events, which the hash of a record leaves out: all else is the same for the same seed.
 """
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
+
+Boundary = Literal["model", "world", "sandbox", "agent", "process"]
+"""What an episode can break at; the process is that which played it."""
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event"):
@@ -139,7 +142,7 @@ class EpisodeEnded(Event, frozen=True, kw_only=True, tag="episode-ended"):
 class EpisodeFailed(Event, frozen=True, kw_only=True, tag="episode-failed"):
     """The last event of an episode that broke; `boundary` names what it broke at."""
 
-    boundary: str
+    boundary: Boundary
     error: str
 
 

@@ -2,45 +2,27 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
-from timeful.agents.session import Agent, Session, Transcripts
+from timeful.agents.session import Agent, Port, Session, Transcripts
 from timeful.core.activity import Activity
 from timeful.core.clock import Clock, cpu_seconds, monotonic_ns
 from timeful.core.kernel import Kernel
-from timeful.core.units import Instant
-from timeful.environments.environment import Environment, Observation
-from timeful.environments.game import View
-from timeful.errors import KernelError, ModelError, SandboxError, TimefulError, WorldError
-from timeful.records.events import EpisodeEnded, EpisodeFailed, EpisodeStarted, Wall
+from timeful.environments.environment import Environment
+from timeful.errors import KernelError, ModelError, SandboxError, WorldError
+from timeful.records.events import Boundary, EpisodeEnded, EpisodeFailed, EpisodeStarted, Wall
 from timeful.records.recorder import Recorder
 from timeful.version import __version__
 
-Boundary = Literal["model", "world", "sandbox", "agent"]
 
-
-class Joined(Protocol):
+class Joined(Port, Protocol):
     """An interface at work: the agent's port, and the activity that moves the world."""
 
-    over: bool
-    turn: int
-    restarts: int
-    view: View
-    next_tick: Instant
-    moved: Any
     world: Activity[None]
 
     @property
     def score(self) -> float:
         """The utility so far."""
-        ...
-
-    def act(self, action: str) -> None:
-        """Intervene."""
-        ...
-
-    def observe(self) -> tuple[Observation, ...]:
-        """Take what became visible."""
         ...
 
 
@@ -84,31 +66,28 @@ def play_episode(
     recorder.write(EpisodeStarted(at=0, version=__version__, settings=setting.settings))
     kernel = Kernel(clock)
     retries = 0
-    failure: EpisodeFailed | None = None
-    joined: Joined | None = None
+    end: EpisodeEnded | EpisodeFailed
     try:
         joined = interface(kernel, environment, recorder)
         session = Session(
             kernel, joined, recorder, seed=setting.seed, transcripts=setting.transcripts
         )
-        kernel.start(_as_coroutine(agent, session), name="agent")
         try:
+            kernel.start(agent(session), name="agent")
             kernel.run_until(joined.world)
         finally:
             kernel.close()
             retries = session.retries
+        end = EpisodeEnded(
+            at=kernel.now, reason="world over", turns=joined.turn, score=joined.score
+        )
     except KernelError:
         raise
     except Exception as error:  # noqa: BLE001 - recorded at the boundary that it crossed
-        failure = EpisodeFailed(
+        end = EpisodeFailed(
             at=kernel.now, boundary=boundary_of(error), error=f"{type(error).__name__}: {error}"
         )
-    if failure is not None or joined is None:
-        recorder.write(failure or EpisodeFailed(at=0, boundary="world", error="never began"))
-    else:
-        recorder.write(
-            EpisodeEnded(at=kernel.now, reason="world over", turns=joined.turn, score=joined.score)
-        )
+    recorder.write(end)
     recorder.write(
         Wall(
             at=kernel.now,
@@ -117,7 +96,7 @@ def play_episode(
             retries=retries,
         )
     )
-    return failure is None
+    return isinstance(end, EpisodeEnded)
 
 
 def boundary_of(error: Exception) -> Boundary:
@@ -129,10 +108,4 @@ def boundary_of(error: Exception) -> Boundary:
             return "sandbox"
         case WorldError():
             return "world"
-        case TimefulError():
-            return "agent"
     return "agent"
-
-
-async def _as_coroutine(agent: Agent, session: Session) -> None:
-    await agent(session)

@@ -1,13 +1,12 @@
 """A game from one call: what an example, a notebook or a test needs."""
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from timeful.agents.session import Agent
 from timeful.core.clock import Clock, VirtualClock
-from timeful.core.kernel import Kernel
 from timeful.core.units import Duration
-from timeful.environments.environment import Environment
 from timeful.environments.game import Difficulty, Game, Mode
 from timeful.environments.registry import make_game
 from timeful.environments.ticking import Ticking
@@ -16,7 +15,7 @@ from timeful.interfaces.fixed_rate import FixedRate
 from timeful.models.pace import tokens
 from timeful.records.events import EpisodeFailed, Event, Turned
 from timeful.records.recorder import Recorder
-from timeful.runs.episode import EpisodeSetting, Joined, play_episode
+from timeful.runs.episode import EpisodeSetting, play_episode
 from timeful.seeding import child_seed
 
 
@@ -54,9 +53,9 @@ def play_game(
         agent: An async function of a session.
         game: freeway, snake or overcooked; or a game of your own, which brings its difficulty,
             seed and rules along.
-        difficulty: easy, medium or hard.
-        seed: The game's seed, and that of the agent's sampling.
-        mode: The published rules, or the paper's.
+        difficulty: easy, medium or hard; of a game that is named.
+        seed: The seed of the agent's sampling, and of a game that is named.
+        mode: The published rules ("compat"), or the paper's; of a game that is named.
         step: The length of a turn; 8192 tokens if not given.
         clock: A virtual clock if not given.
         record: Where to write the record as well.
@@ -67,21 +66,20 @@ def play_game(
     """
     if isinstance(game, str):
         world = make_game(game, difficulty=difficulty, seed=seed, mode=mode)
+        settings = {"game": game, "difficulty": difficulty, "seed": seed, "mode": mode}
     else:
+        # Nobody but the game knows its difficulty, and a record says nothing that is not so.
         world = game
+        settings = {"game": world.name, "seed": seed}
     recorder = Recorder(record)
-
-    def join(kernel: Kernel, environment: Environment, recorder: Recorder) -> Joined:
-        return FixedRate(kernel, environment, recorder, full=True)
-
     try:
         play_episode(
             EpisodeSetting(
-                settings={"game": world.name, "difficulty": difficulty, "seed": seed, "mode": mode},
+                settings=settings,
                 seed=child_seed(seed, "game", world.name, difficulty),
             ),
             environment=Ticking(world, step or tokens(8192)),
-            interface=join,
+            interface=partial(FixedRate, full=True),
             agent=agent,
             clock=clock or VirtualClock(),
             recorder=recorder,

@@ -6,16 +6,13 @@ from pathlib import Path
 from timeful.agents.agile import agile, agile_concurrent, agile_reduced
 from timeful.agents.code_policy import code_policy
 from timeful.agents.planning import planning
-from timeful.agents.playbook import Playbook, playbook
+from timeful.agents.playbook import playbook
 from timeful.agents.reactive import FORCED_TOKENS, reactive, reactive_forced
 from timeful.agents.session import Agent
 from timeful.core.clock import Clock, VirtualClock, WallClock
-from timeful.core.kernel import Kernel
 from timeful.core.units import Duration
-from timeful.environments.environment import Environment
 from timeful.environments.registry import make_game
 from timeful.environments.ticking import Ticking
-from timeful.errors import SettingsError
 from timeful.interfaces.fixed_rate import FixedRate
 from timeful.interfaces.frozen import Frozen
 from timeful.models.choice import Role
@@ -25,7 +22,7 @@ from timeful.records.recorder import Recorder, read_record
 from timeful.records.rows import EpisodeRow
 from timeful.records.summary import summarize
 from timeful.runs.batch import Job
-from timeful.runs.episode import EpisodeSetting, Interface, Joined, play_episode
+from timeful.runs.episode import EpisodeSetting, Interface, play_episode
 from timeful.sandbox.policy import PolicyProcess
 from timeful.seeding import child_seed
 from timeful.suites.realtime.spec import EpisodeSpec
@@ -71,22 +68,20 @@ def job(api_key: str = "") -> Job[EpisodeSpec]:
 def interface(spec: EpisodeSpec) -> Interface:
     """The law that joins the agent's time to the world's."""
     full = spec.transcripts == "full"
-    patience = spec.span(PATIENCE)
+    if spec.interface == "frozen":
+        return partial(Frozen, patience=spec.span(PATIENCE), full=full)
+    return partial(FixedRate, full=full)
 
-    def join(kernel: Kernel, environment: Environment, recorder: Recorder) -> Joined:
-        if spec.interface == "frozen":
-            return Frozen(kernel, environment, recorder, patience=patience, full=full)
-        return FixedRate(kernel, environment, recorder, full=full)
 
-    return join
+_TWO_THREADS = {
+    "agile": agile,
+    "agile-concurrent": agile_concurrent,
+    "agile-reduced": agile_reduced,
+}
 
 
 def agent(spec: EpisodeSpec, *, api_key: str = "") -> Agent:
-    """Put the agent of an episode together.
-
-    Raises:
-        SettingsError: If there is no such agent.
-    """
+    """Put the agent of an episode together."""
     book = playbook(spec.game)
 
     def make(role: Role) -> Model:
@@ -110,25 +105,21 @@ def agent(spec: EpisodeSpec, *, api_key: str = "") -> Agent:
             return partial(planning, model=make("planner"), playbook=book)
         case "code-policy":
             return partial(code_policy, model=make("planner"), playbook=book, launch=PolicyProcess)
-    return _two_threads(spec, book, make("planner"), make("reactor"))
-
-
-def _two_threads(spec: EpisodeSpec, book: Playbook, planner: Model, reactor: Model) -> Agent:
-    reserve = spec.span(spec.reserve or spec.step)
-    kinds = {
-        "agile": agile,
-        "agile-concurrent": agile_concurrent,
-        "agile-reduced": agile_reduced,
-    }
-    if spec.agent not in kinds:
-        raise SettingsError(f"the suite has no agent {spec.agent!r}")
     return partial(
-        kinds[spec.agent], planner=planner, reactor=reactor, playbook=book, reserve=reserve
+        _TWO_THREADS[spec.agent],
+        planner=make("planner"),
+        reactor=make("reactor"),
+        playbook=book,
+        reserve=spec.span(spec.reserve or spec.step),
     )
 
 
 def _forced(spec: EpisodeSpec, model: Model) -> Duration:
-    """What one forced call may take: its few tokens at the model's pace, with some room."""
+    """What one forced call may take: its few tokens at the model's pace.
+
+    On a wall clock that alone tells the time of tokens, it is a twentieth of a turn: with three
+    calls, most of the turn is left to think.
+    """
     if model.pace is not None:
         return Duration(model.pace(FORCED_TOKENS))
     return Duration(spec.span(spec.step) // 20)
