@@ -7,7 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from timeful.cli.run import realtime
+from timeful.errors import SettingsError
 from timeful.records.recorder import read_record, record_hash
 
 SMALL = ["run", "realtime", "--game", "freeway", "--difficulty", "easy", "--step", "8192"]
@@ -101,6 +104,32 @@ def test_bad_input_is_one_clear_line_before_anything_runs(
     assert len(run.stderr.splitlines()) == 1
     assert not run.stdout
     assert not (out / "episodes").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--temperature", "1"],
+        ["--record", "tape.jsonl"],
+        ["--base-url", "http://localhost:1/v1"],
+        ["--planner", "search", "--agent", "reactive"],
+        ["--reactor", "search", "--agent", "planning"],
+        ["--model", "search", "--planner", "search", "--reactor", "search"],
+        ["--budget", "3", "--agent", "agile"],
+        ["--reserve", "3", "--agent", "planning"],
+        ["--reserve", "3", "--agent", "agile", "reserve"],
+    ],
+)
+def test_an_option_that_would_change_nothing_is_refused(
+    tmp_path: Path, arguments: list[str]
+) -> None:
+    environment = {"OPENAI_BASE_URL": "http://localhost:1/v1"}  # which is for whoever needs it
+    run = CliRunner().invoke(
+        realtime, [*arguments, "--out", str(tmp_path / "run")], env=environment
+    )
+    assert isinstance(run.exception, SettingsError)
+    assert f"{arguments[0]} would change nothing" in str(run.exception)
+    assert not (tmp_path / "run").exists()
 
 
 def test_the_report_and_a_record_can_be_read_again(tmp_path: Path) -> None:

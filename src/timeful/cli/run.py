@@ -2,12 +2,17 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import click
+from click.core import ParameterSource
+
+from timeful.errors import SettingsError, unknown
 
 if TYPE_CHECKING:
-    from timeful.suites.realtime.spec import EpisodeSpec, Sweep
+    from timeful.agents.session import Transcripts
+    from timeful.environments.game import Mode
+    from timeful.suites.realtime.spec import Clock, EpisodeSpec, Law, Sweep
 
 _FILE = click.Path(path_type=Path)
 
@@ -41,12 +46,16 @@ _FILE = click.Path(path_type=Path)
     help="Only this length of a turn: tokens, or milliseconds outside token time; repeatable.",
 )
 @click.option("--seeds", default=8, show_default=True, help="How many game seeds.")
-@click.option("--samples", type=int, help="How many sampling seeds for each.")
+@click.option("--samples", type=int, help="Sampling seeds for each; else as the preset.")
 @click.option("--seed", default=0, show_default=True, help="The seed of all sampling.")
 @click.option("--mode", default="compat", show_default=True, help="compat (as published) or paper.")
 @click.option("--interface", default="fixed-rate", show_default=True, help="fixed-rate or frozen.")
-@click.option("--reserve", type=int, help="The reactor's share of a turn.  [default: 2048]")
-@click.option("--budget", type=int, help="A reactive agent's budget.  [default: 8k at 8k, else 4k]")
+@click.option("--reserve", type=int, help="The reactor's share, at most the turn.  [default: 2048]")
+@click.option(
+    "--budget",
+    type=int,
+    help="A reactive agent's budget, at most the turn.  [default: 8k at 8k, else 4k]",
+)
 @click.option(
     "--model",
     default="search",
@@ -64,7 +73,12 @@ _FILE = click.Path(path_type=Path)
     show_default=True,
     help="token (time is tokens), paced (virtual seconds) or wall.",
 )
-@click.option("--pace", type=_FILE, help="A pace that `timeful calibrate` measured.")
+@click.option(
+    "--pace",
+    type=_FILE,
+    help="What tokens cost, of both models, as `timeful calibrate` measured it. With --clock "
+    "wall, an endpoint's own tokens come when they come.",
+)
 @click.option("--time-scale", default=1.0, show_default=True, help="The speed of a wall clock.")
 @click.option("--transcripts", help="full or answers.  [default: answers for search, else full]")
 @click.option("--workers", type=int, help="How many processes.  [default: one a core]")
@@ -108,7 +122,6 @@ def realtime(
     --base-url the same runs on a language model; the key is read from OPENAI_API_KEY. A run
     that was stopped, by Ctrl-C or kill -9, goes on when the same command is given again.
     """
-    from timeful.errors import SettingsError, unknown
     from timeful.models.calibrate import load_calibration
     from timeful.models.choice import ModelChoice
     from timeful.models.pace import TOKEN_TIME
@@ -132,7 +145,7 @@ def realtime(
     )
 
     def choice(spec: str) -> ModelChoice:
-        live = spec.startswith("openai")
+        live = spec.startswith("openai:")
         return ModelChoice(
             spec=spec,
             base_url=base_url if live else None,
@@ -147,16 +160,18 @@ def realtime(
         step=1,
         game_seed=0,
         sample=0,
-        mode=mode,  # type: ignore[arg-type]  # checked by the spec itself
-        clock=clock,  # type: ignore[arg-type]
-        interface=interface,  # type: ignore[arg-type]
+        # The spec checks them, and names the nearest ones.
+        mode=cast("Mode", mode),
+        clock=cast("Clock", clock),
+        interface=cast("Law", interface),
         planner=choice(planner or model),
         reactor=choice(reactor or model),
         pace=load_calibration(pace).pace if pace else TOKEN_TIME if clock == "token" else None,
         time_scale=time_scale,
         seed=seed,
-        transcripts=transcripts or _transcripts(model, planner, reactor),  # type: ignore[arg-type]
+        transcripts=cast("Transcripts", transcripts or _transcripts(model, planner, reactor)),
     )
+    _refuse_idle_options(sweep, like)
     _run(
         sweep,
         like,
@@ -165,6 +180,42 @@ def realtime(
         replace=replace,
         retry_failed=retry_failed,
     )
+
+
+def _refuse_idle_options(sweep: "Sweep", like: "EpisodeSpec") -> None:
+    """Refuse what was asked for on the command line and would change nothing.
+
+    What the environment says, such as OPENAI_BASE_URL, is for whoever can use it.
+    """
+    from timeful.suites.realtime.spec import BUDGETED, TWO_THREADS, roles
+
+    context = click.get_current_context()
+
+    def is_given(option: str) -> bool:
+        return context.get_parameter_source(option) is ParameterSource.COMMANDLINE
+
+    used = {role for agent in sweep.agents for role in roles(agent)}
+    shared = {role for role in used if not is_given(role)}
+    choices = {"planner": like.planner, "reactor": like.reactor}
+    live = any(choices[role].is_live for role in used)
+    swept = bool(sweep.conditions())
+    needs = {
+        "planner": ("planner" in used, "an agent that plans"),
+        "reactor": ("reactor" in used, "an agent that reacts with a model of its own"),
+        "model": (bool(shared), "a role that has no model of its own"),
+        "base_url": (live, "an openai:NAME model"),
+        "temperature": (live, "an openai:NAME model"),
+        "record": (live, "an openai:NAME model"),
+        "reserve": (
+            swept and any(a in TWO_THREADS for a in sweep.agents),
+            "an agile agent, outside of the sweep",
+        ),
+        "budget": (swept and any(a in BUDGETED for a in sweep.agents), "a reactive agent"),
+    }
+    for option, (is_used, need) in needs.items():
+        if is_given(option) and not is_used:
+            name = option.replace("_", "-")
+            raise SettingsError(f"--{name} would change nothing: it is for {need}")
 
 
 def _transcripts(*models: str | None) -> str:

@@ -15,6 +15,7 @@ from timeful.models.model import Model
 from timeful.models.pace import TOKEN_TIME, Pace
 from timeful.models.recording import RecordingModel
 from timeful.models.replay import ReplayModel
+from timeful.models.request import address
 from timeful.models.search.reasoner import SearchModel
 from timeful.models.search.settings import DEEP, SHALLOW
 
@@ -29,7 +30,7 @@ class ModelChoice:
     Args:
         spec: `search`, `openai:NAME` or `replay:FILE`.
         base_url: Where the endpoint's API begins; only for `openai`.
-        temperature: Sampling temperature; None leaves it to the server.
+        temperature: Sampling temperature; None leaves it to the server; only for `openai`.
         record: A cassette to record to; only for `openai`.
 
     Raises:
@@ -51,8 +52,10 @@ class ModelChoice:
             )
         if kind == "openai" and not self.base_url:
             raise SettingsError(f"{self.spec} needs an endpoint: give --base-url")
-        if kind != "openai" and (self.base_url or self.record):
-            raise SettingsError(f"{self.spec} takes no endpoint and records nothing")
+        if kind == "openai":
+            address(self.base_url or "")
+        elif self.base_url or self.record or self.temperature is not None:
+            raise SettingsError(f"{self.spec} takes no endpoint, no temperature and no record")
         if kind == "replay" and not Path(rest).is_file():
             raise SettingsError(f"there is no cassette {rest!r}")
 
@@ -60,6 +63,16 @@ class ModelChoice:
     def is_stand_in(self) -> bool:
         """Whether it stands in for a language model."""
         return self.spec == "search"
+
+    @property
+    def is_live(self) -> bool:
+        """Whether an endpoint answers."""
+        return self.spec.startswith("openai:")
+
+    @property
+    def endpoint(self) -> str | None:
+        """Where it is reached, without credentials; None if nowhere."""
+        return address(self.base_url) if self.base_url else None
 
     def make(self, role: Role, *, pace: Pace | None, scope: str, api_key: str) -> Model:
         """Make the model for a role; the search reasoner is deep or shallow by it.

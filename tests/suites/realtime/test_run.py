@@ -2,6 +2,7 @@
 
 import hashlib
 import random
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -120,6 +121,35 @@ def test_an_endpoint_that_refuses_fails_its_episodes_at_the_model(tmp_path: Path
     assert all((row.error or "").startswith("model: ModelRefusedError") for row in finished.rows)
     written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert b"sk-secret" not in written
+
+
+def test_neither_a_key_nor_a_password_in_an_address_is_written(tmp_path: Path) -> None:
+    with FakeServer(moves) as server:
+        url = server.base_url.replace("://", "://user:passw0rd@")
+        choice = ModelChoice(spec="openai:fake", base_url=url)
+        like = replace(LIKE, planner=choice, reactor=choice, transcripts="full")
+        run(tmp_path, replace(FEW, agents=("reactive",)), like, api_key="sk-secret")
+    written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert b"localhost" in written or b"127.0.0.1" in written
+    assert b"passw0rd" not in written
+    assert b"sk-secret" not in written
+
+
+def test_a_model_that_cannot_be_made_is_found_before_the_folder_is_touched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("timeful.models.chat.find_spec", lambda _name: None)
+    choice = ModelChoice(spec="openai:fake", base_url="http://localhost:1/v1")
+    with pytest.raises(SettingsError, match="pip install"):
+        run(tmp_path / "run", FEW, replace(LIKE, planner=choice, reactor=choice))
+    assert not (tmp_path / "run").exists()
+
+
+def test_no_thread_of_a_model_outlives_its_episode(tmp_path: Path) -> None:
+    with FakeServer(moves) as server:
+        run(tmp_path, replace(FEW, seeds=3), live(server))
+        streams = [t.name for t in threading.enumerate() if t.name == "timeful-streams"]
+    assert streams == []
 
 
 def test_a_frozen_world_is_labelled(tmp_path: Path) -> None:

@@ -66,6 +66,8 @@ def test_the_reserve_sweep_is_for_agents_of_two_threads() -> None:
         ({"seeds": 0}, "at least one game seed"),
         ({"samples": 0}, "one sampling seed"),
         ({"difficulties": ("hard",), "experiments": ("pressure",)}, "nothing to run"),
+        ({"difficulties": ("hard",), "experiments": ("reserve",)}, "nothing to run"),
+        ({"steps": (4096,), "experiments": ("reserve",)}, "nothing to run"),
         ({"games": ()}, "nothing to run"),
         ({"reserve": -1, "agents": ("agile",)}, "reserve must be above 0"),
         ({"steps": (0,), "experiments": ()}, "at least 1 token"),
@@ -87,6 +89,8 @@ def test_a_sweep_that_cannot_run_is_an_error_before_it_runs(
         ({"clock": "paced", "pace": None}, "needs a pace"),
         ({"clock": "token", "pace": None}, "pace of its own"),
         ({"budget": 9000}, "fit into a turn of 8192"),
+        ({"time_scale": 2.0}, "for clock 'wall'"),
+        ({"transcripts": "ful"}, "Did you mean 'full'"),
     ],
 )
 def test_settings_that_do_not_fit_are_named(changes: dict[str, Any], message: str) -> None:
@@ -102,6 +106,8 @@ def test_settings_that_do_not_fit_are_named(changes: dict[str, Any], message: st
         ({"spec": "search:deep"}, "`search`"),
         ({"spec": "openai:gpt"}, "--base-url"),
         ({"spec": "search", "base_url": "http://localhost"}, "takes no endpoint"),
+        ({"spec": "search", "temperature": 0.5}, "no temperature"),
+        ({"spec": "openai:gpt", "base_url": "localhost"}, "must look like"),
         ({"spec": "replay:nowhere.jsonl"}, "no cassette 'nowhere.jsonl'"),
     ],
 )

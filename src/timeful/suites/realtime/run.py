@@ -1,7 +1,7 @@
 """The real-time suite as one call: play what is missing, then write the report."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,7 +13,7 @@ from timeful.records.rows import EpisodeRow
 from timeful.runs.batch import open_run, run_batch
 from timeful.runs.lock import locked
 from timeful.sandbox.policy import unavailable
-from timeful.suites.realtime.play import job, sum_up
+from timeful.suites.realtime.play import agent, job, sum_up
 from timeful.suites.realtime.report import write_report
 from timeful.suites.realtime.spec import EpisodeSpec, Sweep, episodes
 from timeful.version import __version__
@@ -50,6 +50,9 @@ class Finished:
 def identity(sweep: Sweep, like: EpisodeSpec) -> dict[str, Any]:
     """What episodes of one run folder have in common; a sweep may be widened, this may not."""
     common = {name: value for name, value in asdict(like).items() if name not in _VARIED}
+    # An address may hold a password, and the settings stand in files and in the report.
+    common["planner"]["base_url"] = like.planner.endpoint
+    common["reactor"]["base_url"] = like.reactor.endpoint
     return {"suite": "realtime", "version": __version__, "budget": sweep.budget, **common}
 
 
@@ -104,8 +107,9 @@ def check(specs: Sequence[EpisodeSpec], *, workers: int) -> None:
     """Find what would make a run fail, before anything runs.
 
     Raises:
-        SettingsError: If there are no workers, a game has no such seed, or policies cannot be
-            run on this machine.
+        SettingsError: If there are no workers, a game has no such seed, a model cannot be made
+            (no client, a cassette without a pace), or policies cannot be run on this machine.
+        RecordError: If a cassette cannot be read.
     """
     if workers < 1:
         raise SettingsError(f"a run needs at least one worker, got {workers}")
@@ -113,6 +117,10 @@ def check(specs: Sequence[EpisodeSpec], *, workers: int) -> None:
         (spec.game, spec.difficulty, spec.game_seed, spec.mode): None for spec in specs
     }:
         make_game(game, difficulty=difficulty, seed=seed, mode=mode)
+    for spec in {spec.agent: spec for spec in specs}.values():
+        # Without its cassette to record to, which only a run may begin.
+        planner, reactor = (replace(one, record=None) for one in (spec.planner, spec.reactor))
+        agent(replace(spec, planner=planner, reactor=reactor))
     if any(spec.agent == "code-policy" for spec in specs):
         reason = unavailable()
         if reason is not None:

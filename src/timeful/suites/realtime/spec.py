@@ -9,13 +9,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import inf
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
+from timeful.agents.session import Transcripts
 from timeful.core.units import Duration, milliseconds
 from timeful.environments.game import DIFFICULTIES, MODES, Difficulty, Mode
 from timeful.environments.registry import GAME_NAMES
 from timeful.errors import SettingsError, unknown
-from timeful.models.choice import ModelChoice
+from timeful.models.choice import ModelChoice, Role
 from timeful.models.pace import TOKEN, TOKEN_TIME, Pace
 from timeful.suites.realtime.conditions import AGENTS, BASE_PRESSURE, PRESSURES
 
@@ -24,11 +25,19 @@ Law = Literal["fixed-rate", "frozen"]
 CLOCKS = ("token", "paced", "wall")
 LAWS = ("fixed-rate", "frozen")
 TWO_THREADS = ("agile", "agile-concurrent", "agile-reduced")
+BUDGETED = ("reactive", "reactive-budget")
 RESERVE = 2048
 RESERVES = (512, 1024, 2048, 4096, 8192)
 """Figure 7 sweeps the reactor's budget from 0.5k to 8k tokens."""
 EXPERIMENTS = ("load", "pressure", "reserve", "grid")
 LOW_BUDGET = 4096
+
+
+def roles(agent: str) -> tuple[Role, ...]:
+    """For what an agent uses a model."""
+    if agent == "reactive":
+        return ("reactor",)
+    return ("planner", "reactor") if agent in TWO_THREADS else ("planner",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,10 +46,13 @@ class EpisodeSpec:
 
     Args:
         step: The length of a turn.
-        budget: The longest a reactive agent may think about a turn (N_i).
+        budget: The longest a reactive agent may think about a turn (N_i); None is all of it.
         reserve: The reactor's share of a turn (T_R), for agents of two threads.
         interface: The law that joins the agent's time to the world's.
+        pace: What tokens cost, of both models. On a wall clock it may be None, and says nothing
+            about an endpoint's tokens, which come when they come.
         time_scale: How much faster than real time a wall clock runs.
+        transcripts: Whether the record keeps prompts, chunks and states, or answers only.
 
     Raises:
         SettingsError: If something is unknown or does not fit.
@@ -62,7 +74,7 @@ class EpisodeSpec:
     pace: Pace | None = TOKEN_TIME
     time_scale: float = 1.0
     seed: int = 0
-    transcripts: Literal["full", "answers"] = "answers"
+    transcripts: Transcripts = "answers"
 
     def __post_init__(self) -> None:
         _check("game", self.game, GAME_NAMES)
@@ -71,6 +83,7 @@ class EpisodeSpec:
         _check("mode", self.mode, MODES)
         _check("clock", self.clock, CLOCKS)
         _check("interface", self.interface, LAWS)
+        _check("kind of transcripts", self.transcripts, get_args(Transcripts))
         if self.step < 1:
             raise SettingsError(f"a turn must last at least 1 {self.unit}, got {self.step}")
         for name, span in (("budget", self.budget), ("reserve", self.reserve)):
@@ -85,6 +98,8 @@ class EpisodeSpec:
             raise SettingsError("token time has a pace of its own; use paced time")
         if not 0 < self.time_scale < inf:
             raise SettingsError(f"the time scale must be above 0, got {self.time_scale}")
+        if self.time_scale != 1 and self.clock != "wall":
+            raise SettingsError(f"the time scale is for clock 'wall', not for {self.clock!r}")
         if self.sample < 0:
             raise SettingsError(f"a sampling seed must not be negative, got {self.sample}")
 
@@ -114,11 +129,8 @@ class EpisodeSpec:
     @property
     def models(self) -> tuple[ModelChoice, ...]:
         """The models that the agent uses."""
-        if self.agent == "reactive":
-            return (self.reactor,)
-        if self.agent in TWO_THREADS:
-            return (self.planner, self.reactor)
-        return (self.planner,)
+        both = {"planner": self.planner, "reactor": self.reactor}
+        return tuple(both[role] for role in roles(self.agent))
 
     def settings(self) -> dict[str, Any]:
         """All that makes the episode what it is, as its record begins."""
@@ -153,11 +165,13 @@ class Sweep:
 
     Args:
         experiments: Any of `EXPERIMENTS`; none, to run just `difficulties` x `steps`.
-        steps: Lengths of a turn, where no experiment says so.
+        difficulties: Only these; none given means all that the experiments have.
+        steps: Only these lengths of a turn; none given means all that the experiments have.
         seeds: How many game seeds.
         samples: How many sampling seeds for each game seed.
         reserve: The reactor's share of a turn; capped by the turn.
-        budget: What a reactive agent may think; None is the paper's 8k at 8k and 4k elsewhere.
+        budget: What a reactive agent may think about a turn; capped by the turn. None is the
+            paper's 8k at 8k and 4k elsewhere in token time, and the whole turn otherwise.
 
     Raises:
         SettingsError: If a part is unknown or empty.
@@ -196,13 +210,13 @@ class Sweep:
             pairs += product(DIFFICULTIES, (PRESSURES[0], BASE_PRESSURE, PRESSURES[-1]))
         if not self.experiments:
             pairs += product(self.difficulties or DIFFICULTIES, self.steps or (BASE_PRESSURE,))
-        kept = dict.fromkeys(
-            (d, t)
-            for d, t in pairs
-            if (not self.difficulties or d in self.difficulties)
-            and (not self.steps or t in self.steps)
+        return list(dict.fromkeys(pair for pair in pairs if self.is_chosen(*pair)))
+
+    def is_chosen(self, difficulty: str, step: int) -> bool:
+        """Whether a difficulty and a length of a turn are among those asked for."""
+        return (not self.difficulties or difficulty in self.difficulties) and (
+            not self.steps or step in self.steps
         )
-        return list(kept)
 
 
 def episodes(sweep: Sweep, like: EpisodeSpec) -> list[EpisodeSpec]:
@@ -217,7 +231,7 @@ def episodes(sweep: Sweep, like: EpisodeSpec) -> list[EpisodeSpec]:
             sweep.games, sweep.agents, sweep.conditions()
         )
     ]
-    if "reserve" in sweep.experiments:
+    if "reserve" in sweep.experiments and sweep.is_chosen("medium", BASE_PRESSURE):
         cells += [
             (game, "medium", agent, BASE_PRESSURE, reserve)
             for game, agent, reserve in product(sweep.games, sweep.agents, RESERVES)
