@@ -156,3 +156,12 @@ def test_the_random_partner_chooses_pots_and_counters_evenly():
             game.step("S")
         first.append(bool(game.view().pots))
     assert 120 < sum(first) < 180
+
+
+def test_bob_goes_on_to_where_he_was_going_after_putting_a_wrong_item_aside() -> None:
+    # The stuck rule makes him take a dish on his way to an onion; when he has put it back he
+    # does not choose a dispenser again. Found by comparing with a second reading of the release.
+    kitchen = Overcooked(difficulty="easy", seed=0)
+    for action in "DDLDLIURUILDLIULIDLIDLIULIDRRILUSLISSUSSDRDDIDD":
+        kitchen.step(action)
+    assert kitchen.summary()["players"][1] == [2, 3, "R", None]

@@ -97,6 +97,10 @@ def _play_script(world: "Game", actions: str, *, as_json: bool) -> None:
         for step in replay(world, actions):
             if as_json:
                 print(step.json())
+        if left := len(actions) - world.turn:
+            # Not an error: a script that sends a fixed number of letters need not know the end.
+            over = f"{world.name} was over after turn {world.turn}"
+            print(f"timeful: {over}; {left} of {len(actions)} actions left over", file=sys.stderr)
         if not as_json:
             print(world.view().text())
             end = "over" if world.done else "not over"

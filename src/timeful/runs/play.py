@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from timeful.environments.game import Game
-from timeful.errors import IllegalActionError, WorldError
+from timeful.errors import IllegalActionError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ class Step:
 
 
 def replay(game: Game, actions: str) -> Iterator[Step]:
-    """Play letters one by one.
+    """Play letters one by one, until they are used up or the game is over.
 
     Args:
         game: A game at its start.
@@ -48,16 +48,11 @@ def replay(game: Game, actions: str) -> Iterator[Step]:
 
     Raises:
         IllegalActionError: At a letter that the game does not have; it names the legal ones.
-        WorldError: If the game is over with letters left.
     """
     yield _step(game, 0.0)
     for number, action in enumerate(actions, 1):
         if game.done:
-            left = len(actions) - number + 1
-            raise WorldError(
-                f"{game.name} was over after turn {game.turn}; {left} of {len(actions)} actions "
-                f"were left over"
-            )
+            return
         try:
             reward = game.step(action)
         except IllegalActionError as error:

@@ -89,9 +89,22 @@ def _floor_in_reach(kitchen: Kitchen, moves: FirstMoves) -> list[int]:
 
 
 class PublishedPartner:
-    """The released script, quirks included: no seed changes it."""
+    """The released script, quirks included: no seed changes it.
 
-    __slots__ = ("_goal", "_last_at", "_own", "_routes", "_stage", "_stage_draws", "_still")
+    While he puts a wrong item aside, he remembers where he was going to fetch an onion, and goes
+    on there without choosing again.
+    """
+
+    __slots__ = (
+        "_aside",
+        "_goal",
+        "_last_at",
+        "_own",
+        "_routes",
+        "_stage",
+        "_stage_draws",
+        "_still",
+    )
 
     def __init__(self, kitchen: Kitchen) -> None:
         self._routes = routes_of(kitchen.layout)
@@ -107,7 +120,7 @@ class PublishedPartner:
 
     def _new_stage(self, stage: int) -> None:
         self._stage = stage
-        self._goal = NO_CELL
+        self._goal = self._aside = NO_CELL
         self._stage_draws = Draws(published_words())
 
     def act(self, kitchen: Kitchen) -> str:
@@ -129,10 +142,15 @@ class PublishedPartner:
 
     def _work(self, kitchen: Kitchen) -> str:
         moves = self._routes.first_moves(kitchen.at[BOB], kitchen.at[ALICE])
-        goal = self._goal
+        puts_aside = self._stage == FETCH and kitchen.held[BOB] is not None
+        goal = self._aside if puts_aside else self._goal
         if goal == NO_CELL or moves[goal] is None or not is_wanted(kitchen, goal):
             among = _wanted_in_reach(kitchen, moves) or _floor_in_reach(kitchen, moves)
-            goal = self._goal = among[self._stage_draws.below(len(among))]
+            goal = among[self._stage_draws.below(len(among))]
+            if puts_aside:
+                self._aside = goal
+            else:
+                self._goal = goal
         if kitchen.faced(BOB) == goal and is_wanted(kitchen, goal):
             return "I"
         # Drawn even when it is not needed: later draws of this stage depend on it.
@@ -140,16 +158,17 @@ class PublishedPartner:
         return moves[goal] or anywhere
 
     def memory(self) -> list[int]:
-        """Stage, goal, place in both generators, last cell and the count of still decisions."""
+        """Stage, both goals, place in both generators, last cell, count of still decisions."""
         draws = [self._own.at, self._stage_draws.at]
-        return [self._stage, self._goal, *draws, self._last_at, self._still]
+        return [self._stage, self._goal, self._aside, *draws, self._last_at, self._still]
 
     def remember(self, memory: list[int]) -> None:
         """Take over what `memory` gave."""
-        stage, goal, own, stage_draws, last_at, still = memory
-        if stage not in (FETCH, DELIVER) or not self._routes.is_cell(last_at, goal):
+        stage, goal, aside, own, stage_draws, last_at, still = memory
+        if stage not in (FETCH, DELIVER) or not self._routes.is_cell(last_at, goal, aside):
             raise ValueError(f"no memory of the published partner: {memory}")
-        self._stage, self._goal, self._last_at, self._still = stage, goal, last_at, still
+        self._stage, self._goal, self._aside = stage, goal, aside
+        self._last_at, self._still = last_at, still
         self._own.at, self._stage_draws.at = own, stage_draws
 
     def copy(self) -> Self:
@@ -158,7 +177,7 @@ class PublishedPartner:
         twin._routes = self._routes
         twin._own = self._own.copy()
         twin._stage_draws = self._stage_draws.copy()
-        twin._stage, twin._goal = self._stage, self._goal
+        twin._stage, twin._goal, twin._aside = self._stage, self._goal, self._aside
         twin._last_at, twin._still = self._last_at, self._still
         return twin
 

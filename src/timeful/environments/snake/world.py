@@ -117,13 +117,13 @@ class Snake(Crawl):
         return twin
 
     def summary(self) -> dict[str, Any]:
-        """Body, direction, food as [x, y, life] in order, and the obstacles, sorted."""
+        """Body, direction, food as [x, y, life] in order, and the obstacles as they were drawn."""
         view = self.view()
         return {
             "body": _pairs(view.body),
             "dir": view.heading,
             "food": [[food.x, food.y, food.life] for food in view.foods],
-            "obstacles": sorted(_pairs(view.obstacles)),
+            "obstacles": _pairs(view.obstacles),
         }
 
     def save(self) -> bytes:
