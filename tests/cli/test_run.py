@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from timeful.cli.main import main
 from timeful.cli.run import realtime
-from timeful.errors import SettingsError
+from timeful.errors import KernelError, SettingsError
 from timeful.records.recorder import read_record, record_hash
 
 SMALL = ["run", "realtime", "--game", "freeway", "--difficulty", "easy", "--step", "8192"]
@@ -144,6 +145,22 @@ def test_the_report_and_a_record_can_be_read_again(tmp_path: Path) -> None:
     assert shown.stdout.splitlines()[0].split()[1] == "episode-started"
     nowhere = timeful("report", str(tmp_path))
     assert (nowhere.returncode, nowhere.stdout) == (2, "")
+
+
+def test_a_broken_timeline_is_told_as_a_bug_with_all_that_helps_to_find_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken() -> None:
+        raise KernelError("it came to rest (in episode x)")
+
+    monkeypatch.setattr("timeful.cli.main.app", broken)
+    with pytest.raises(SystemExit) as left:
+        main()
+    said = capsys.readouterr().err
+    assert left.value.code == 70
+    assert "in broken" in said, "the traceback"
+    assert "in episode x" in said
+    assert said.splitlines()[-1].startswith("timeful: the timeline broke, which is a bug")
 
 
 def test_a_reader_that_has_gone_is_no_error() -> None:

@@ -6,6 +6,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from timeful.errors import KernelError
 from timeful.records.events import EpisodeEnded, EpisodeFailed, EpisodeStarted, Turned, Wall
 from timeful.records.recorder import Recorder, read_record
 from timeful.records.rows import EpisodeRow
@@ -57,6 +58,8 @@ def play(spec: Count, recorder: Recorder) -> None:
             file.write(f"{spec.number}\n")
     if spec.fate == "die":
         os.kill(os.getpid(), signal.SIGKILL)
+    if spec.fate == "break":
+        raise KernelError("the timeline came to rest")
     if spec.fate == "fail":
         recorder.write(EpisodeFailed(at=1, boundary="model", error="no"))
     else:

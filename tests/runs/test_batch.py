@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import pytest
 
 from tests.runs.jobs import JOB, Count
-from timeful.errors import SettingsError
+from timeful.errors import KernelError, SettingsError
 from timeful.records.rows import EpisodeRow
 from timeful.runs.batch import open_run, run_batch
 from timeful.runs.lock import locked
@@ -66,6 +66,14 @@ def test_an_episode_that_kills_its_process_is_a_failure_and_the_rest_go_on(tmp_p
     rows = batch(tmp_path, specs, workers=2)
     assert [row.status for row in rows] == ["ok"] * 3 + ["failed"] + ["ok"] * 4
     assert rows[3].error == "process: the process that played it died"
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_broken_timeline_ends_the_run_and_names_the_episode(tmp_path: Path, workers: int) -> None:
+    specs = [Count(n, "break" if n == 1 else "") for n in range(3)]
+    with pytest.raises(KernelError, match=r"came to rest \(in episode count-1\)"):
+        batch(tmp_path, specs, workers=workers)
+    assert not (tmp_path / "episodes" / "count-1.jsonl").exists()
 
 
 def test_a_failed_episode_is_kept_and_played_again_only_when_asked(tmp_path: Path) -> None:

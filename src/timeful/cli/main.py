@@ -2,10 +2,11 @@
 
 import sys
 from importlib import import_module
+from traceback import print_exception
 
 import click
 
-from timeful.errors import TimefulError
+from timeful.errors import KernelError, TimefulError
 from timeful.version import __version__
 
 
@@ -29,6 +30,9 @@ class Lazy(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+
+_BUG = 70
+"""The exit code for a bug, as sysexits.h has it."""
 
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 88}
 
@@ -56,9 +60,20 @@ click.version_option(__version__, prog_name="timeful", message="%(prog)s %(versi
 
 
 def main() -> None:
-    """Run the command line; what was raised on purpose is said in one line, with exit code 2."""
+    """Run the command line; what was raised on purpose is said in one line, with exit code 2.
+
+    A timeline that broke is said with its traceback, with exit code 70.
+    """
     try:
         app()
+    except KernelError as error:
+        # A bug, here or in an agent: whoever mends it needs to see all of it.
+        print_exception(error)
+        print(
+            "timeful: the timeline broke, which is a bug and no result; what was finished is kept",
+            file=sys.stderr,
+        )
+        sys.exit(_BUG)
     except TimefulError as error:
         print(f"timeful: {error}", file=sys.stderr)
         sys.exit(2)

@@ -21,7 +21,7 @@ from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
-from timeful.errors import SettingsError
+from timeful.errors import KernelError, SettingsError
 from timeful.records.recorder import Recorder
 from timeful.records.rows import EpisodeRow
 
@@ -142,6 +142,7 @@ def run_batch(
 
     Raises:
         SettingsError: If two episodes bear one name, or there are no workers.
+        KernelError: If the timeline broke in an episode: no result is made around a bug.
         RecordError: If a finished record cannot be read.
         KeyboardInterrupt: After everything was stopped; what is finished stays finished.
     """
@@ -170,12 +171,18 @@ def run_batch(
 
 
 def play_to_file(spec: S, job: Job[S], out: Path) -> EpisodeRow:
-    """Play one episode into its record, and give it its final name when it is whole."""
+    """Play one episode into its record, and give it its final name when it is whole.
+
+    Raises:
+        KernelError: If the timeline broke; it names the episode. This ends the run.
+    """
     final = _record(out, spec.key)
     partial = final.with_name(f"{spec.key}.{os.getpid()}.part")
     recorder = Recorder(partial)
     try:
         job.play(spec, recorder)
+    except KernelError as error:
+        raise KernelError(f"{error} (in episode {spec.key})") from error
     finally:
         recorder.close()
     partial.replace(final)
