@@ -60,7 +60,8 @@ _FILE = click.Path(path_type=Path)
     "--model",
     default="search",
     show_default=True,
-    help="search, openai:NAME or replay:FILE, for both roles.",
+    help="search, openai:NAME or replay:FILE, for both roles; replay:FILE#NAME if a cassette "
+    "holds several models.",
 )
 @click.option("--planner", help="Another model to plan.")
 @click.option("--reactor", help="Another model to react.")

@@ -1,8 +1,9 @@
 """Models by name, as a command line names them.
 
 `search` is the built-in search reasoner, `openai:NAME` a model behind an OpenAI-compatible
-endpoint, `replay:FILE` a cassette. A choice is a value that can be pickled, compared and
-written down; it never holds a key, which is handed over when the model is made.
+endpoint, `replay:FILE` a cassette, and `replay:FILE#NAME` one of several models on a cassette.
+A choice is a value that can be pickled, compared and written down; it never holds a key, which
+is handed over when the model is made.
 """
 
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ class ModelChoice:
     """Which model, and how to reach it.
 
     Args:
-        spec: `search`, `openai:NAME` or `replay:FILE`.
+        spec: `search`, `openai:NAME`, `replay:FILE` or `replay:FILE#NAME`.
         base_url: Where the endpoint's API begins; only for `openai`.
         temperature: Sampling temperature; None leaves it to the server; only for `openai`.
         record: A cassette to record to; only for `openai`.
@@ -56,7 +57,7 @@ class ModelChoice:
             address(self.base_url or "")
         elif self.base_url or self.record or self.temperature is not None:
             raise SettingsError(f"{self.spec} takes no endpoint, no temperature and no record")
-        if kind == "replay" and not Path(rest).is_file():
+        if kind == "replay" and not _cassette(rest)[0].is_file():
             raise SettingsError(f"there is no cassette {rest!r}")
 
     @property
@@ -88,7 +89,8 @@ class ModelChoice:
         if kind == "search":
             return SearchModel(DEEP if role == "planner" else SHALLOW, pace=pace or TOKEN_TIME)
         if kind == "replay":
-            return ReplayModel(Path(rest), scope=scope, pace=pace)
+            path, name = _cassette(rest)
+            return ReplayModel(path, model=name, scope=scope, pace=pace)
         model = OpenAIModel(
             model=rest,
             base_url=self.base_url or "",
@@ -99,3 +101,11 @@ class ModelChoice:
         if self.record is None:
             return model
         return RecordingModel(model, Path(self.record), scope=scope)
+
+
+def _cassette(named: str) -> tuple[Path, str | None]:
+    """A cassette and which of its models, if that is said; a file's own name may hold a #."""
+    path, mark, model = named.rpartition("#")
+    if mark and not Path(named).is_file():
+        return Path(path), model
+    return Path(named), None

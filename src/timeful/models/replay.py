@@ -222,7 +222,10 @@ def _only(path: Path, names: frozenset[str], model: str | None) -> str:
         raise SettingsError(f"{unknown('model', model, names)} (in the cassette {path})")
     if len(names) != 1:
         held = ", ".join(sorted(names)) or "none"
-        raise SettingsError(f"say which model of the cassette {path} to replay; it holds: {held}")
+        raise SettingsError(
+            f"say which model of the cassette {path} to replay, as in replay:FILE#NAME; "
+            f"it holds: {held}"
+        )
     return next(iter(names))
 
 

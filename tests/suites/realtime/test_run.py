@@ -114,6 +114,24 @@ def test_a_live_endpoint_is_recorded_and_replayed_to_the_same_bytes(tmp_path: Pa
     assert [row.tokens for row in replayed.rows] == [row.tokens for row in first.rows]
 
 
+def test_a_cassette_of_two_models_is_replayed_by_their_names(tmp_path: Path) -> None:
+    tape = tmp_path / "two # models.jsonl"
+    agile = replace(FEW, agents=("agile",))
+    with FakeServer(moves) as server:
+        planner, reactor = (
+            ModelChoice(spec=f"openai:{name}", base_url=server.base_url, record=str(tape))
+            for name in ("thinker", "doer")
+        )
+        like = replace(LIKE, planner=planner, reactor=reactor, transcripts="full")
+        first = run(tmp_path / "live", agile, like)
+    both = ModelChoice(spec=f"replay:{tape}")
+    with pytest.raises(SettingsError, match=r"replay:FILE#NAME; it holds: doer, thinker"):
+        run(tmp_path / "both", agile, replace(like, planner=both, reactor=both))
+    planner, reactor = (ModelChoice(spec=f"replay:{tape}#{name}") for name in ("thinker", "doer"))
+    again = run(tmp_path / "again", agile, replace(like, planner=planner, reactor=reactor))
+    assert [row.tokens for row in again.rows] == [row.tokens for row in first.rows]
+
+
 def test_an_endpoint_that_refuses_fails_its_episodes_at_the_model(tmp_path: Path) -> None:
     with FakeServer([Status(401, "bad key")]) as server:
         finished = run(tmp_path, FEW, live(server), api_key="sk-secret")
