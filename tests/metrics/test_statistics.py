@@ -1,5 +1,7 @@
 """Intervals and tests: against scipy, against hand counts, and at their edges."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,8 +9,9 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from timeful.metrics.statistics import (
+    Clusters,
+    Estimate,
     bootstrap_grand_mean,
-    bootstrap_mean,
     incomplete_beta,
     paired_t_test,
     permutation_test,
@@ -18,6 +21,10 @@ from timeful.metrics.statistics import (
 
 def rng(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
+
+
+def one_group(clusters: Clusters, **options: Any) -> Estimate:
+    return bootstrap_grand_mean([clusters], **options)
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 3, 7, 31, 200])
@@ -112,7 +119,7 @@ def test_the_bootstrap_covers_the_truth_about_as_often_as_it_says() -> None:
     for trial in range(200):
         seeds = draw.normal(0.5, 0.2, 16)
         clusters = [list(draw.normal(centre, 0.05, 4)) for centre in seeds]
-        estimate = bootstrap_mean(clusters, rng=rng(trial), resamples=800)
+        estimate = one_group(clusters, rng=rng(trial), resamples=800)
         assert estimate.low is not None
         assert estimate.high is not None
         hits += estimate.low <= 0.5 <= estimate.high
@@ -121,27 +128,27 @@ def test_the_bootstrap_covers_the_truth_about_as_often_as_it_says() -> None:
 
 def test_samples_of_one_game_seed_do_not_count_as_independent_games() -> None:
     seeds = list(rng(7).random(8))
-    copies = bootstrap_mean([[score] * 4 for score in seeds], rng=rng())
-    singles = bootstrap_mean([[score] for score in seeds], rng=rng())
+    copies = one_group([[score] * 4 for score in seeds], rng=rng())
+    singles = one_group([[score] for score in seeds], rng=rng())
     assert copies.low == pytest.approx(singles.low, abs=0.01)
     assert copies.high == pytest.approx(singles.high, abs=0.01)
     assert (copies.n, copies.clusters) == (32, 8)
 
 
 def test_one_cluster_gives_a_mean_but_no_interval() -> None:
-    estimate = bootstrap_mean([[0.2, 0.4]], rng=rng())
+    estimate = one_group([[0.2, 0.4]], rng=rng())
     assert (estimate.mean, estimate.low, estimate.high) == (pytest.approx(0.3), None, None)
     assert (estimate.n, estimate.clusters) == (2, 1)
 
 
 def test_no_game_seed_weighs_more_because_its_episodes_did_not_fail() -> None:
-    estimate = bootstrap_mean([[1.0], [0.0, 0.0, 0.0]], rng=rng())
+    estimate = one_group([[1.0], [0.0, 0.0, 0.0]], rng=rng())
     assert estimate.mean == 0.5
     assert (estimate.low, estimate.high) == (0.0, 1.0)
 
 
 def test_a_short_cluster_is_never_padded_with_zeros() -> None:
-    estimate = bootstrap_mean([[0.7], [0.7, 0.7, 0.7]], rng=rng())
+    estimate = one_group([[0.7], [0.7, 0.7, 0.7]], rng=rng())
     assert estimate.low == pytest.approx(0.7)
     assert estimate.high == pytest.approx(0.7)
 
@@ -158,8 +165,8 @@ def test_the_grand_mean_has_no_interval_if_one_group_has_none() -> None:
 
 def test_the_same_generator_gives_the_same_interval() -> None:
     clusters = [[0.1, 0.3], [0.2], [0.9, 0.4, 0.8]]
-    assert bootstrap_mean(clusters, rng=rng(9)) == bootstrap_mean(clusters, rng=rng(9))
-    assert bootstrap_mean(clusters, rng=rng(9)) != bootstrap_mean(clusters, rng=rng(10))
+    assert one_group(clusters, rng=rng(9)) == one_group(clusters, rng=rng(9))
+    assert one_group(clusters, rng=rng(9)) != one_group(clusters, rng=rng(10))
 
 
 @pytest.mark.parametrize("groups", [[], [[]], [[[]]], [[[1.0], []]]])

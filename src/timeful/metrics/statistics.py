@@ -44,20 +44,6 @@ class PairedTest:
     n: int
 
 
-def bootstrap_mean(
-    clusters: Clusters,
-    *,
-    rng: np.random.Generator,
-    resamples: int = 10_000,
-    level: float = 0.95,
-) -> Estimate:
-    """Estimate a mean over game seeds, with a percentile interval.
-
-    See `bootstrap_grand_mean`, of which this is the case of one group.
-    """
-    return bootstrap_grand_mean([clusters], rng=rng, resamples=resamples, level=level)
-
-
 def bootstrap_grand_mean(
     groups: Sequence[Clusters],
     *,

@@ -78,8 +78,8 @@ class Request:
         return f"a {self.purpose!r} answer of model {self.model!r} at {address(self.base_url)}"
 
     def quote(self, text: str) -> str:
-        """Shorten what a server said, and take the key out of it should it be there."""
+        """Shorten what a server said to a printable line, and take the key out of it."""
         if len(self.api_key) > 3:
             text = text.replace(self.api_key, "<key>")
-        text = " ".join(text.split())
+        text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
         return text if len(text) <= 300 else f"{text[:300]}..."

@@ -1,6 +1,9 @@
 """From a record to its row: a pure function of what was written."""
 
 from collections.abc import Iterable
+from typing import Any
+
+import msgspec
 
 from timeful.errors import RecordError
 from timeful.records.events import (
@@ -23,7 +26,7 @@ def summarize(events: Iterable[Event]) -> EpisodeRow:  # noqa: C901 - one case f
         RecordError: If the events are no whole record, or are not about a suite's episode.
     """
     recorder = Recorder()
-    settings: dict[str, object] = {}
+    settings: dict[str, Any] = {}
     purposes: dict[int, str] = {}
     reactions: dict[int, ThoughtEnded] = {}
     tokens = turns = late = 0
@@ -54,17 +57,20 @@ def summarize(events: Iterable[Event]) -> EpisodeRow:  # noqa: C901 - one case f
         raise RecordError("the record has no end: its episode was cut off")
     ordered = [reactions[number] for number in sorted(reactions)]
     try:
-        return EpisodeRow(
-            **settings,  # type: ignore[arg-type]
-            status="ok" if error is None else "failed",
-            score=score,
-            turns=turns,
-            late_turns=late,
-            tokens=tokens,
-            reactor_tokens=tuple(thought.tokens for thought in ordered),
-            reactor_cut=sum(t.state == "cancelled" or t.finish == "length" for t in ordered),
-            error=error,
-            sha256=recorder.sha256,
+        return msgspec.convert(
+            {
+                **settings,
+                "status": "ok" if error is None else "failed",
+                "score": score,
+                "turns": turns,
+                "late_turns": late,
+                "tokens": tokens,
+                "reactor_tokens": [thought.tokens for thought in ordered],
+                "reactor_cut": sum(t.state == "cancelled" or t.finish == "length" for t in ordered),
+                "error": error,
+                "sha256": recorder.sha256,
+            },
+            EpisodeRow,
         )
-    except TypeError as problem:
+    except (TypeError, msgspec.ValidationError) as problem:
         raise RecordError(f"the record's settings do not name an episode: {problem}") from problem

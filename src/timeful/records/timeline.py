@@ -20,5 +20,6 @@ def line(event: Event) -> str:
 
 def _short(value: object) -> str:
     text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    text = text.replace("\n", "\\n")
+    # A model may say anything, and a terminal would obey it.
+    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[: _WIDTH + 1])
     return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"
