@@ -175,6 +175,18 @@ def test_a_file_that_is_no_calibration_is_an_error(tmp_path: Path, content: str 
         load_calibration(path)
 
 
+def test_a_calibration_that_gives_no_pace_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "pace.json"
+    replace(sample(), alpha_s_per_token=-0.1).save(path)
+    with pytest.raises(RecordError, match="not negative"):
+        load_calibration(path)
+
+
+def test_a_models_name_in_the_figure_is_no_formula(tmp_path: Path) -> None:
+    figure(replace(sample(), model="a$\\b$"), tmp_path / "pace.svg")
+    assert (tmp_path / "pace.svg").stat().st_size > 0
+
+
 def test_the_figure_shows_the_formula_of_the_line(tmp_path: Path) -> None:
     calibration = sample()
     assert calibration.formula == "T = 0.02 N + 0.25"

@@ -39,6 +39,11 @@ def calibrate(
 
     if not base_url:
         raise SettingsError("calibrate needs an endpoint: give --base-url")
+    picture = out.with_suffix(".svg")
+    if picture == out:
+        raise SettingsError(f"the figure is written to {picture}; save the pace to another --out")
+    # Before the endpoint is asked, so that nothing that was paid for is lost.
+    out.parent.mkdir(parents=True, exist_ok=True)
     key = os.environ.get("OPENAI_API_KEY", "") or "none"
     endpoint = OpenAIModel(model=model, base_url=base_url, api_key=key)
     try:
@@ -51,7 +56,6 @@ def calibrate(
     finally:
         endpoint.close()
     found.save(out)
-    picture = out.with_suffix(".svg")
     measuring.figure(found, picture)
     print(f"{found.formula}   R^2 = {found.r_squared:.4f}   {len(found.timings)} answers")
     print(f"first token after {found.first_token_s:.3g} s (median)")

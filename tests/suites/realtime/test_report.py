@@ -177,3 +177,12 @@ def test_importing_the_report_does_not_import_matplotlib() -> None:
 
     code = "import sys, timeful.suites.realtime.report; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_models_name_is_words_and_never_markup(tmp_path: Path) -> None:
+    names = ("a$\\b$-->", "<script>alert(1)</script>")
+    rows = [episode(model=name, game_seed=seed) for name in names for seed in range(2)]
+    page = page_of(rows, tmp_path)
+    assert "<script" not in page
+    assert "reactive (&lt;script&gt;alert(1)&lt;/script&gt;)" in page
+    assert page.count("<figure>") == 1

@@ -53,6 +53,7 @@ def style() -> AbstractContextManager[None]:
         {
             "svg.hashsalt": "timeful",
             "svg.fonttype": "path",
+            "text.parse_math": False,  # a model's name may hold dollars
             "font.size": 12.5,
             "font.family": "DejaVu Sans",
             "text.color": INK,
