@@ -13,13 +13,12 @@ from timeful.models.calibrate import load_calibration
 def test_the_pace_and_its_figure_are_saved_in_a_folder_that_was_not_there(tmp_path: Path) -> None:
     out = tmp_path / "new" / "pace.json"
     with FakeServer(lambda body: [Say("word ")] * body["max_tokens"]) as server:
+        short = ["--length", "4", "--length", "2000", "--repeats", "1"]
         run = CliRunner().invoke(
-            calibrate,
-            ["fake", "--base-url", server.base_url, "--out", str(out)]
-            + ["--length", "4", "--length", "400", "--repeats", "1"],
+            calibrate, ["fake", "--base-url", server.base_url, "--out", str(out), *short]
         )
     assert run.exception is None, run.output
-    assert [timing.tokens for timing in load_calibration(out).timings] == [4, 400]
+    assert [timing.tokens for timing in load_calibration(out).timings] == [4, 2000]
     assert out.with_suffix(".svg").exists()
     assert f"--clock paced --pace {out}" in run.output
 

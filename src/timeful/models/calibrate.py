@@ -104,6 +104,7 @@ def load_calibration(path: Path) -> Calibration:
         _ = found.pace  # which no line that falls has
     except (OSError, msgspec.MsgspecError, ValueError) as error:
         raise RecordError(f"the calibration {path} cannot be read: {error}") from error
+    return found
 
 
 def calibrate(
