@@ -16,7 +16,7 @@ An error survives `copy` and `pickle`, since episodes run in other processes: al
 is in `args`. Interruptions are signals, not errors; they live in `timeful.core.activity`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 
 
@@ -75,3 +75,13 @@ def unknown(kind: str, given: str, known: Iterable[str]) -> str:
     near = get_close_matches(given, names, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     return f"unknown {kind} {given!r}; there are: {', '.join(names)}.{hint}"
+
+
+def check_known(kind: str, given: str, known: Collection[str]) -> None:
+    """Refuse a name that is none of those there are.
+
+    Raises:
+        SettingsError: If it is unknown; the message is that of `unknown`.
+    """
+    if given not in known:
+        raise SettingsError(unknown(kind, str(given), known))

@@ -8,7 +8,7 @@ import pytest
 from timeful.core.activity import CancelledActivityError
 from timeful.core.instruments import EventLog
 from timeful.core.kernel import Kernel
-from timeful.core.units import Duration, in_seconds, later, milliseconds, nanoseconds, seconds
+from timeful.core.units import Duration, in_seconds, milliseconds, nanoseconds, seconds
 from timeful.errors import KernelError
 
 
@@ -351,7 +351,6 @@ def test_what_a_clean_up_starts_is_closed_as_well():
 
 def test_floats_become_whole_nanoseconds_at_the_edge():
     assert seconds(0.1) * 10 == seconds(1) == milliseconds(1_000) == 1_000_000_000
-    assert later(seconds(1), nanoseconds(5)) == 1_000_000_005
     assert in_seconds(Duration(1_500_000_000)) == 1.5
     for value in (-1.0, float("inf"), float("nan")):
         with pytest.raises(ValueError, match="must be finite and not negative"):

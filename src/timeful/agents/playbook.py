@@ -7,7 +7,7 @@ from timeful.agents import answers
 from timeful.agents.answers import Parsed
 from timeful.agents.prompts import freeway, overcooked, snake
 from timeful.environments.game import View
-from timeful.errors import SettingsError, unknown
+from timeful.errors import check_known
 from timeful.models.model import Guidance, Message, Prompt, Purpose
 
 FORCED_START = "That is all the time there is. The final answer is \\boxed{"
@@ -112,6 +112,5 @@ def playbook(game: str) -> Playbook:
     Raises:
         SettingsError: If there is none.
     """
-    if game not in _PLAYBOOKS:
-        raise SettingsError(unknown("game", game, _PLAYBOOKS))
+    check_known("game", game, _PLAYBOOKS)
     return _PLAYBOOKS[game]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 import click
 from click.core import ParameterSource
 
-from timeful.errors import SettingsError, unknown
+from timeful.errors import SettingsError, check_known
 
 if TYPE_CHECKING:
     from timeful.agents.session import Transcripts
@@ -128,8 +128,7 @@ def realtime(
     from timeful.models.pace import TOKEN_TIME
     from timeful.suites.realtime.spec import EpisodeSpec, Sweep
 
-    if preset not in ("quick", "paper"):
-        raise SettingsError(unknown("preset", preset, ("quick", "paper")))
+    check_known("preset", preset, ("quick", "paper"))
     if clock == "paced" and pace is None:
         raise SettingsError("paced time needs a pace: measure one with `timeful calibrate`")
     usual = Sweep()

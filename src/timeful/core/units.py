@@ -47,11 +47,6 @@ def milliseconds(value: float) -> Duration:
     return seconds(value / 1_000)
 
 
-def later(at: Instant, span: Duration) -> Instant:
-    """The instant that lies `span` after `at`."""
-    return Instant(at + span)
-
-
 def in_seconds(span: int) -> float:
     """Convert an instant or a duration to seconds, for people and for wall clocks."""
     return span / 1_000_000_000

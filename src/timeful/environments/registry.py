@@ -3,7 +3,7 @@
 from importlib import import_module
 
 from timeful.environments.game import Difficulty, Game, Mode
-from timeful.errors import SettingsError, unknown
+from timeful.errors import check_known
 
 _PLACES = {
     "freeway": ("timeful.environments.freeway", "Freeway"),
@@ -21,16 +21,10 @@ def game_type(name: str) -> type[Game]:
     Raises:
         SettingsError: If there is no such game; the nearest name is offered.
     """
-    if name not in _PLACES:
-        raise SettingsError(unknown("game", name, _PLACES))
+    check_known("game", name, _PLACES)
     module, attribute = _PLACES[name]
     found: type[Game] = getattr(import_module(module), attribute)
     return found
-
-
-def games() -> dict[str, type[Game]]:
-    """All games by name; this imports every one of them."""
-    return {name: game_type(name) for name in GAME_NAMES}
 
 
 def make_game(name: str, *, difficulty: Difficulty, seed: int, mode: Mode = "compat") -> Game:

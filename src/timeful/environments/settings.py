@@ -1,29 +1,6 @@
-"""What a game may be asked to be: difficulty, mode and seed, checked before anything is made."""
+"""Which seeds a game may be asked for, checked before anything is made."""
 
-from typing import get_args
-
-from timeful.environments.game import DIFFICULTIES, MODES, Difficulty, Mode
-from timeful.errors import SettingsError, unknown
-
-
-def check_difficulty(difficulty: Difficulty) -> None:
-    """Refuse a difficulty that no game has.
-
-    Raises:
-        SettingsError: If it is not one of `DIFFICULTIES`; the nearest one is named.
-    """
-    if difficulty not in DIFFICULTIES:
-        raise SettingsError(unknown("difficulty", str(difficulty), get_args(Difficulty)))
-
-
-def check_mode(mode: Mode) -> None:
-    """Refuse a mode that no game has.
-
-    Raises:
-        SettingsError: If it is not one of `MODES`; the nearest one is named.
-    """
-    if mode not in MODES:
-        raise SettingsError(unknown("mode", str(mode), get_args(Mode)))
+from timeful.errors import SettingsError
 
 
 def check_seed(game: str, seed: int, *, published: range | None) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from timeful.errors import SettingsError, unknown
+from timeful.errors import SettingsError, check_known
 from timeful.models.chat import OpenAIModel
 from timeful.models.model import Model
 from timeful.models.pace import TOKEN_TIME, Pace
@@ -45,8 +45,7 @@ class ModelChoice:
 
     def __post_init__(self) -> None:
         kind, _, rest = self.spec.partition(":")
-        if kind not in KINDS:
-            raise SettingsError(unknown("kind of model", kind, KINDS))
+        check_known("kind of model", kind, KINDS)
         if (kind == "search") == bool(rest):
             raise SettingsError(
                 f"a model is `search`, `openai:NAME` or `replay:FILE`: {self.spec!r}"

@@ -16,9 +16,9 @@ import msgspec
 from timeful.environments.freeway.cars import GOAL, HORIZON, Road
 from timeful.environments.freeway.layout import PUBLISHED_SEEDS, fresh_road, published_road
 from timeful.environments.freeway.view import FreewayView, car_view
-from timeful.environments.game import Difficulty, Mode
-from timeful.environments.settings import check_difficulty, check_mode, check_seed
-from timeful.errors import IllegalActionError, SettingsError, WorldError
+from timeful.environments.game import DIFFICULTIES, MODES, Difficulty, Mode
+from timeful.environments.settings import check_seed
+from timeful.errors import IllegalActionError, SettingsError, WorldError, check_known
 
 ACTIONS = ("U", "D", "S")
 
@@ -216,8 +216,8 @@ class Freeway(Crossing):
 
 def _road(difficulty: Difficulty, seed: int, mode: Mode) -> Road:
     """Check the settings and make the road that they name."""
-    check_difficulty(difficulty)
-    check_mode(mode)
+    check_known("difficulty", difficulty, DIFFICULTIES)
+    check_known("mode", mode, MODES)
     if mode == "paper":
         check_seed("freeway", seed, published=None)
         return fresh_road(difficulty, seed)

@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import msgspec
 
-from timeful.environments.game import Difficulty, Mode
+from timeful.environments.game import DIFFICULTIES, MODES, Difficulty, Mode
 from timeful.environments.overcooked.draws import WORDS
 from timeful.environments.overcooked.kitchen import (
     ACTIONS,
@@ -22,8 +22,8 @@ from timeful.environments.overcooked.kitchen import (
 )
 from timeful.environments.overcooked.partner import Partner, PublishedPartner, RandomPartner
 from timeful.environments.overcooked.view import SHOWN_HISTORY, OvercookedView, show
-from timeful.environments.settings import check_difficulty, check_mode, check_seed
-from timeful.errors import IllegalActionError, WorldError
+from timeful.environments.settings import check_seed
+from timeful.errors import IllegalActionError, WorldError, check_known
 
 
 class _Saved(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -59,8 +59,8 @@ class Overcooked:
     restarted = False
 
     def __init__(self, *, difficulty: Difficulty, seed: int, mode: Mode = "compat") -> None:
-        check_difficulty(difficulty)
-        check_mode(mode)
+        check_known("difficulty", difficulty, DIFFICULTIES)
+        check_known("mode", mode, MODES)
         check_seed(self.name, seed, published=None)
         self._difficulty, self._seed, self._mode = difficulty, seed, mode
         self.reset()

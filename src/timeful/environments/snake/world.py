@@ -12,8 +12,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 import msgspec
 
-from timeful.environments.game import Difficulty, Mode
-from timeful.environments.settings import check_difficulty, check_mode, check_seed
+from timeful.environments.game import DIFFICULTIES, MODES, Difficulty, Mode
+from timeful.environments.settings import check_seed
 from timeful.environments.snake.crawl import ACTIONS, HORIZON, LIFE, Crawl
 from timeful.environments.snake.levels import (
     MOVES,
@@ -24,7 +24,7 @@ from timeful.environments.snake.levels import (
     published_level,
 )
 from timeful.environments.snake.view import SnakeView, show
-from timeful.errors import SettingsError, WorldError
+from timeful.errors import SettingsError, WorldError, check_known
 
 _Cell = Annotated[int, msgspec.Meta(ge=0, lt=SIZE * SIZE)]
 _Turn = Annotated[int, msgspec.Meta(ge=0, le=HORIZON + LIFE)]
@@ -170,8 +170,8 @@ def _pairs(places: Iterable[tuple[int, int]]) -> list[list[int]]:
 
 def _level(difficulty: Difficulty, seed: int, mode: Mode) -> Level:
     """Check the settings and make the level that they name."""
-    check_difficulty(difficulty)
-    check_mode(mode)
+    check_known("difficulty", difficulty, DIFFICULTIES)
+    check_known("mode", mode, MODES)
     check_seed("snake", seed, published=None if mode == "paper" else PUBLISHED_SEEDS)
     make = fresh_level if mode == "paper" else published_level
     return make(difficulty, seed)

@@ -7,7 +7,7 @@ so a score above 1 is possible. It is kept as it is, beside a clipped one, and f
 
 from dataclasses import dataclass
 
-from timeful.errors import SettingsError, unknown
+from timeful.errors import check_known
 
 BOUNDS: dict[str, tuple[float, float]] = {
     "freeway": (0.0, 89.0),
@@ -40,8 +40,7 @@ def score(game: str, raw: float) -> Score:
     Raises:
         SettingsError: If the paper gives no bounds for the game.
     """
-    if game not in BOUNDS:
-        raise SettingsError(unknown("game", game, BOUNDS))
+    check_known("game", game, BOUNDS)
     low, high = BOUNDS[game]
     normalised = (raw - low) / (high - low)
     return Score(raw=raw, normalised=normalised, clipped=min(1.0, max(0.0, normalised)))

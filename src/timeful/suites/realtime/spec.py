@@ -5,7 +5,7 @@ N_i = 4k. The cell that both share is played once, with 8k. Each setting is play
 seeds and 4 sampling seeds.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import inf
@@ -15,7 +15,7 @@ from timeful.agents.session import Transcripts
 from timeful.core.units import Duration, milliseconds
 from timeful.environments.game import DIFFICULTIES, MODES, Difficulty, Mode
 from timeful.environments.registry import GAME_NAMES
-from timeful.errors import SettingsError, unknown
+from timeful.errors import SettingsError, check_known
 from timeful.models.choice import ModelChoice, Role
 from timeful.models.pace import TOKEN, TOKEN_TIME, Pace
 from timeful.suites.realtime.conditions import AGENTS, BASE_PRESSURE, PRESSURES
@@ -77,13 +77,13 @@ class EpisodeSpec:
     transcripts: Transcripts = "answers"
 
     def __post_init__(self) -> None:
-        _check("game", self.game, GAME_NAMES)
-        _check("difficulty", self.difficulty, DIFFICULTIES)
-        _check("agent", self.agent, AGENTS)
-        _check("mode", self.mode, MODES)
-        _check("clock", self.clock, CLOCKS)
-        _check("interface", self.interface, LAWS)
-        _check("kind of transcripts", self.transcripts, get_args(Transcripts))
+        check_known("game", self.game, GAME_NAMES)
+        check_known("difficulty", self.difficulty, DIFFICULTIES)
+        check_known("agent", self.agent, AGENTS)
+        check_known("mode", self.mode, MODES)
+        check_known("clock", self.clock, CLOCKS)
+        check_known("interface", self.interface, LAWS)
+        check_known("kind of transcripts", self.transcripts, get_args(Transcripts))
         if self.step < 1:
             raise SettingsError(f"a turn must last at least 1 {self.unit}, got {self.step}")
         for name, span in (("budget", self.budget), ("reserve", self.reserve)):
@@ -195,7 +195,7 @@ class Sweep:
             ("difficulty", self.difficulties, DIFFICULTIES),
         ):
             for name in given:
-                _check(kind, name, known)
+                check_known(kind, name, known)
         if self.seeds < 1 or self.samples < 1:
             raise SettingsError("a sweep needs at least one game seed and one sampling seed")
 
@@ -275,8 +275,3 @@ def _reserve(sweep: Sweep, agent: str, step: int) -> int | None:
         if agent in TWO_THREADS
         else None
     )
-
-
-def _check(kind: str, given: str, known: Iterable[str]) -> None:
-    if given not in known:
-        raise SettingsError(unknown(kind, given, known))
