@@ -619,3 +619,16 @@ def test_under_a_wall_clock_a_cut_thought_leaves_nothing_to_wait_for(connect: Co
         kernel.run()
         assert stream.state == "cancelled"
         kernel.close()
+
+
+def test_a_model_can_be_made_ready_before_the_clock_starts() -> None:
+    with FakeServer([Say("hello")]) as server:
+        model = OpenAIModel(model="fake", base_url=server.base_url)
+        model.warm_up()
+        model.warm_up()
+        assert not server.requests, "nothing is sent"
+        assert model._background._thread is not None
+        assert model._background._thread.shared.client is not None
+        chunks, _ = read(model.open(ask(), max_tokens=None, seed=0))
+        assert said(chunks) == "hello"
+        model.close()

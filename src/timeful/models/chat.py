@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from threading import Event
 
 from timeful.core.source import End
 from timeful.errors import ModelError, SettingsError
@@ -104,6 +105,23 @@ class OpenAIModel:
             return source
         source.on_close(self._background.start(work))
         return source
+
+    def warm_up(self) -> None:
+        """Load the client now, so that under a wall clock no turn is spent on it; sends nothing."""
+        request = self._request(Prompt(purpose="react", render=tuple), None, 0)
+        ready = Event()
+
+        async def work(shared: Shared) -> None:
+            try:
+                from timeful.models.exchange import connect  # noqa: PLC0415 - as in _feed
+
+                if shared.client is None:
+                    await connect(request, shared)
+            finally:
+                ready.set()
+
+        self._background.start(work)
+        ready.wait()
 
     def close(self) -> None:
         """End the streams that still run and free the connections; it may be used again."""

@@ -97,6 +97,7 @@ class ModelChoice:
             temperature=self.temperature,
             pace=pace,
         )
+        model.warm_up()
         if self.record is None:
             return model
         return RecordingModel(model, Path(self.record), scope=scope)

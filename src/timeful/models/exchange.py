@@ -67,7 +67,7 @@ async def converse(request: Request, source: LiveSource, shared: Shared) -> None
     Raises:
         ModelError: If it came to nothing, or the stream broke.
     """
-    client = shared.client or await _connect(request, shared)
+    client = shared.client or await connect(request, shared)
     failures = 0
     attempt = 0
     while True:
@@ -93,7 +93,8 @@ async def converse(request: Request, source: LiveSource, shared: Shared) -> None
         await _pause(backoff_s if failure.wait_s is None else failure.wait_s)
 
 
-async def _connect(request: Request, shared: Shared) -> openai.AsyncOpenAI:
+async def connect(request: Request, shared: Shared) -> openai.AsyncOpenAI:
+    """Make the client that all streams of a model share; nothing is sent yet."""
     times = request.timeouts
     # Reads have no limit here: silence is measured in tokens, not in bytes (see _Reading).
     http = openai.DefaultAsyncHttpxClient(

@@ -73,7 +73,7 @@ def _entry(cell: Cell | None, grid: Grid) -> Entry:
     if cell.failed:
         small.append(f"{cell.failed} failed")
     if cell.above_one:
-        small.append(f"{cell.above_one} above 1")
+        small.append(f"{cell.above_one} of ours above 1")
     below = ", ".join(small)
     if cell.score is None:
         return Entry(
