@@ -4,25 +4,10 @@ import threading
 
 import pytest
 
+from tests.core.driving import at
 from tests.core.sources import Script, ten_each
 from timeful.core.instruments import EventLog
 from timeful.core.kernel import Kernel
-
-
-@pytest.fixture
-def kernel():
-    with Kernel(log=EventLog()) as kernel:
-        yield kernel
-
-
-def at(kernel, instant, action):
-    """Do something at an instant, before the activities that were started later."""
-
-    async def later():
-        await kernel.sleep_until(instant)
-        action()
-
-    return kernel.start(later(), name="later")
 
 
 class Tool:

@@ -2,22 +2,10 @@
 
 import pytest
 
+from tests.core.driving import run
 from tests.core.sources import Script, ten_each, words
 from timeful.core.activity import Interrupted
-from timeful.core.instruments import EventLog
-from timeful.core.kernel import Kernel
 from timeful.errors import KernelError
-
-
-@pytest.fixture
-def kernel():
-    with Kernel(log=EventLog()) as kernel:
-        yield kernel
-
-
-def run(kernel, work):
-    return kernel.run_until(kernel.start(work, name="main"))
-
 
 # --- blocks ------------------------------------------------------------------------------------
 

@@ -5,21 +5,11 @@ import gc
 
 import pytest
 
+from tests.core.driving import run
 from timeful.core.activity import CancelledActivityError
-from timeful.core.instruments import EventLog
 from timeful.core.kernel import Kernel
 from timeful.core.units import Duration, in_seconds, milliseconds, nanoseconds, seconds
 from timeful.errors import KernelError
-
-
-@pytest.fixture
-def kernel():
-    with Kernel(log=EventLog()) as kernel:
-        yield kernel
-
-
-def run(kernel, work):
-    return kernel.run_until(kernel.start(work, name="main"))
 
 
 async def failing(kernel, span, error):

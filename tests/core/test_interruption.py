@@ -5,28 +5,12 @@ import pickle
 
 import pytest
 
+from tests.core.driving import at
 from tests.core.sources import Script, ten_each, words
 from timeful.core.activity import CancelledActivityError, Interrupted
-from timeful.core.instruments import EventLog
 from timeful.core.kernel import Kernel
 from timeful.core.source import End
 from timeful.errors import KernelError
-
-
-@pytest.fixture
-def kernel():
-    with Kernel(log=EventLog()) as kernel:
-        yield kernel
-
-
-def at(kernel, instant, action):
-    """Do something at an instant, before the activities that were started later."""
-
-    async def later():
-        await kernel.sleep_until(instant)
-        action()
-
-    return kernel.start(later(), name="later")
 
 
 def sleeper(kernel, span=100, seen=None):

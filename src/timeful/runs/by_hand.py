@@ -12,7 +12,7 @@ from timeful.agents.session import Session
 from timeful.core.activity import CancelledActivityError
 from timeful.core.clock import WallClock
 from timeful.core.kernel import Kernel
-from timeful.core.units import Duration, Instant, in_seconds, milliseconds
+from timeful.core.units import Duration, in_seconds, milliseconds
 from timeful.environments.environment import Environment
 from timeful.environments.game import Game
 from timeful.environments.ticking import Ticking
@@ -189,7 +189,7 @@ class _Person:
                 message = f"Your move: {in_words(self._game, chosen)}"
             else:
                 message = f"Your move? Else {default_in_words(self._game)}"
-            left: int = Instant(session.next_tick) - session.now
+            left = session.next_tick - session.now
             self._show(message, last, left / self._tick)
             await session.sleep(min(REFRESH, self._tick))
 
