@@ -13,9 +13,9 @@ from timeful.records.rows import EpisodeRow
 from timeful.runs.batch import open_run, run_batch
 from timeful.runs.lock import locked
 from timeful.sandbox.policy import unavailable
-from timeful.suites.realtime.play import agent, job, sum_up
+from timeful.suites.realtime.play import job, sum_up
 from timeful.suites.realtime.report import write_report
-from timeful.suites.realtime.spec import EpisodeSpec, Sweep, episodes
+from timeful.suites.realtime.spec import EpisodeSpec, Sweep, episodes, roles
 from timeful.version import __version__
 
 TITLE = "timeful: the real-time suite"
@@ -117,10 +117,14 @@ def check(specs: Sequence[EpisodeSpec], *, workers: int) -> None:
         (spec.game, spec.difficulty, spec.game_seed, spec.mode): None for spec in specs
     }:
         make_game(game, difficulty=difficulty, seed=seed, mode=mode)
-    for spec in {spec.agent: spec for spec in specs}.values():
+    made = {
+        (role, choice): spec
+        for spec in specs
+        for role, choice in zip(roles(spec.agent), spec.models, strict=True)
+    }
+    for (role, choice), spec in made.items():
         # Without its cassette to record to, which only a run may begin.
-        planner, reactor = (replace(one, record=None) for one in (spec.planner, spec.reactor))
-        agent(replace(spec, planner=planner, reactor=reactor))
+        replace(choice, record=None).make(role, pace=spec.pace, scope=spec.scope, api_key="")
     if any(spec.agent == "code-policy" for spec in specs):
         reason = unavailable()
         if reason is not None:
