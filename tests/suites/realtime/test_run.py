@@ -165,7 +165,7 @@ def test_a_model_that_cannot_be_made_is_found_before_the_folder_is_touched(
 
 def test_no_thread_of_a_model_outlives_its_episode(tmp_path: Path) -> None:
     with FakeServer(moves) as server:
-        run(tmp_path, replace(FEW, seeds=3), live(server))
+        run(tmp_path, replace(FEW, agents=("agile",)), live(server))
         streams = [t.name for t in threading.enumerate() if t.name == "timeful-streams"]
     assert streams == []
 
