@@ -485,8 +485,8 @@ def test_streams_run_side_by_side_and_leave_no_thread(connect: Connect) -> None:
                 source.close()
             else:
                 assert said(read(source)[0]) == "one two"
-        streams = [t for t in threading.enumerate() if t.name == "timeful-streams"]
-        assert len(streams) == 1
+        new = set(threading.enumerate()) - before
+        assert len([thread for thread in new if thread.name == "timeful-streams"]) == 1
         model.close()
     assert set(threading.enumerate()) <= before
 

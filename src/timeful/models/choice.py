@@ -7,6 +7,7 @@ is handed over when the model is made.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -90,14 +91,7 @@ class ModelChoice:
         if kind == "replay":
             path, name = _cassette(rest)
             return ReplayModel(path, model=name, scope=scope, pace=pace)
-        model = OpenAIModel(
-            model=rest,
-            base_url=self.base_url or "",
-            api_key=api_key or "none",
-            temperature=self.temperature,
-            pace=pace,
-        )
-        model.warm_up()
+        model = _endpoint(rest, self.base_url or "", api_key or "none", self.temperature, pace)
         if self.record is None:
             return model
         return RecordingModel(model, Path(self.record), scope=scope)
@@ -109,3 +103,18 @@ def _cassette(named: str) -> tuple[Path, str | None]:
     if mark and not Path(named).is_file():
         return Path(path), model
     return Path(named), None
+
+
+@lru_cache(maxsize=8)
+def _endpoint(
+    name: str, base_url: str, api_key: str, temperature: float | None, pace: Pace | None
+) -> OpenAIModel:
+    """A model behind an endpoint, ready; kept, so that episodes share its thread and connections.
+
+    Its thread stops when it is pushed out by others, or with the process.
+    """
+    model = OpenAIModel(
+        model=name, base_url=base_url, api_key=api_key, temperature=temperature, pace=pace
+    )
+    model.warm_up()
+    return model

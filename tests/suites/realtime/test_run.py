@@ -163,11 +163,14 @@ def test_a_model_that_cannot_be_made_is_found_before_the_folder_is_touched(
     assert not (tmp_path / "run").exists()
 
 
-def test_no_thread_of_a_model_outlives_its_episode(tmp_path: Path) -> None:
+def test_all_episodes_of_a_process_share_one_thread_for_a_model(tmp_path: Path) -> None:
+    def streams() -> set[threading.Thread]:
+        return {thread for thread in threading.enumerate() if thread.name == "timeful-streams"}
+
+    before = streams()
     with FakeServer(moves) as server:
-        run(tmp_path, replace(FEW, agents=("agile",)), live(server))
-        streams = [t.name for t in threading.enumerate() if t.name == "timeful-streams"]
-    assert streams == []
+        run(tmp_path, replace(FEW, agents=("agile",), seeds=2), live(server))
+    assert len(streams() - before) == 1
 
 
 def test_a_frozen_world_is_labelled(tmp_path: Path) -> None:
