@@ -199,3 +199,12 @@ def test_an_interruption_can_be_caught_by_what_was_spawned() -> None:
         assert not task.interrupt("too late")
 
     assert play(agent, turns=2).ok
+
+
+def test_seconds_that_were_never_converted_are_an_error_that_says_what_to_write() -> None:
+    async def agent(session: Session) -> None:
+        for wait in (session.sleep, session.until):
+            with pytest.raises(TypeError, match=r"got 1\.5; use seconds"):
+                await wait(1.5)  # type: ignore[arg-type]
+
+    assert play(agent, turns=1).ok

@@ -35,7 +35,7 @@ def test_a_run_ends_with_a_table_the_report_and_what_to_try_next(tmp_path: Path)
     lines = run.stdout.splitlines()
     assert max(map(len, lines)) <= 88
     assert "Stand-in: search reasoner, no language model was run." in lines
-    assert [line.split()[0] for line in lines[-3:]] == ["report", "records", "next"]
+    assert [line.split()[0] for line in lines[-4:-1]] == ["report", "records", "next"]
     assert run.stderr.splitlines()[-1] == "6 of 6 episodes"
     for name in ("report.html", "results.json", "table.csv", "episodes.csv", "settings.json"):
         assert (tmp_path / "run" / name).stat().st_size > 0
@@ -52,6 +52,7 @@ def test_killed_with_kill_9_and_given_again_it_is_as_if_nothing_had_happened(
         command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
     ) as process:
         assert process.stderr is not None
+        process.stderr.readline()
         process.stderr.readline()  # the first tenth is done
         process.send_signal(signal.SIGKILL)
     before = {path: path.stat().st_ino for path in (killed / "episodes").glob("*.jsonl")}
@@ -70,6 +71,7 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(tmp_path: Path) -> None
         command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stderr is not None
+        process.stderr.readline()
         process.stderr.readline()
         process.send_signal(signal.SIGINT)
         _, said = process.communicate()

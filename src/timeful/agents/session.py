@@ -14,7 +14,7 @@ from timeful.core.activity import Activity, Event
 from timeful.core.kernel import Kernel
 from timeful.core.source import Chunk
 from timeful.core.stream import Stream
-from timeful.core.units import Duration, Instant
+from timeful.core.units import Duration, Instant, whole
 from timeful.environments.environment import Observation
 from timeful.environments.game import View
 from timeful.errors import IllegalActionError
@@ -232,11 +232,11 @@ class Session:
 
     async def until(self, at: Instant) -> None:
         """Wait until an instant; one that has passed means now."""
-        await self._kernel.sleep_until(at)
+        await self._kernel.sleep_until(whole(at))
 
     async def sleep(self, span: Duration) -> None:
         """Wait for a span."""
-        await self._kernel.sleep(span)
+        await self._kernel.sleep(whole(span))
 
     async def wait(self, thought: Thought, *, until: Instant) -> bool:
         """Wait for the end of a thought, but no longer than to an instant.

@@ -27,6 +27,8 @@ class Progress:
                 length=total, label="episodes", file=sys.stderr, show_pos=True, width=0
             )
             self._bar.render_progress()
+        else:
+            print(f"0 of {total} episodes", file=sys.stderr)
 
     def advance(self, row: "EpisodeRow") -> None:
         """Count one more."""

@@ -1,6 +1,7 @@
 """`timeful run`: run a suite."""
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -258,13 +259,16 @@ def _run(
     print(f"report   {finished.report}")
     print(f"records  {out / 'episodes'}")
     if finished.failed:
-        print(f"failed   {finished.failed} of {len(finished.rows)} episodes; the report says why")
+        error = next(row.error for row in finished.rows if row.status == "failed")
+        print(
+            f"failed   {finished.failed} of {len(finished.rows)} episodes, the first with: {error}"
+        )
+        print("again    the same command with --retry-failed")
         raise SystemExit(1)
-    print(f"next     {_next(like, out)}")
-
-
-def _next(like: "EpisodeSpec", out: Path) -> str:
-    """The command to try after this one."""
+    program = sys.argv[0] if Path(sys.argv[0]).name == "timeful" else "timeful"
     if like.planner.is_stand_in:
-        return "timeful run realtime --model openai:NAME --base-url URL --out runs/mine"
-    return f"timeful run realtime grid reserve --out {out}   (with the same model)"
+        print(f"next     {program} play snake --difficulty hard")
+        print(f"         {program} run realtime --model openai:NAME --base-url URL --out runs/mine")
+    else:
+        record = next((out / "episodes").glob("*.jsonl"))
+        print(f"next     {program} show {record}")

@@ -4,13 +4,16 @@ Floats enter and leave only here, so ten timeouts of 0.1 s end at exactly 1 s.
 """
 
 from math import inf
-from typing import NewType
+from operator import index
+from typing import NewType, TypeVar
 
 Instant = NewType("Instant", int)
 """A point on the timeline, in nanoseconds since the episode began."""
 
 Duration = NewType("Duration", int)
 """A span in nanoseconds, never negative."""
+
+N = TypeVar("N", bound=int)
 
 START = Instant(0)
 """The instant at which every timeline begins."""
@@ -45,6 +48,20 @@ def milliseconds(value: float) -> Duration:
         ValueError: If `value` is negative, infinite or not a number.
     """
     return seconds(value / 1_000)
+
+
+def whole(time: N) -> N:
+    """Give back an instant or a duration, if it is one.
+
+    Raises:
+        TypeError: If it is no whole number, as seconds are that were never converted.
+    """
+    try:
+        index(time)
+    except TypeError:
+        message = f"time is counted in whole nanoseconds, got {time!r}; use seconds(...)"
+        raise TypeError(message) from None
+    return time
 
 
 def in_seconds(span: int) -> float:

@@ -1,6 +1,6 @@
 """A game from one call: what an example, a notebook or a test needs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -33,7 +33,7 @@ class Played:
     score: float
     turns: int
     late: int
-    events: tuple[Event, ...]
+    events: tuple[Event, ...] = field(repr=False)
 
 
 def play_game(
@@ -78,7 +78,7 @@ def play_game(
                 settings=settings,
                 seed=child_seed(seed, "game", world.name, difficulty),
             ),
-            environment=Ticking(world, step or tokens(8192)),
+            environment=Ticking(world, tokens(8192) if step is None else step),
             interface=partial(FixedRate, full=True),
             agent=agent,
             clock=clock or VirtualClock(),

@@ -53,6 +53,8 @@ def identity(sweep: Sweep, like: EpisodeSpec) -> dict[str, Any]:
     # An address may hold a password, and the settings stand in files and in the report.
     common["planner"]["base_url"] = like.planner.endpoint
     common["reactor"]["base_url"] = like.reactor.endpoint
+    if like.pace is not None:
+        common["pace"] = {"first_ns": like.pace.first, "per_token_ns": like.pace.per_token}
     return {"suite": "realtime", "version": __version__, "budget": sweep.budget, **common}
 
 

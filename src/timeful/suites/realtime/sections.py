@@ -34,6 +34,8 @@ def what_was_run(rows: Sequence[EpisodeRow], settings: Mapping[str, object]) -> 
         values = sorted({str(getattr(row, kind)) for row in rows})
         if values:
             facts[name] = ", ".join(values)
+    for name, kind in (("game seeds", "game_seed"), ("sampling seeds", "sample")):
+        facts[name] = str(len({getattr(row, kind) for row in rows}))
     facts |= {name: _shown(value) for name, value in settings.items()}
     table = Table(head=("setting", "value"), rows=tuple(facts.items()), words=2)
     return Section("What was run", (*blocks, table))
@@ -44,7 +46,10 @@ def _shown(value: object) -> str:
     if value is None:
         return "none"
     if isinstance(value, Mapping):
-        return ", ".join(f"{name}: {_shown(part)}" for name, part in value.items())
+        parts = {name: _shown(part) for name, part in value.items() if part is not None}
+        return ", ".join(
+            part if name == "spec" else f"{name}: {part}" for name, part in parts.items()
+        )
     if isinstance(value, list | tuple):
         return ", ".join(map(_shown, value))
     return str(value)
