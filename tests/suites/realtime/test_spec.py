@@ -70,7 +70,10 @@ def test_the_reserve_sweep_is_for_agents_of_two_threads() -> None:
         ({"steps": (4096,), "experiments": ("reserve",)}, "nothing to run"),
         ({"games": ()}, "nothing to run"),
         ({"reserve": -1, "agents": ("agile",)}, "reserve must be above 0"),
-        ({"steps": (0,), "experiments": ()}, "at least 1 token"),
+        ({"steps": (0,), "experiments": ()}, "length of a turn must be above 0, got 0"),
+        ({"seeds": 10**10}, "too many"),
+        ({"reserve": 40_000, "agents": ("agile",)}, "fits into no turn; the longest is 32768"),
+        ({"budget": 9000, "experiments": ("load",)}, "a budget of 9000 fits into no turn"),
     ],
 )
 def test_a_sweep_that_cannot_run_is_an_error_before_it_runs(
@@ -124,3 +127,18 @@ def test_the_record_names_what_the_agent_uses_and_never_a_key() -> None:
     assert named["stand_in"]
     assert spec.pace == TOKEN_TIME
     assert not replace(spec, reactor=live).settings()["episode"]["stand_in"]
+
+
+@pytest.mark.parametrize("parts", [{}, {"experiments": ()}])
+def test_outside_token_time_a_turn_has_no_usual_length(parts: dict[str, Any]) -> None:
+    wall = replace(LIKE, clock="wall", pace=None, step=1000)
+    with pytest.raises(SettingsError, match="in wall time give --step"):
+        episodes(Sweep(**parts), wall)
+
+
+def test_outside_token_time_the_usual_reserve_is_a_quarter_of_a_turn() -> None:
+    wall = replace(LIKE, clock="wall", pace=None, step=1000)
+    [step] = {
+        s.reserve for s in episodes(Sweep(experiments=(), steps=(1000,), agents=("agile",)), wall)
+    }
+    assert step == 250

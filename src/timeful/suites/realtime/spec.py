@@ -31,6 +31,7 @@ RESERVES = (512, 1024, 2048, 4096, 8192)
 """Figure 7 sweeps the reactor's budget from 0.5k to 8k tokens."""
 EXPERIMENTS = ("load", "pressure", "reserve", "grid")
 LOW_BUDGET = 4096
+MOST_SEEDS = 100_000
 
 
 def roles(agent: str) -> tuple[Role, ...]:
@@ -198,6 +199,19 @@ class Sweep:
                 check_known(kind, name, known)
         if self.seeds < 1 or self.samples < 1:
             raise SettingsError("a sweep needs at least one game seed and one sampling seed")
+        if self.seeds * self.samples > MOST_SEEDS:
+            raise SettingsError(
+                f"{self.seeds} game seeds with {self.samples} sampling seeds each are too many; "
+                f"at most {MOST_SEEDS} in all"
+            )
+        if any(step < 1 for step in self.steps):
+            raise SettingsError(f"the length of a turn must be above 0, got {min(self.steps)}")
+        for name, span in (("reserve", self.reserve), ("budget", self.budget)):
+            longest = max((step for _, step in self.conditions()), default=span)
+            if span is not None and longest is not None and span > longest:
+                raise SettingsError(
+                    f"a {name} of {span} fits into no turn; the longest is {longest}"
+                )
 
     def conditions(self) -> list[tuple[str, int]]:
         """Difficulties with lengths of a turn, each pair once, in order of appearance."""
@@ -225,8 +239,13 @@ def episodes(sweep: Sweep, like: EpisodeSpec) -> list[EpisodeSpec]:
     Raises:
         SettingsError: If nothing is left to run, or a span does not fit.
     """
+    if like.clock != "token" and (sweep.experiments or not sweep.steps):
+        raise SettingsError(
+            f"the paper's experiments count tokens; in {like.clock} time give --step, "
+            "the length of a turn in milliseconds, and no experiment"
+        )
     cells = [
-        (game, difficulty, agent, step, _reserve(sweep, agent, step))
+        (game, difficulty, agent, step, _reserve(sweep, like, agent, step))
         for game, agent, (difficulty, step) in product(
             sweep.games, sweep.agents, sweep.conditions()
         )
@@ -243,7 +262,10 @@ def episodes(sweep: Sweep, like: EpisodeSpec) -> list[EpisodeSpec]:
         for game_seed, sample in product(range(sweep.seeds), range(sweep.samples))
     ]
     if not specs:
-        raise SettingsError("nothing to run: the chosen parts have no setting in common")
+        raise SettingsError(
+            "nothing to run: the chosen parts have no setting in common (load is played at 8192 "
+            "tokens a turn, pressure at medium load, reserve by agents of two threads)"
+        )
     return specs
 
 
@@ -269,9 +291,9 @@ def _spec(
     return replace(like, **changes)
 
 
-def _reserve(sweep: Sweep, agent: str, step: int) -> int | None:
-    return (
-        min(step, RESERVE if sweep.reserve is None else sweep.reserve)
-        if agent in TWO_THREADS
-        else None
-    )
+def _reserve(sweep: Sweep, like: EpisodeSpec, agent: str, step: int) -> int | None:
+    if agent not in TWO_THREADS:
+        return None
+    # Outside token time a turn has any length, so the usual reserve is the usual share of it.
+    usual = RESERVE if like.clock == "token" else max(1, step * RESERVE // BASE_PRESSURE)
+    return min(step, usual if sweep.reserve is None else sweep.reserve)
