@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from timeful.agents.planning import planning
     from timeful.agents.playbook import playbook
     from timeful.agents.reactive import reactive
-    from timeful.agents.session import Session, Thought
+    from timeful.agents.session import Session
+    from timeful.agents.thought import Thought
     from timeful.core.activity import Interrupted
     from timeful.core.clock import VirtualClock, WallClock
     from timeful.core.kernel import Kernel
@@ -63,7 +64,7 @@ _PLACES = {
     "ScriptedModel": "models.scripted",
     "SearchModel": "models.search.reasoner",
     "Session": "agents.session",
-    "Thought": "agents.session",
+    "Thought": "agents.thought",
     "TimefulError": "errors",
     "VirtualClock": "core.clock",
     "WallClock": "core.clock",

@@ -7,7 +7,8 @@ its last token; when it starts afresh, its last conclusion is still shown beside
 """
 
 from timeful.agents.playbook import Playbook
-from timeful.agents.session import Session, Thought
+from timeful.agents.session import Session
+from timeful.agents.thought import Thought
 from timeful.core.units import Duration, Instant
 from timeful.models.model import Guidance, Model
 

@@ -10,7 +10,8 @@ agent back to its start, plan and thought are thrown away.
 from collections import deque
 
 from timeful.agents.playbook import Playbook
-from timeful.agents.session import Session, Thought
+from timeful.agents.session import Session
+from timeful.agents.thought import Thought
 from timeful.models.model import Model
 
 

@@ -4,30 +4,23 @@ An agent is an async function of a session. It cannot tell which interface, whic
 kind of model it is under, so the same function runs under all of them.
 """
 
-from collections.abc import Callable, Coroutine, Generator
-from dataclasses import dataclass
-from hashlib import sha256
+from collections.abc import Callable, Coroutine
 from typing import Any, Literal, Protocol, TypeVar
 
 from timeful.agents.answers import Parsed
+from timeful.agents.thought import Thought, ThoughtRecorder
 from timeful.core.activity import Activity, Event
 from timeful.core.kernel import Kernel
-from timeful.core.source import Chunk
-from timeful.core.stream import Stream
 from timeful.core.units import Duration, Instant, whole
 from timeful.environments.environment import Observation
 from timeful.environments.game import View
 from timeful.errors import IllegalActionError
-from timeful.models.model import Guidance, Model, Prompt
+from timeful.models.model import Model, Prompt
 from timeful.records.events import (
     Acted,
     CallEnded,
     CallStarted,
     Noted,
-    ThoughtChunk,
-    ThoughtEnded,
-    ThoughtPaused,
-    ThoughtResumed,
     ThoughtStarted,
 )
 from timeful.records.recorder import Recorder
@@ -63,70 +56,6 @@ class Port(Protocol):
     def observe(self) -> tuple[Observation, ...]:
         """Take the observations that became visible since the last call."""
         ...
-
-
-class Thought:
-    """A model's answer on its way; awaiting it gives the text of its answer.
-
-    It ends by itself, or is cut by its limit or by `cancel`: the text is then what was known.
-    Awaiting a thought whose model failed raises the model's error.
-    """
-
-    def __init__(self, stream: Stream, turn: int) -> None:
-        self._stream = stream
-        self.turn = turn
-        """How often the world had moved when it began."""
-
-    def __await__(self) -> Generator[object, Any, str]:
-        yield from self._stream.__await__()
-        return self.answer
-
-    @property
-    def text(self) -> str:
-        """All that is known of it so far: reasoning and answer, in the order they came."""
-        return self._stream.text()
-
-    @property
-    def so_far(self) -> Guidance:
-        """All that is known of it so far, as guidance for another model."""
-        return Guidance(turn=self.turn, text=self.text)
-
-    @property
-    def answer(self) -> str:
-        """What is known so far of the answer, without the reasoning."""
-        return self._stream.text("answer")
-
-    @property
-    def tokens(self) -> int:
-        """How many tokens are known so far."""
-        return self._stream.tokens
-
-    @property
-    def done(self) -> bool:
-        """Whether it has ended, in whatever way."""
-        return self._stream.done
-
-    @property
-    def complete(self) -> bool:
-        """Whether it came to its own end: not cut by a limit, a token budget or a cancel."""
-        end = self._stream.end
-        return self._stream.state == "completed" and end is not None and end.finish == "stop"
-
-    def interrupt(self, cause: object = None) -> bool:
-        """Stop its time, for `resume` to go on from the same token; False if it was not running."""
-        return self._stream.pause(cause)
-
-    def resume(self) -> None:
-        """Go on after an interruption.
-
-        Raises:
-            KernelError: If it is not interrupted.
-        """
-        self._stream.resume()
-
-    def cancel(self, cause: object = None) -> bool:
-        """Cut it for good; what is known stays. False if it had ended."""
-        return self._stream.cancel(cause)
 
 
 class Session:
@@ -248,9 +177,9 @@ class Session:
             ModelError: If its model failed.
         """
         if not thought.done:
-            await self._kernel.wait_any(thought._stream, deadline=until)
+            await self._kernel.wait_any(thought.stream, deadline=until)
         if thought.done:
-            thought._stream.result()
+            thought.stream.result()
         return thought.done
 
     def spawn(self, work: Coroutine[Any, Any, T], *, name: str = "") -> Activity[T]:
@@ -304,7 +233,7 @@ class Session:
             model.open(prompt, max_tokens=max_tokens, seed=seed),
             pacing=None if model.live and kernel.clock.is_wall else model.pace,
             name=f"{prompt.purpose}-{number}",
-            observer=_ThoughtRecorder(self, number),
+            observer=ThoughtRecorder(kernel, self._recorder, number, full, self._count_retries),
         )
         if limit is not None:
             stream.limit(Instant(kernel.now + limit))
@@ -343,58 +272,8 @@ class Session:
                 CallEnded(at=self.now, call=number, state=state, cause=cause, error=error)
             )
 
-
-@dataclass(slots=True)
-class _ThoughtRecorder:
-    """Writes what happens to one thought."""
-
-    session: Session
-    number: int
-
-    def on_chunk(self, stream: Stream, chunk: Chunk) -> None:
-        session = self.session
-        if session._full:
-            session._recorder.write(
-                ThoughtChunk(
-                    at=session.now,
-                    thought=self.number,
-                    channel=chunk.channel,
-                    tokens=chunk.tokens,
-                    text=chunk.text,
-                )
-            )
-
-    def on_change(self, stream: Stream) -> None:
-        session = self.session
-        at, number = session.now, self.number
-        if stream.state == "running":
-            session._recorder.write(ThoughtResumed(at=at, thought=number))
-        elif stream.state == "paused":
-            undelivered = "".join(chunk.text for chunk in stream.undelivered)
-            session._recorder.write(
-                ThoughtPaused(
-                    at=at,
-                    thought=number,
-                    cause=str(stream.cause),
-                    tokens=stream.tokens,
-                    undelivered=undelivered if session._full else "",
-                )
-            )
-        else:
-            if stream.end is not None:
-                session.retries += stream.end.attempts - 1
-            session._recorder.write(
-                ThoughtEnded(
-                    at=at,
-                    thought=number,
-                    state=stream.state,
-                    cause=None if stream.cause is None else str(stream.cause),
-                    tokens=stream.tokens,
-                    finish=stream.end.finish if stream.end else None,
-                    text_sha256=sha256(stream.text().encode()).hexdigest(),
-                    answer=stream.text("answer"),
-                )
-            )
+    def _count_retries(self, count: int) -> None:
+        self.retries += count
 
 
 Agent = Callable[[Session], Coroutine[Any, Any, None]]

@@ -158,6 +158,7 @@ async def _feed(request: Request, source: LiveSource, shared: Shared) -> None:
     except ModelError as error:
         over = error
     except Exception as bug:  # noqa: BLE001 - raised by the next pull
-        source.append(bug)
+        over = ModelError(f"{request} broke: {type(bug).__name__}: {bug}")
+        over.__cause__ = bug
     finally:
         source.append(over)  # after an end nobody looks at it

@@ -277,18 +277,24 @@ def _spec(
     sample: int,
 ) -> EpisodeSpec:
     game, difficulty, agent, step, reserve = cell
-    usual = step if like.clock != "token" or step == BASE_PRESSURE else LOW_BUDGET
     changes: dict[str, Any] = {
         "game": game,
         "difficulty": difficulty,
         "agent": agent,
         "step": step,
         "reserve": reserve,
-        "budget": min(step, usual if sweep.budget is None else sweep.budget),
+        "budget": _budget(sweep, like, agent, step),
         "game_seed": game_seed,
         "sample": sample,
     }
     return replace(like, **changes)
+
+
+def _budget(sweep: Sweep, like: EpisodeSpec, agent: str, step: int) -> int | None:
+    if agent not in BUDGETED:
+        return None
+    usual = step if like.clock != "token" or step == BASE_PRESSURE else LOW_BUDGET
+    return min(step, usual if sweep.budget is None else sweep.budget)
 
 
 def _reserve(sweep: Sweep, like: EpisodeSpec, agent: str, step: int) -> int | None:

@@ -1,0 +1,141 @@
+"""A thought as an agent holds it, and as a record keeps it."""
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from timeful.core.kernel import Kernel
+from timeful.core.source import Chunk
+from timeful.core.stream import Stream
+from timeful.models.model import Guidance
+from timeful.records.events import ThoughtChunk, ThoughtEnded, ThoughtPaused, ThoughtResumed
+from timeful.records.recorder import Recorder
+
+
+class Thought:
+    """A model's answer on its way; awaiting it gives the text of its answer.
+
+    It ends by itself, or is cut by its limit or by `cancel`: the text is then what was known.
+    Awaiting a thought whose model failed raises the model's error.
+    """
+
+    def __init__(self, stream: Stream, turn: int) -> None:
+        self.stream = stream
+        self.turn = turn
+        """How often the world had moved when it began."""
+
+    def __await__(self) -> Generator[object, Any, str]:
+        yield from self.stream.__await__()
+        return self.answer
+
+    @property
+    def text(self) -> str:
+        """All that is known of it so far: reasoning and answer, in the order they came."""
+        return self.stream.text()
+
+    @property
+    def so_far(self) -> Guidance:
+        """All that is known of it so far, as guidance for another model."""
+        return Guidance(turn=self.turn, text=self.text)
+
+    @property
+    def answer(self) -> str:
+        """What is known so far of the answer, without the reasoning."""
+        return self.stream.text("answer")
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens are known so far."""
+        return self.stream.tokens
+
+    @property
+    def done(self) -> bool:
+        """Whether it has ended, in whatever way."""
+        return self.stream.done
+
+    @property
+    def complete(self) -> bool:
+        """Whether it came to its own end: not cut by a limit, a token budget or a cancel."""
+        end = self.stream.end
+        return self.stream.state == "completed" and end is not None and end.finish == "stop"
+
+    def interrupt(self, cause: object = None) -> bool:
+        """Stop its time, for `resume` to go on from the same token; False if it was not running."""
+        return self.stream.pause(cause)
+
+    def resume(self) -> None:
+        """Go on after an interruption.
+
+        Raises:
+            KernelError: If it is not interrupted.
+        """
+        self.stream.resume()
+
+    def cancel(self, cause: object = None) -> bool:
+        """Cut it for good; what is known stays. False if it had ended."""
+        return self.stream.cancel(cause)
+
+
+@dataclass(slots=True)
+class ThoughtRecorder:
+    """Writes what happens to one thought; the observer of its stream.
+
+    Args:
+        kernel: Whose time it is.
+        recorder: Where it is written.
+        number: Which thought of its episode it is, from 1.
+        full: Whether every chunk is written, or only the answer at the end.
+        retried: Told how often the endpoint had to be asked again.
+    """
+
+    kernel: Kernel
+    recorder: Recorder
+    number: int
+    full: bool
+    retried: Callable[[int], None]
+
+    def on_chunk(self, stream: Stream, chunk: Chunk) -> None:
+        """Write a chunk, if all are wanted."""
+        if self.full:
+            self.recorder.write(
+                ThoughtChunk(
+                    at=self.kernel.now,
+                    thought=self.number,
+                    channel=chunk.channel,
+                    tokens=chunk.tokens,
+                    text=chunk.text,
+                )
+            )
+
+    def on_change(self, stream: Stream) -> None:
+        """Write that it was paused, went on or ended."""
+        at, number = self.kernel.now, self.number
+        if stream.state == "running":
+            self.recorder.write(ThoughtResumed(at=at, thought=number))
+        elif stream.state == "paused":
+            undelivered = "".join(chunk.text for chunk in stream.undelivered)
+            self.recorder.write(
+                ThoughtPaused(
+                    at=at,
+                    thought=number,
+                    cause=str(stream.cause),
+                    tokens=stream.tokens,
+                    undelivered=undelivered if self.full else "",
+                )
+            )
+        else:
+            if stream.end is not None:
+                self.retried(stream.end.attempts - 1)
+            self.recorder.write(
+                ThoughtEnded(
+                    at=at,
+                    thought=number,
+                    state=stream.state,
+                    cause=None if stream.cause is None else str(stream.cause),
+                    tokens=stream.tokens,
+                    finish=stream.end.finish if stream.end else None,
+                    text_sha256=sha256(stream.text().encode()).hexdigest(),
+                    answer=stream.text("answer"),
+                )
+            )
