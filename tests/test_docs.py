@@ -6,9 +6,13 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from tests.servers.fake import FakeServer, Say
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -82,3 +86,33 @@ def test_links_between_pages_lead_somewhere() -> None:
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def words(body: dict[str, Any]) -> Iterator[Say]:
+    yield Say("\\boxed{U}")
+
+
+def test_the_readmes_commands_for_a_real_model_run_as_they_stand(tmp_path: Path) -> None:
+    text = (ROOT / "README.md").read_text()
+    [block] = [f[2] for f in FENCE.finditer(text) if "--record tape.jsonl" in f[2]]
+    lines = block.replace("\\\n", " ").splitlines()
+    # A shell's comment begins with a # after a space; `tape.jsonl#name` holds none.
+    told = [re.sub(r"\s#.*", "", line) for line in lines]
+    commands = [shlex.split(line) for line in told if line.startswith("timeful ")]
+    few = ["--game", "freeway", "--difficulty", "easy", "--seeds", "1", "--samples", "1"]
+    with FakeServer(words) as server:
+        for command in commands:
+            here = [server.base_url if word.startswith("https:") else word for word in command]
+            run = subprocess.run(
+                [sys.executable, "-m", *here, *few],
+                cwd=tmp_path,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert run.returncode == 0, run.stdout + run.stderr
+    models = {request.body["model"] for request in server.requests}
+    assert models == {"deepseek-chat", "deepseek-reasoner"}
+    tables = [(tmp_path / run / "table.csv").read_text() for run in ("runs/deepseek", "runs/again")]
+    scores = [[line.split(",")[6:10] for line in table.splitlines()] for table in tables]
+    assert scores[0] == scores[1], "the replay comes to the same"
