@@ -268,3 +268,12 @@ def test_arrows_letters_and_space_mean_the_games_actions() -> None:
     assert freeway == {"up": "U", "down": "D", "space": "S"} | letters("UDS")
     assert snake == arrows | letters("LRUD")
     assert cook == arrows | {"space": "I"} | letters("UDLRIS")
+
+
+def test_a_player_who_is_hit_is_told() -> None:
+    # Nobody touches a key but to begin, so the player walks up into the traffic.
+    desk = Desk((0, "x"), (11.5, "q"))
+    sit(desk)
+    frames = [" ".join(" ".join(frame).split()) for _, frame in desk.frames]
+    assert any("Hit: back to the start." in frame for frame in frames)
+    assert not all("Hit: back" in frame for frame in frames)

@@ -183,7 +183,8 @@ class _Person:
             for seen in session.observe():
                 late = ", as no key came in time" if seen.late else ""
                 words = in_words(self._game, seen.action)
-                last = f"Last turn: {words}{late}; reward {seen.reward:+g}."
+                hit = " Hit: back to the start." if seen.restarted else ""
+                last = f"Last turn: {words}{late}; reward {seen.reward:+g}.{hit}"
             chosen = self._choice if self._chosen_in == session.turn else ""
             if chosen:
                 message = f"Your move: {in_words(self._game, chosen)}"
