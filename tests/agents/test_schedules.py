@@ -1,6 +1,7 @@
 """When agents think and act, turn by turn (spec section 7, without its defects)."""
 
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -9,6 +10,7 @@ from timeful.agents.agile import agile, agile_concurrent, agile_reduced
 from timeful.agents.planning import planning
 from timeful.agents.reactive import reactive, reactive_forced
 from timeful.agents.session import Session
+from timeful.core.source import Chunk
 from timeful.errors import ModelError
 from timeful.interfaces.frozen import Frozen
 from timeful.models.model import Prompt
@@ -281,3 +283,54 @@ def test_the_same_episode_twice_is_the_same_record() -> None:
         return list(play(agent).events[:-1])
 
     assert once() == once()
+
+
+def reasoner(length: int) -> ScriptedModel:
+    """A planner whose reasoning is apart from its answer, as a reasoning model's is."""
+    thinking = [Chunk(f"idea{n} ", 1, "reasoning") for n in range(length - 1)]
+    return ScriptedModel(lambda _: [*thinking, Chunk("ANSWER", 1)])
+
+
+@pytest.mark.parametrize("kind", [agile, agile_concurrent])
+def test_the_reactor_is_shown_the_reasoning_and_not_the_answer_alone(kind: Any) -> None:
+    reactor = model(1, U)
+    agent = partial(kind, planner=reasoner(12), reactor=reactor, playbook=book(), reserve=tokens(2))
+    play(agent, turns=3)
+    prompts = reactor_prompts(reactor)
+    assert "idea5" in prompts[0]
+    assert "idea6" not in prompts[0], "six tokens before the reactor's part of the turn"
+    assert "ANSWER" not in prompts[0]
+    assert "idea10" in prompts[1]
+    assert "ANSWER" in prompts[1]
+
+
+def test_the_reduced_form_never_shows_reasoning() -> None:
+    reactor = model(1, U)
+    agent = partial(
+        agile_reduced, planner=reasoner(12), reactor=reactor, playbook=book(), reserve=tokens(2)
+    )
+    play(agent, turns=6)
+    prompts = reactor_prompts(reactor)
+    assert not any("idea" in prompt for prompt in prompts)
+    assert "[0: ANSWER]" in prompts[1]
+
+
+@pytest.mark.parametrize("kind", [agile, agile_concurrent, agile_reduced])
+def test_a_restart_ends_the_thought_under_way_before_the_next_begins(kind: Any) -> None:
+    planner = model(1000, PLAN)
+    agent = partial(kind, planner=planner, reactor=model(1, U), playbook=book(), reserve=tokens(2))
+    played = play(agent, turns=6, restarts=[3])
+    ends = [(e.at, e.state, e.cause) for e in played.ended("plan")]
+    assert ends[0] == (tokens(3 * 8), "cancelled", "the world restarted")
+    assert len(planner.sources) == 2
+    assert [source.is_closed for source in planner.sources] == [True, True]
+
+
+def test_each_thought_has_a_seed_of_its_own_and_the_same_one_again() -> None:
+    def seeds() -> list[int]:
+        agent = partial(reactive, model=model(1, U), playbook=book(), budget=tokens(8))
+        played = play(agent, turns=5)
+        return [e.seed for e in played.events if isinstance(e, ThoughtStarted)]
+
+    assert len(set(seeds())) == 5
+    assert seeds() == seeds()

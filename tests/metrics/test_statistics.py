@@ -173,3 +173,8 @@ def test_the_same_generator_gives_the_same_interval() -> None:
 def test_an_empty_mean_is_refused(groups: list[list[list[float]]]) -> None:
     with pytest.raises(ValueError, match="at least one value"):
         bootstrap_grand_mean(groups, rng=rng())
+
+
+def test_a_sampled_permutation_test_never_says_that_chance_is_impossible() -> None:
+    test = permutation_test([1.0] * 40, [0.0] * 40, rng=rng(), resamples=999)
+    assert test.p == 1 / 1000, "the observed pattern counts as one more"
