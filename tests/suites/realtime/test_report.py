@@ -186,3 +186,10 @@ def test_a_models_name_is_words_and_never_markup(tmp_path: Path) -> None:
     assert "<script" not in page
     assert "reactive (&lt;script&gt;alert(1)&lt;/script&gt;)" in page
     assert page.count("<figure>") == 1
+
+
+def test_what_was_published_and_not_run_stands_in_a_section_of_its_own(tmp_path: Path) -> None:
+    page = page_of([episode()], tmp_path)
+    _, _, left = page.partition("Published, and not run here")
+    for table in ("Table 2", "Table 8", "Table 9", "Table 10", "Table 11"):
+        assert table in left

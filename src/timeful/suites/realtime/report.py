@@ -10,6 +10,7 @@ from timeful.suites.realtime import sections
 from timeful.suites.realtime.cells import Cell, make_cells
 from timeful.suites.realtime.comparisons import Comparison, compare
 from timeful.suites.realtime.conditions import MEAN, TITLES, Experiment
+from timeful.suites.realtime.published import PUBLISHED
 from timeful.suites.realtime.tables import Grid, make_grids, result_rows
 
 
@@ -71,7 +72,10 @@ def _sections(
     if any(row.status == "ok" and row.turns for row in rows):
         made.append(Section("How time was used", (sections.time_table(rows),)))
     failed = sections.failures(rows)
-    return [*made, *([failed] if failed else []), sections.notes(rows, cells)]
+    made += [failed] if failed else []
+    shown = {grid.experiment for grid in grids}
+    left = sections.not_run(entry for entry in PUBLISHED if entry.experiment not in shown)
+    return [*made, *([left] if left else []), sections.notes(rows, cells)]
 
 
 def _headline(grids: Sequence[Grid]) -> Section:

@@ -6,7 +6,8 @@ from timeful.records.rows import EpisodeRow
 from timeful.runs.page import Bullets, Entry, Notice, Paragraph, Section, Table
 from timeful.suites.realtime.cells import Cell
 from timeful.suites.realtime.comparisons import ALPHA, Comparison
-from timeful.suites.realtime.conditions import agent_order, condition_of
+from timeful.suites.realtime.conditions import MEAN, agent_order, condition_of
+from timeful.suites.realtime.published import Published
 from timeful.suites.realtime.tables import STAND_IN, Grid, short_p, used_reserves
 
 _SHOWN_FAILURES = 50
@@ -176,6 +177,23 @@ def failures(rows: Sequence[EpisodeRow]) -> Section | None:
 def _episode(row: EpisodeRow) -> str:
     seed = f"seed {row.game_seed}, sample {row.sample}"
     return f"{row.agent}, {condition_of(row).text}, {seed}"
+
+
+def not_run(entries: Iterable[Published]) -> Section | None:
+    """The published numbers of experiments that this run was not about."""
+    rows = tuple(
+        (entry.source, entry.condition.text, entry.method, f"{entry.value:.2f}")
+        for entry in entries
+        if entry.condition.game != MEAN
+    )
+    if not rows:
+        return None
+    words = Paragraph(
+        "Theirs, of models that were not run here. Each of these experiments runs against any "
+        "endpoint; until then there is nothing of ours to put beside them."
+    )
+    table = Table(head=("source", "condition", "method", "theirs"), rows=rows, words=3)
+    return Section("Published, and not run here", (words, table), is_folded=True)
 
 
 def notes(rows: Sequence[EpisodeRow], cells: Sequence[Cell]) -> Section:
