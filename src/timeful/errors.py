@@ -14,6 +14,7 @@
 
 An error survives `copy` and `pickle`, since episodes run in other processes: all that it says
 is in `args`. Interruptions are signals, not errors; they live in `timeful.core.activity`.
+`SlowPathWarning` is the one warning: the result is the same, but something faster is missing.
 """
 
 from collections.abc import Collection, Iterable
@@ -67,6 +68,10 @@ class SandboxError(TimefulError):
 
 class RecordError(TimefulError):
     """A record or run folder that cannot be read or continued."""
+
+
+class SlowPathWarning(UserWarning):
+    """A slower path was taken because an extra is not installed."""
 
 
 def unknown(kind: str, given: str, known: Iterable[str]) -> str:

@@ -1,0 +1,1 @@
+"""To other libraries and back. One file each; the library is an extra, imported with the file."""

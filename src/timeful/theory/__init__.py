@@ -1,0 +1,1 @@
+"""The Engagement Process as mathematics: finite models, beliefs, values and reductions."""
