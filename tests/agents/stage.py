@@ -38,6 +38,7 @@ class Tape:
     default_action: ClassVar[str] = "S"
     horizon: ClassVar[int] = 100
     restarted = False
+    busy = False
 
     def __init__(self, turns: int, restarts: Sequence[int] = ()) -> None:
         self.turns = turns

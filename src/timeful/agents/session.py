@@ -11,6 +11,7 @@ from timeful.agents.answers import Parsed
 from timeful.agents.thought import Thought, ThoughtRecorder
 from timeful.core.activity import Activity, Event
 from timeful.core.kernel import Kernel
+from timeful.core.stream import Stream
 from timeful.core.units import Duration, Instant, whole
 from timeful.environments.environment import Observation
 from timeful.environments.game import View
@@ -35,7 +36,9 @@ class Port(Protocol):
 
     over: bool
     turn: int
-    """How often the world has moved."""
+    """How often the world has moved, as far as the agent may know."""
+    ticks: int
+    """How often something became visible."""
     restarts: int
     """How often a turn put the agent back to where it began."""
     view: View
@@ -43,7 +46,12 @@ class Port(Protocol):
     next_tick: Instant
     """When the world moves next, unless the agent makes it move earlier."""
     moved: Event[None]
-    """Happens when the world moves next."""
+    """Happens when something becomes visible next."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether an action that lasts is under way."""
+        ...
 
     def act(self, action: str) -> None:
         """Intervene.
@@ -55,6 +63,22 @@ class Port(Protocol):
 
     def observe(self) -> tuple[Observation, ...]:
         """Take the observations that became visible since the last call."""
+        ...
+
+    async def tick(self, since: int) -> None:
+        """Wait until `ticks` is beyond a count, or the episode is over."""
+        ...
+
+    async def attend(self, stream: Stream, until: Instant | None = None) -> None:
+        """Wait for the end of a thought, or for an instant."""
+        ...
+
+    async def engage(self, stream: Stream | None) -> bool:
+        """Go on with something until it is over (True) or control comes back (False)."""
+        ...
+
+    async def finish(self) -> None:
+        """Wait for the end of the action that is under way."""
         ...
 
 
@@ -85,7 +109,7 @@ class Session:
         self._full = transcripts == "full"
         self._thoughts = 0
         self._calls = 0
-        self._seen_turn = port.turn
+        self._seen_tick = port.ticks
         self.retries = 0
 
     # --- the world ---------------------------------------------------------------------------
@@ -130,6 +154,35 @@ class Session:
             return False
         return True
 
+    async def do(self, action: str) -> bool:
+        """Intervene, and wait until the world is done with it, if it lasts.
+
+        Returns:
+            Whether the action was legal, as for `act`.
+        """
+        is_legal = self.act(action)
+        if is_legal:
+            await self._port.finish()
+        return is_legal
+
+    async def engage(self, thought: Thought | None = None) -> bool:
+        """Go on with a thought until it is over, or until the interface hands back control.
+
+        Under an event-driven law control comes back with every event, under a loop only at the
+        end. A thought that is not over is then interrupted: engage in it again, and it resumes
+        from the same token. Without a thought, this goes on with the action that is under way.
+
+        Returns:
+            Whether it is over.
+
+        Raises:
+            ModelError: If the thought's model failed.
+        """
+        over = await self._port.engage(None if thought is None else thought.stream)
+        if thought is not None and thought.done:
+            thought.stream.result()
+        return over
+
     def take(self, parsed: Parsed) -> bool:
         """Act on a parsed answer, or note why that cannot be done; True if it could."""
         if not parsed.actions:
@@ -154,10 +207,9 @@ class Session:
         return self._port.next_tick
 
     async def tick(self) -> None:
-        """Wait until the world has moved since this was last called, or the episode is over."""
-        while self._port.turn == self._seen_turn and not self._port.over:
-            await self._port.moved
-        self._seen_turn = self._port.turn
+        """Wait until something became visible since this was last called, or all is over."""
+        await self._port.tick(self._seen_tick)
+        self._seen_tick = self._port.ticks
 
     async def until(self, at: Instant) -> None:
         """Wait until an instant; one that has passed means now."""
@@ -177,7 +229,7 @@ class Session:
             ModelError: If its model failed.
         """
         if not thought.done:
-            await self._kernel.wait_any(thought.stream, deadline=until)
+            await self._port.attend(thought.stream, until)
         if thought.done:
             thought.stream.result()
         return thought.done
@@ -237,7 +289,7 @@ class Session:
         )
         if limit is not None:
             stream.limit(Instant(kernel.now + limit))
-        return Thought(stream, self._port.turn)
+        return Thought(stream, self._port.turn, self._port.attend)
 
     async def call(
         self,

@@ -1,6 +1,6 @@
 """A thought as an agent holds it, and as a record keeps it."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Coroutine, Generator
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -20,13 +20,18 @@ class Thought:
     Awaiting a thought whose model failed raises the model's error.
     """
 
-    def __init__(self, stream: Stream, turn: int) -> None:
+    def __init__(
+        self, stream: Stream, turn: int, attend: Callable[[Stream], Coroutine[Any, Any, None]]
+    ) -> None:
         self.stream = stream
+        self._attend = attend  # the interface's way to wait for it
         self.turn = turn
         """How often the world had moved when it began."""
 
     def __await__(self) -> Generator[object, Any, str]:
-        yield from self.stream.__await__()
+        if not self.stream.done:
+            yield from self._attend(self.stream).__await__()
+        self.stream.result()
         return self.answer
 
     @property

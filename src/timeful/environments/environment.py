@@ -2,11 +2,12 @@
 
 E = (S, A, Y, F, O, U): actions go in as a set of interventions, maybe empty; observations come
 out as events, each with an instant of its own. The two are never paired by construction.
+(Engagement Process, section 3.1.)
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from timeful.core.units import Instant
 from timeful.environments.game import View
@@ -16,16 +17,31 @@ from timeful.environments.game import View
 class Observation:
     """Something that could be seen of the world at an instant.
 
-    `action` is what moved the world to here, and `late` whether that was the default action
-    because none had come; both are about the turn that ends here. `restarted` says that this
-    turn put the agent back to where it began.
+    Attributes:
+        at: When it happened.
+        event: What happened, in the world's own words: "turn", "email", "signal".
+        view: All that can be seen then.
+        reward: The utility that came with it.
+        data: What it was about, as plain JSON values, for the record.
     """
 
     at: Instant
+    event: str
     view: View
+    reward: float = 0.0
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn(Observation):
+    """A world of turns moved by one.
+
+    `action` is what moved it to here, and `late` whether that was the default action because
+    none had come. `restarted` says that it put the agent back to where it began.
+    """
+
     action: str
     late: bool
-    reward: float
     restarted: bool = False
 
 
@@ -36,11 +52,18 @@ class Environment(Protocol):
         """Go back to the start; the same episode begins again."""
         ...
 
-    def intervene(self, actions: Sequence[str]) -> None:
-        """Take a set of interventions, to have effect at the next change of the world.
+    def intervene(self, actions: Sequence[str], *, at: Instant) -> None:
+        """Take a set of interventions at an instant, before what the world does itself then.
+
+        An action that lasts makes the world `busy`; its end is a change of the world.
+
+        Args:
+            actions: What to do; an empty set changes nothing.
+            at: When, from the last change of the world to the next.
 
         Raises:
-            IllegalActionError: If one of them is not an action of this world; none is taken.
+            IllegalActionError: If one of them is not an action of this world, or not now; none
+                is taken.
         """
         ...
 
@@ -49,11 +72,24 @@ class Environment(Protocol):
         ...
 
     def next_change(self) -> Instant | None:
-        """When the world will next change by itself; None when it never will again."""
+        """When the world will next change by itself; None when it never will again.
+
+        This is for the interface: what it says of the future is no agent's to know.
+        """
         ...
 
     def view(self) -> View:
         """What can be seen now."""
+        ...
+
+    @property
+    def next_tick(self) -> Instant | None:
+        """When the world is known to change next, whatever anybody does; None if nobody knows."""
+        ...
+
+    @property
+    def busy(self) -> bool:
+        """Whether an action that lasts is under way: what a loop takes for one step."""
         ...
 
     @property

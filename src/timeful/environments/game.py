@@ -56,6 +56,11 @@ class Game(Protocol):
         """Whether the last turn put the player back to the start, so that plans are void."""
         ...
 
+    @property
+    def busy(self) -> bool:
+        """Whether something that the player set about takes more turns, as a loop counts steps."""
+        ...
+
     def __init__(self, *, difficulty: Difficulty, seed: int, mode: Mode = "compat") -> None:
         """Make the game and reset it.
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from timeful.core.units import START, Duration, Instant
-from timeful.environments.environment import Observation
+from timeful.environments.environment import Observation, Turn
 from timeful.environments.game import Game, View
 from timeful.errors import IllegalActionError, SettingsError
 
@@ -35,8 +35,8 @@ class Ticking:
         self._now = START
         self._action: str | None = None
 
-    def intervene(self, actions: Sequence[str]) -> None:
-        """Take the last of some actions for the turn under way.
+    def intervene(self, actions: Sequence[str], *, at: Instant) -> None:
+        """Take the last of some actions for the turn under way, whenever in it that is.
 
         Raises:
             IllegalActionError: If the game has no such action.
@@ -58,8 +58,9 @@ class Ticking:
             self._now = at
             reward = self.game.step(action)
             seen.append(
-                Observation(
+                Turn(
                     at=at,
+                    event="turn",
                     view=self.game.view(),
                     action=action,
                     late=late,
@@ -72,6 +73,16 @@ class Ticking:
     def next_change(self) -> Instant | None:
         """The end of the turn under way; None once the game is over."""
         return None if self.game.done else Instant(self._now + self._period)
+
+    @property
+    def next_tick(self) -> Instant | None:
+        """The end of the turn under way: everybody knows the period."""
+        return self.next_change()
+
+    @property
+    def busy(self) -> bool:
+        """Whether the game is in the middle of an action that takes several turns."""
+        return self.game.busy
 
     def view(self) -> View:
         """What a player is shown now."""

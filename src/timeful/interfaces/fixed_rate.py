@@ -2,8 +2,9 @@
 
 | question | answer |
 | --- | --- |
-| when is a change visible? | at once |
-| who goes first at a tick? | the agent: what it does at that very instant still counts |
+| when is an event visible? | at the tick: at once in a world of turns |
+| who reacts first? | the agent: what it does at the very instant of a tick still counts |
+| what is interruptible? | a thought it is engaged in, at a tick |
 | what if no action came? | the world takes its default action |
 | does thinking stop the world? | no |
 
@@ -11,47 +12,61 @@ Real-Time Reasoning Gym, section 2 (T_E and DEFAULT_ACTION).
 """
 
 from timeful.core.kernel import Kernel
-from timeful.core.units import Instant
+from timeful.core.units import Duration, Instant
 from timeful.environments.environment import Environment
-from timeful.interfaces.window import Window
+from timeful.errors import SettingsError
+from timeful.interfaces.event_driven import EventDriven
 from timeful.records.recorder import Recorder
 
 
-class FixedRate(Window):
-    """Lets a world that moves by itself move at its own instants.
+class FixedRate(EventDriven):
+    """Shows a world at a fixed rate, while it moves by itself.
 
     Args:
         kernel: The timeline; the world starts now.
         environment: The world, at its start.
         recorder: Where the world's turns are written.
+        period: The span between two ticks, above 0; None for a world with ticks of its own.
         full: Whether states are written as well.
+
+    Raises:
+        SettingsError: If a world of turns is given a period, or another one none.
     """
 
     def __init__(
-        self, kernel: Kernel, environment: Environment, recorder: Recorder, *, full: bool
+        self,
+        kernel: Kernel,
+        environment: Environment,
+        recorder: Recorder,
+        *,
+        period: Duration | None = None,
+        full: bool,
     ) -> None:
+        own = environment.next_tick is not None
+        if own and period is not None:
+            raise SettingsError("a world of turns has its own period; give none to the interface")
+        if not own and (period is None or period <= 0):
+            raise SettingsError(f"a world of events needs a period above 0, got {period}")
+        self._period = period
         super().__init__(kernel, environment, recorder, full=full)
-        self._origin = kernel.now
-        self._pending: str | None = None
-        self._aim()
-        self.world = kernel.start(self._tick(), name="world")
-
-    def act(self, action: str) -> None:
-        """Intervene in the turn under way; the last action before the tick counts.
-
-        Raises:
-            IllegalActionError: If the world has no such action.
-        """
-        self._environment.intervene((action,))
-        self._record_act(action)
-
-    async def _tick(self) -> None:
-        while not self.over:
-            await self._kernel.world_turn(self.next_tick)
-            self._move(Instant(self._kernel.now - self._origin))
+        if period is not None:
+            self._beat = Instant(kernel.now + period)
             self._aim()
+            kernel.start(self._beats(period), name="beats")
+
+    def _is_open(self) -> bool:
+        return self._period is None
 
     def _aim(self) -> None:
-        change = self._environment.next_change()
-        if change is not None:
-            self.next_tick = Instant(self._origin + change)
+        super()._aim()
+        if self._period is not None:
+            self.next_tick = self._beat
+
+    async def _beats(self, period: Duration) -> None:
+        while not self.over:
+            await self._kernel.world_turn(self._beat)
+            self._beat = self.next_tick = Instant(self._beat + period)
+            if self._hidden:
+                self._reveal()
+            else:
+                self._tell()

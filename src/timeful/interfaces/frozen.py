@@ -2,8 +2,9 @@
 
 | question | answer |
 | --- | --- |
-| when is a change visible? | at once |
-| who goes first? | the agent: the world moves when it acts |
+| when is an event visible? | at once |
+| who reacts first? | the agent: the world moves when it acts |
+| what is interruptible? | nothing: nothing happens while the agent is at something |
 | what if no action came? | nothing moves, until the agent's patience is used up; then default |
 | does thinking stop the world? | yes |
 
@@ -12,7 +13,8 @@ Thinking still takes time; it only costs nothing in the world. Gymnasium's `step
 
 from timeful.core.activity import Event
 from timeful.core.kernel import Kernel
-from timeful.core.units import Duration, Instant
+from timeful.core.stream import Stream
+from timeful.core.units import START, Duration, Instant
 from timeful.environments.environment import Environment
 from timeful.errors import SettingsError
 from timeful.interfaces.window import Window
@@ -47,6 +49,7 @@ class Frozen(Window):
             raise SettingsError(f"the patience of a frozen world must be above 0, got {patience}")
         super().__init__(kernel, environment, recorder, full=full)
         self._patience = patience
+        self._world_now = START
         self._patience_ends()
         self.world = kernel.start(self._wait_for_end(), name="world")
 
@@ -56,13 +59,27 @@ class Frozen(Window):
         Raises:
             IllegalActionError: If the world has no such action.
         """
-        self._environment.intervene((action,))
+        self._environment.intervene((action,), at=self._world_now)
         self._record_act(action)
         self._step()
+
+    async def finish(self) -> None:
+        """Let the world move until the action under way is over."""
+        while self.busy and not self.over:
+            self._step()
+
+    async def _engage(self, stream: Stream | None) -> bool:
+        """A thought runs to its end while the world waits; without one the world moves once."""
+        if stream is not None:
+            await stream
+        else:
+            self._step()
+        return True
 
     def _step(self) -> None:
         change = self._environment.next_change()
         if change is not None:
+            self._world_now = change
             self._move(change)
             self._patience_ends()
 

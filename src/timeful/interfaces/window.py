@@ -1,17 +1,23 @@
 """What interfaces share: the window through which an agent sees the world.
 
-It keeps what became visible until it is taken, tells when the world has moved, and writes the
-world's turns. When the world moves, and what happens without an action, is each interface's own
-law.
+It keeps what happened until it may be seen, and what may be seen until it is taken, and writes
+both down. When the world moves, when the agent sees it and when it gets control back is each
+interface's own law.
 """
+
+from typing import Literal
 
 from timeful.core.activity import Event
 from timeful.core.kernel import Kernel
+from timeful.core.stream import Stream
 from timeful.core.units import Instant
-from timeful.environments.environment import Environment, Observation
+from timeful.environments.environment import Environment, Observation, Turn
 from timeful.environments.game import View
-from timeful.records.events import Acted, Observed, Turned
+from timeful.records.events import Acted, Happened, Looked, Observed, Turned
 from timeful.records.recorder import Recorder
+
+FAR = Instant(1 << 62)
+"""An instant that no episode reaches: 146 years."""
 
 
 class Window:
@@ -24,9 +30,14 @@ class Window:
         self._environment = environment
         self._recorder = recorder
         self._full = full
+        self._happened = 0
+        self._hidden: list[tuple[int, Instant, Observation]] = []
         self._unread: list[Observation] = []
+        self._news = False  # something became visible since control last came back
+        self._stirred: Event[None] = kernel.event()  # the world changed, visibly or not
         self.view: View = environment.view()
         self.turn = 0
+        self.ticks = 0
         self.restarts = 0
         self.over = environment.next_change() is None
         self.next_tick: Instant = kernel.now
@@ -37,36 +48,132 @@ class Window:
         """The utility so far."""
         return self._environment.score
 
+    @property
+    def busy(self) -> bool:
+        """Whether an action that lasts is under way."""
+        return self._environment.busy
+
     def observe(self) -> tuple[Observation, ...]:
         """Take the observations that became visible since the last call."""
         unread, self._unread = tuple(self._unread), []
+        self._news = False
+        if unread:
+            self._recorder.write(Looked(at=self._kernel.now, through=self.turn))
         return unread
 
-    def _record_act(self, action: str) -> None:
-        self._recorder.write(
-            Acted(at=self._kernel.now, turn=self.turn, action=action, legal=True, error=None)
-        )
+    # --- waiting, where laws differ ----------------------------------------------------------
+
+    async def tick(self, since: int) -> None:
+        """Wait until the view has moved on from a count of ticks."""
+        while self.ticks == since and not self.over:
+            await self.moved
+
+    async def attend(self, stream: Stream, until: Instant | None = None) -> None:
+        """Wait for the end of a thought, or for an instant, and for nothing else."""
+        if until is None:
+            await stream
+        elif not stream.done:
+            await self._kernel.wait_any(stream, deadline=until)
+
+    async def engage(self, stream: Stream | None) -> bool:
+        """Go on with a thought or with what is under way, until it is over or control comes back.
+
+        A thought that is not over is paused when control comes back.
+
+        Returns:
+            Whether it is over.
+        """
+        if stream is not None and stream.state == "paused":
+            stream.resume()
+        over = await self._engage(stream)
+        if stream is not None and not over:
+            stream.pause("an event")
+        self._news = False
+        return over
+
+    async def _engage(self, stream: Stream | None) -> bool:
+        """Control comes back with whatever becomes visible."""
+        while not (self._news or self.over or (stream is not None and stream.done)):
+            await self._change(stream)
+        return stream.done if stream is not None else not self.busy
+
+    async def _change(self, stream: Stream | None, until: Instant | None = None) -> None:
+        """Wait for a change of the world or the end of a thought, but not longer than until."""
+        events = (self._stirred,) if stream is None else (stream, self._stirred)
+        await self._kernel.wait_any(*events, deadline=until)
+
+    async def finish(self) -> None:
+        """Wait for the end of the action that is under way."""
+        while self.busy and not self.over:
+            await self._change(None)
+
+    # --- what happens, and what is seen of it ------------------------------------------------
+
+    def _is_open(self) -> bool:
+        """Whether the agent sees at once what happens now."""
+        return True
 
     def _move(self, to: Instant) -> None:
-        """Let the world move through one of its instants, and show what happened."""
+        """Let the world move through one of its instants, and show what may be seen."""
         now = self._kernel.now
         for seen in self._environment.advance(to):
-            self.turn += 1
-            self.restarts += seen.restarted
+            self._happened += 1
+            self._hidden.append((self._happened, now, seen))
+            self._record(self._happened, seen)
+        self.over = self._environment.next_change() is None
+        if self.over or self._is_open():
+            self._reveal()
+        stirred, self._stirred = self._stirred, self._kernel.event()
+        stirred.set(None)
+
+    def _reveal(self) -> None:
+        """Show everything that has happened; whoever waits for it wakes at this instant."""
+        hidden, self._hidden = self._hidden, []
+        for number, at, seen in hidden:
+            self.turn = number
             self.view = seen.view
+            self.restarts += isinstance(seen, Turn) and seen.restarted
             self._unread.append(seen)
+            state = seen.view.json_state() if self._full else None
+            self._recorder.write(
+                Observed(at=self._kernel.now, happened_at=at, turn=number, state=state)
+            )
+        if hidden or self.over:
+            self._tell()
+
+    def _tell(self) -> None:
+        self._news = True
+        self.ticks += 1
+        moved, self.moved = self.moved, self._kernel.event()
+        moved.set(None)
+
+    def _record(self, number: int, seen: Observation) -> None:
+        now, score = self._kernel.now, self._environment.score
+        if isinstance(seen, Turn):
             self._recorder.write(
                 Turned(
                     at=now,
-                    turn=self.turn,
+                    turn=number,
                     action=seen.action,
                     late=seen.late,
                     reward=seen.reward,
-                    score=self._environment.score,
+                    score=score,
                 )
             )
-            state = seen.view.json_state() if self._full else None
-            self._recorder.write(Observed(at=now, visible_at=now, turn=self.turn, state=state))
-        self.over = self._environment.next_change() is None
-        moved, self.moved = self.moved, self._kernel.event()
-        moved.set(None)
+        else:
+            self._recorder.write(
+                Happened(
+                    at=now,
+                    number=number,
+                    what=seen.event,
+                    data=dict(seen.data),
+                    reward=seen.reward,
+                    score=score,
+                )
+            )
+
+    def _record_act(self, action: str, *, by: Literal["agent", "reflex"] = "agent") -> None:
+        now = self._kernel.now
+        self._recorder.write(
+            Acted(at=now, turn=self.turn, action=action, legal=True, error=None, by=by)
+        )

@@ -21,18 +21,32 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event"):
 class EpisodeStarted(Event, frozen=True, kw_only=True, tag="episode-started"):
     """The first event: which episode this is, and under which settings."""
 
-    schema: int = 1
+    schema: int = 2
     version: str
     settings: dict[str, Any]
 
 
-class Observed(Event, frozen=True, kw_only=True, tag="observed"):
-    """An observation happened in the world; `visible_at` is when the agent could see it.
+class Happened(Event, frozen=True, kw_only=True, tag="happened"):
+    """Something happened in a world of events, whether anybody could see it or not.
 
-    `state` is left out of short records: the world can be played again from its actions.
+    `number` counts what happened, from 1; `what` is the world's own word for it.
     """
 
-    visible_at: int
+    number: int
+    what: str
+    data: dict[str, Any]
+    reward: float
+    score: float
+
+
+class Observed(Event, frozen=True, kw_only=True, tag="observed"):
+    """The agent could see, from now on, what happened in the world at `happened_at`.
+
+    `turn` is its number. `state` is left out of short records: the world can be played again
+    from its actions.
+    """
+
+    happened_at: int
     turn: int
     state: dict[str, Any] | None
 
@@ -106,12 +120,28 @@ class CallEnded(Event, frozen=True, kw_only=True, tag="call-ended"):
 
 
 class Acted(Event, frozen=True, kw_only=True, tag="acted"):
-    """The agent intervened. An illegal action is reported and has no effect."""
+    """The agent intervened. An illegal action is reported and has no effect.
+
+    `by` is "reflex" where the interface reacted in its place.
+    """
 
     turn: int
     action: str
     legal: bool
     error: str | None
+    by: Literal["agent", "reflex"] = "agent"
+
+
+class Polled(Event, frozen=True, kw_only=True, tag="polled"):
+    """The interface looked at the world; `found` counts what it saw that was new."""
+
+    found: int
+
+
+class Looked(Event, frozen=True, kw_only=True, tag="looked"):
+    """The agent took what it could see; `through` is the number of the latest of it."""
+
+    through: int
 
 
 class Noted(Event, frozen=True, kw_only=True, tag="noted"):
@@ -156,7 +186,9 @@ class Wall(Event, frozen=True, kw_only=True, tag="wall"):
 
 AnyEvent = (
     EpisodeStarted
+    | Happened
     | Observed
+    | Looked
     | ThoughtStarted
     | ThoughtChunk
     | ThoughtPaused
@@ -165,6 +197,7 @@ AnyEvent = (
     | CallStarted
     | CallEnded
     | Acted
+    | Polled
     | Noted
     | Turned
     | EpisodeEnded

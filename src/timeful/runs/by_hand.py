@@ -13,7 +13,7 @@ from timeful.core.activity import CancelledActivityError
 from timeful.core.clock import WallClock
 from timeful.core.kernel import Kernel
 from timeful.core.units import Duration, in_seconds, milliseconds
-from timeful.environments.environment import Environment
+from timeful.environments.environment import Environment, Turn
 from timeful.environments.game import Game
 from timeful.environments.ticking import Ticking
 from timeful.errors import SettingsError, TimefulError
@@ -181,6 +181,8 @@ class _Person:
         last = ""
         while True:
             for seen in session.observe():
+                if not isinstance(seen, Turn):
+                    continue
                 late = ", as no key came in time" if seen.late else ""
                 words = in_words(self._game, seen.action)
                 hit = " Hit: back to the start." if seen.restarted else ""

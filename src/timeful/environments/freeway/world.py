@@ -148,6 +148,7 @@ class Freeway(Crossing):
     name: ClassVar[str] = "freeway"
     actions: ClassVar[tuple[str, ...]] = ACTIONS
     horizon: ClassVar[int] = HORIZON
+    busy = False
 
     def __init__(self, *, difficulty: Difficulty, seed: int, mode: Mode = "compat") -> None:
         """Make the game.

@@ -57,6 +57,7 @@ class Overcooked:
     default_action: ClassVar[str] = "S"
     horizon: ClassVar[int] = HORIZON
     restarted = False
+    busy = False
 
     def __init__(self, *, difficulty: Difficulty, seed: int, mode: Mode = "compat") -> None:
         check_known("difficulty", difficulty, DIFFICULTIES)

@@ -56,6 +56,7 @@ class Snake(Crawl):
     """Keep the heading; legal, though no letter a player is asked for."""
     horizon: ClassVar[int] = HORIZON
     restarted = False
+    busy = False
 
     def __init__(self, *, difficulty: Difficulty, seed: int, mode: Mode = "compat") -> None:
         """Make the game.

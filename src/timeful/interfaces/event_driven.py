@@ -1,0 +1,75 @@
+"""Event-driven: the Engagement Process itself. What happens is seen when it happens.
+
+| question | answer |
+| --- | --- |
+| when is an event visible? | at once |
+| who reacts first? | the agent |
+| what is interruptible? | a thought it is engaged in, at the instant of the event |
+| what if no action came? | the world goes on by itself |
+| does thinking stop the world? | no |
+
+Engagement Process, sections 3.1 and 5.2; "EP" in its tables.
+"""
+
+from typing import Literal
+
+from timeful.core.activity import Interrupted
+from timeful.core.kernel import Kernel
+from timeful.core.units import Instant
+from timeful.environments.environment import Environment
+from timeful.interfaces.window import FAR, Window
+from timeful.records.recorder import Recorder
+
+_AIM = "an action changed what comes next"
+
+
+class EventDriven(Window):
+    """Lets a world that moves by itself move at its own instants.
+
+    Args:
+        kernel: The timeline; the world starts now.
+        environment: The world, at its start.
+        recorder: Where the world's events are written.
+        full: Whether states are written as well.
+    """
+
+    def __init__(
+        self, kernel: Kernel, environment: Environment, recorder: Recorder, *, full: bool
+    ) -> None:
+        super().__init__(kernel, environment, recorder, full=full)
+        self._origin = kernel.now
+        self._aim()
+        self.world = kernel.start(self._live(), name="world")
+
+    def act(self, action: str) -> None:
+        """Intervene now; at the instant of an event, before it.
+
+        Raises:
+            IllegalActionError: If the world has no such action, or not now.
+        """
+        self._intervene(action, by="agent")
+
+    def _intervene(self, action: str, *, by: Literal["agent", "reflex"]) -> None:
+        due = self._due
+        self._environment.intervene((action,), at=Instant(self._kernel.now - self._origin))
+        self._record_act(action, by=by)
+        self._aim()
+        if self._due != due:
+            self.world.interrupt(_AIM)
+
+    async def _live(self) -> None:
+        while not self.over:
+            try:
+                await self._kernel.world_turn(self._due)
+            except Interrupted as signal:
+                if signal.cause is not _AIM:
+                    raise
+                continue
+            self._move(Instant(self._kernel.now - self._origin))
+            self._aim()
+
+    def _aim(self) -> None:
+        change, known = self._environment.next_change(), self._environment.next_tick
+        if change is not None:
+            self._due = Instant(self._origin + change)
+        self.next_tick = FAR if known is None else Instant(self._origin + known)
