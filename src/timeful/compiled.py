@@ -23,7 +23,7 @@ def compiled(module: ModuleType) -> ModuleType:
     """A copy of a module whose functions are compiled by numba, each on its first call.
 
     Functions that it imports from other modules of timeful are compiled as well. The machine
-    code is kept beside the source for the next process.
+    code is kept beside the source for the next process, and runs side by side in threads.
 
     Args:
         module: A module of functions that numba can compile.
@@ -58,9 +58,9 @@ def _compile(numba: Any, function: Callable[..., object], folder: Path) -> objec
     """Compile with a cache in a folder; without one, where none can be made."""
     before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)
     try:
-        return numba.njit(cache=True)(function)
+        return numba.njit(cache=True, nogil=True)(function)
     except RuntimeError:  # no place to write to
-        return numba.njit(function)
+        return numba.njit(nogil=True)(function)
     finally:
         numba.config.CACHE_DIR = before
 
