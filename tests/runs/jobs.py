@@ -78,7 +78,7 @@ def give_up(spec: Count, recorder: Recorder, why: str) -> None:
     recorder.write(EpisodeFailed(at=0, boundary="process", error=why))
 
 
-JOB: Job[Count] = Job(play=play, sum_up=sum_up, give_up=give_up)
+JOB: Job[Count, EpisodeRow] = Job(play=play, sum_up=sum_up, give_up=give_up, row=EpisodeRow)
 
 
 def main() -> None:

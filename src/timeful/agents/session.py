@@ -12,7 +12,7 @@ from timeful.agents.thought import Thought, ThoughtRecorder
 from timeful.core.activity import Activity, Event
 from timeful.core.kernel import Kernel
 from timeful.core.stream import Stream
-from timeful.core.units import Duration, Instant, whole
+from timeful.core.units import FAR, Duration, Instant, whole
 from timeful.environments.environment import Observation
 from timeful.environments.game import View
 from timeful.errors import IllegalActionError
@@ -73,7 +73,7 @@ class Port(Protocol):
         """Wait for the end of a thought, or for an instant."""
         ...
 
-    async def engage(self, stream: Stream | None) -> bool:
+    async def engage(self, stream: Stream | None, until: Instant) -> bool:
         """Go on with something until it is over (True) or control comes back (False)."""
         ...
 
@@ -165,12 +165,16 @@ class Session:
             await self._port.finish()
         return is_legal
 
-    async def engage(self, thought: Thought | None = None) -> bool:
+    async def engage(self, thought: Thought | None = None, *, span: Duration | None = None) -> bool:
         """Go on with a thought until it is over, or until the interface hands back control.
 
         Under an event-driven law control comes back with every event, under a loop only at the
         end. A thought that is not over is then interrupted: engage in it again, and it resumes
         from the same token. Without a thought, this goes on with the action that is under way.
+
+        Args:
+            thought: What to go on with.
+            span: Take control back after this span at the latest, as one's own choice.
 
         Returns:
             Whether it is over.
@@ -178,7 +182,9 @@ class Session:
         Raises:
             ModelError: If the thought's model failed.
         """
-        over = await self._port.engage(None if thought is None else thought.stream)
+        stream = None if thought is None else thought.stream
+        until = FAR if span is None else Instant(self.now + whole(span))
+        over = await self._port.engage(stream, until)
         if thought is not None and thought.done:
             thought.stream.result()
         return over

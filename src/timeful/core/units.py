@@ -18,6 +18,9 @@ N = TypeVar("N", bound=int)
 START = Instant(0)
 """The instant at which every timeline begins."""
 
+FAR = Instant(1 << 62)
+"""An instant that no episode reaches: 146 years."""
+
 
 def nanoseconds(value: int) -> Duration:
     """Make a duration from whole nanoseconds.

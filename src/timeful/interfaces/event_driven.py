@@ -15,9 +15,9 @@ from typing import Literal
 
 from timeful.core.activity import Interrupted
 from timeful.core.kernel import Kernel
-from timeful.core.units import Instant
+from timeful.core.units import FAR, Instant
 from timeful.environments.environment import Environment
-from timeful.interfaces.window import FAR, Window
+from timeful.interfaces.window import Window
 from timeful.records.recorder import Recorder
 
 _AIM = "an action changed what comes next"

@@ -48,10 +48,9 @@ class FixedRate(EventDriven):
         if not own and (period is None or period <= 0):
             raise SettingsError(f"a world of events needs a period above 0, got {period}")
         self._period = period
+        self._beat = Instant(kernel.now + (period or 0))
         super().__init__(kernel, environment, recorder, full=full)
         if period is not None:
-            self._beat = Instant(kernel.now + period)
-            self._aim()
             kernel.start(self._beats(period), name="beats")
 
     def _is_open(self) -> bool:
@@ -66,6 +65,7 @@ class FixedRate(EventDriven):
         while not self.over:
             await self._kernel.world_turn(self._beat)
             self._beat = self.next_tick = Instant(self._beat + period)
+            self._news = True
             if self._hidden:
                 self._reveal()
             else:

@@ -68,13 +68,13 @@ class Frozen(Window):
         while self.busy and not self.over:
             self._step()
 
-    async def _engage(self, stream: Stream | None) -> bool:
-        """A thought runs to its end while the world waits; without one the world moves once."""
-        if stream is not None:
-            await stream
-        else:
+    async def _engage(self, stream: Stream | None, until: Instant) -> bool:
+        """A thought runs while the world waits; without one the world moves once."""
+        if stream is None:
             self._step()
-        return True
+            return not self.busy
+        await self.attend(stream, until)
+        return stream.done
 
     def _step(self) -> None:
         change = self._environment.next_change()

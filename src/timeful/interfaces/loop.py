@@ -41,18 +41,15 @@ class Loop(EventDriven):
         with self._attention():
             await super().finish()
 
-    async def _engage(self, stream: Stream | None) -> bool:
+    async def _engage(self, stream: Stream | None, until: Instant) -> bool:
         with self._attention():
             started = self._happened
-            while not self._is_boundary(stream, started):
-                await self._change(stream)
-        return True
+            while not (self._is_over(stream, started) or self._is_up(until)):
+                await self._change(stream, until)
+            return self._is_over(stream, started)
 
-    def _is_boundary(self, stream: Stream | None, started: int) -> bool:
-        """Whether one step is over: the thought, or the action, or at least one change."""
-        if self.over or stream is not None:
-            return self.over or (stream is not None and stream.done)
-        return self._happened > started and not self.busy
+    def _is_called(self) -> bool:
+        return False
 
     @contextmanager
     def _attention(self) -> Iterator[None]:

@@ -13,11 +13,10 @@ Engagement Process, section 5.2, "Periodic Poll" in its tables.
 
 from timeful.core.kernel import Kernel
 from timeful.core.stream import Stream
-from timeful.core.units import Duration, Instant
+from timeful.core.units import FAR, Duration, Instant
 from timeful.environments.environment import Environment
 from timeful.errors import SettingsError
 from timeful.interfaces.loop import Loop
-from timeful.interfaces.window import FAR
 from timeful.records.events import Polled
 from timeful.records.recorder import Recorder
 
@@ -78,17 +77,17 @@ class Polling(Loop):
                     await self._poll(None, FAR)
                     look = self._next_look()
 
-    async def _engage(self, stream: Stream | None) -> bool:
+    async def _engage(self, stream: Stream | None, until: Instant) -> bool:
         with self._attention():
             started, look = self._happened, self._next_look()
-            while not self._is_boundary(stream, started):
-                await self._change(stream, look)
-                if self._kernel.now >= look and not self._is_boundary(stream, started):
-                    await self._poll(stream, FAR)
+            while not (self._is_over(stream, started) or self._is_up(until)):
+                await self._change(stream, Instant(min(look, until)))
+                if self._kernel.now >= look and not self._is_over(stream, started):
+                    await self._poll(stream, until)
                     if self._news:
                         break
                     look = self._next_look()
-            return self._is_boundary(stream, started)
+            return self._is_over(stream, started)
 
     def _next_look(self) -> Instant:
         return Instant(self._kernel.now + self._interval)

@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 from timeful.core.kernel import Kernel
 from timeful.core.stream import Stream
-from timeful.core.units import Duration
+from timeful.core.units import FAR, Duration, Instant
 from timeful.environments.environment import Environment
 from timeful.environments.game import View
 from timeful.errors import SettingsError
@@ -63,9 +63,9 @@ class Reflex(EventDriven):
         await super().tick(since)
         await self._react()
 
-    async def engage(self, stream: Stream | None) -> bool:
+    async def engage(self, stream: Stream | None, until: Instant = FAR) -> bool:
         """As everywhere; before control comes back with an event, the engine reacts to it."""
-        over = await super().engage(stream)
+        over = await super().engage(stream, until)
         if not over or stream is None:
             await self._react()
         return over

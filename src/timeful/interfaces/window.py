@@ -10,14 +10,11 @@ from typing import Literal
 from timeful.core.activity import Event
 from timeful.core.kernel import Kernel
 from timeful.core.stream import Stream
-from timeful.core.units import Instant
+from timeful.core.units import FAR, Instant
 from timeful.environments.environment import Environment, Observation, Turn
 from timeful.environments.game import View
 from timeful.records.events import Acted, Happened, Looked, Observed, Turned
 from timeful.records.recorder import Recorder
-
-FAR = Instant(1 << 62)
-"""An instant that no episode reaches: 146 years."""
 
 
 class Window:
@@ -75,37 +72,53 @@ class Window:
         elif not stream.done:
             await self._kernel.wait_any(stream, deadline=until)
 
-    async def engage(self, stream: Stream | None) -> bool:
+    async def engage(self, stream: Stream | None, until: Instant = FAR) -> bool:
         """Go on with a thought or with what is under way, until it is over or control comes back.
 
-        A thought that is not over is paused when control comes back.
+        Control comes back by the interface's law, and at the latest at an instant. A thought
+        that is not over is paused then.
 
         Returns:
             Whether it is over.
         """
-        if stream is not None and stream.state == "paused":
+        if stream is not None and stream.state == "paused" and not self._is_called():
             stream.resume()
-        over = await self._engage(stream)
+        over = await self._engage(stream, until)
         if stream is not None and not over:
-            stream.pause("an event")
+            stream.pause("an event" if self._news else "its time was up")
         self._news = False
         return over
 
-    async def _engage(self, stream: Stream | None) -> bool:
+    async def _engage(self, stream: Stream | None, until: Instant) -> bool:
         """Control comes back with whatever becomes visible."""
-        while not (self._news or self.over or (stream is not None and stream.done)):
-            await self._change(stream)
-        return stream.done if stream is not None else not self.busy
+        started = self._happened
+        while not (self._is_called() or self._is_over(stream, started) or self._is_up(until)):
+            await self._change(stream, until)
+        return self._is_over(stream, started)
 
-    async def _change(self, stream: Stream | None, until: Instant | None = None) -> None:
-        """Wait for a change of the world or the end of a thought, but not longer than until."""
-        events = (self._stirred,) if stream is None else (stream, self._stirred)
-        await self._kernel.wait_any(*events, deadline=until)
+    def _is_called(self) -> bool:
+        """Whether control is to come back at once, before anything goes on."""
+        return self._news
+
+    def _is_over(self, stream: Stream | None, started: int) -> bool:
+        """Whether the thought is over or, without one, the action, after at least one change."""
+        if stream is not None:
+            return stream.done
+        return self._happened > started and not self.busy
+
+    def _is_up(self, until: Instant) -> bool:
+        return self.over or self._kernel.now >= until
+
+    async def _change(self, stream: Stream | None, until: Instant) -> None:
+        """Wait for a change, seen or not, or for the end of a thought, or for an instant."""
+        changes = (self._stirred, self.moved)
+        events = changes if stream is None else (stream, *changes)
+        await self._kernel.wait_any(*events, deadline=None if until >= FAR else until)
 
     async def finish(self) -> None:
         """Wait for the end of the action that is under way."""
         while self.busy and not self.over:
-            await self._change(None)
+            await self._change(None, FAR)
 
     # --- what happens, and what is seen of it ------------------------------------------------
 
@@ -134,6 +147,7 @@ class Window:
             self.view = seen.view
             self.restarts += isinstance(seen, Turn) and seen.restarted
             self._unread.append(seen)
+            self._news |= not seen.is_outcome
             state = seen.view.json_state() if self._full else None
             self._recorder.write(
                 Observed(at=self._kernel.now, happened_at=at, turn=number, state=state)
@@ -142,7 +156,6 @@ class Window:
             self._tell()
 
     def _tell(self) -> None:
-        self._news = True
         self.ticks += 1
         moved, self.moved = self.moved, self._kernel.event()
         moved.set(None)

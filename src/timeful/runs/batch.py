@@ -11,10 +11,10 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import connection
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
@@ -23,7 +23,6 @@ import msgspec
 
 from timeful.errors import KernelError, SettingsError
 from timeful.records.recorder import Recorder
-from timeful.records.rows import EpisodeRow
 
 
 class Spec(Protocol):
@@ -35,20 +34,37 @@ class Spec(Protocol):
         ...
 
 
+class Row(Protocol):
+    """What a run needs to know of an episode's row, a msgspec struct of the suite's own."""
+
+    @property
+    def status(self) -> str:
+        """`ok` or `failed`."""
+        ...
+
+    @property
+    def error(self) -> str | None:
+        """What it failed with."""
+        ...
+
+
 S = TypeVar("S", bound=Spec)
+R = TypeVar("R", bound=Row)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job(Generic[S]):
+class Job(Generic[S, R]):
     """How to play an episode and how to sum it up; both are importable functions.
 
-    `play` writes the whole record, a failed episode's included. `sum_up` makes the row from a
-    finished record's path. `give_up` writes the record of an episode whose process died.
+    `play` writes the whole record, a failed episode's included. `sum_up` makes the row, which
+    is of type `row`, from a finished record's path. `give_up` writes the record of an episode
+    whose process died.
     """
 
     play: Callable[[S, Recorder], object]
-    sum_up: Callable[[Path], EpisodeRow]
+    sum_up: Callable[[Path], R]
     give_up: Callable[[S, Recorder, str], object]
+    row: type[R]
 
 
 def open_run(out: Path, settings: bytes, *, replace: bool = False) -> bool:
@@ -98,13 +114,13 @@ def _differences(path: Path, settings: bytes) -> str:
     return "different: " + ", ".join(names)
 
 
-def finished_rows(out: Path, job: Job[S], specs: Sequence[S]) -> dict[str, EpisodeRow]:
+def finished_rows(out: Path, job: Job[S, R], specs: Sequence[S]) -> dict[str, R]:
     """The rows of the episodes that are finished, by key; the index is mended where it lacks some.
 
     Raises:
         RecordError: If a finished record cannot be read.
     """
-    rows = _read_index(out / "rows.jsonl")
+    rows = _read_index(out / "rows.jsonl", job.row)
     known = {
         spec.key: rows.get(spec.key) or job.sum_up(_record(out, spec.key))
         for spec in specs
@@ -115,7 +131,7 @@ def finished_rows(out: Path, job: Job[S], specs: Sequence[S]) -> dict[str, Episo
     return known
 
 
-def _write_index(out: Path, rows: dict[str, EpisodeRow]) -> None:
+def _write_index(out: Path, rows: Mapping[str, Row]) -> None:
     partial = out / "rows.jsonl.part"
     partial.write_bytes(b"".join(_row_line(key, row) for key, row in rows.items()))
     partial.replace(out / "rows.jsonl")
@@ -123,13 +139,13 @@ def _write_index(out: Path, rows: dict[str, EpisodeRow]) -> None:
 
 def run_batch(
     specs: Sequence[S],
-    job: Job[S],
+    job: Job[S, R],
     out: Path,
     *,
     workers: int,
     retry_failed: bool = False,
-    on_row: Callable[[EpisodeRow], None] = lambda _: None,
-) -> list[EpisodeRow]:
+    on_row: Callable[[R], None] = lambda _: None,
+) -> list[R]:
     """Play what is not finished yet and return the rows of all, in the order of the specs.
 
     Args:
@@ -170,7 +186,7 @@ def run_batch(
     return [rows[spec.key] for spec in specs]
 
 
-def play_to_file(spec: S, job: Job[S], out: Path) -> EpisodeRow:
+def play_to_file(spec: S, job: Job[S, R], out: Path) -> R:
     """Play one episode into its record, and give it its final name when it is whole.
 
     Raises:
@@ -189,29 +205,29 @@ def play_to_file(spec: S, job: Job[S], out: Path) -> EpisodeRow:
     return job.sum_up(final)
 
 
-def _give_up(spec: S, job: Job[S], out: Path, why: str) -> EpisodeRow:
+def _give_up(spec: S, job: Job[S, R], out: Path, why: str) -> R:
     return play_to_file(
         spec,
-        Job(play=lambda s, r: job.give_up(s, r, why), sum_up=job.sum_up, give_up=job.give_up),
+        replace(job, play=lambda s, r: job.give_up(s, r, why)),
         out,
     )
 
 
-def _in_process(specs: Sequence[S], job: Job[S], out: Path) -> Iterator[tuple[str, EpisodeRow]]:
+def _in_process(specs: Sequence[S], job: Job[S, R], out: Path) -> Iterator[tuple[str, R]]:
     for spec in specs:
         yield spec.key, play_to_file(spec, job, out)
 
 
 def _parallel(
-    specs: Sequence[S], job: Job[S], out: Path, workers: int
-) -> Iterator[tuple[str, EpisodeRow]]:
+    specs: Sequence[S], job: Job[S, R], out: Path, workers: int
+) -> Iterator[tuple[str, R]]:
     """Play side by side; when a process dies, play what it may have killed one by one."""
     waiting = list(reversed(specs))
     suspects: list[S] = []
     while waiting or suspects:
         alone = bool(suspects)
         pool = _pool(1 if alone else workers)
-        running: dict[Future[EpisodeRow], S] = {}
+        running: dict[Future[R], S] = {}
         try:
             while (suspects if alone else waiting) or running:
                 queue = suspects if alone else waiting
@@ -267,23 +283,23 @@ def _record(out: Path, key: str) -> Path:
     return out / "episodes" / f"{key}.jsonl"
 
 
-def _row_line(key: str, row: EpisodeRow) -> bytes:
+def _row_line(key: str, row: Row) -> bytes:
     return msgspec.json.encode({"key": key, "row": row}) + b"\n"
 
 
 class _Indexed(msgspec.Struct):
     key: str
-    row: EpisodeRow
+    row: msgspec.Raw
 
 
-def _read_index(path: Path) -> dict[str, EpisodeRow]:
+def _read_index(path: Path, kind: type[R]) -> dict[str, R]:
     """Read what can be read: a last line cut by a kill is made anew from its record."""
-    rows: dict[str, EpisodeRow] = {}
+    rows: dict[str, R] = {}
     if path.exists():
         for line in path.read_bytes().splitlines():
             try:
                 indexed = msgspec.json.decode(line, type=_Indexed)
+                rows[indexed.key] = msgspec.json.decode(indexed.row, type=kind)
             except msgspec.DecodeError:
                 continue
-            rows[indexed.key] = indexed.row
     return rows

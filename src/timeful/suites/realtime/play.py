@@ -60,9 +60,9 @@ def give_up(spec: EpisodeSpec, recorder: Recorder, why: str) -> None:
     recorder.write(EpisodeFailed(at=0, boundary="process", error=why))
 
 
-def job(api_key: str = "") -> Job[EpisodeSpec]:
+def job(api_key: str = "") -> Job[EpisodeSpec, EpisodeRow]:
     """How a batch plays this suite; the key goes to the endpoint and is never written down."""
-    return Job(play=partial(play, api_key=api_key), sum_up=sum_up, give_up=give_up)
+    return Job(play=partial(play, api_key=api_key), sum_up=sum_up, give_up=give_up, row=EpisodeRow)
 
 
 def interface(spec: EpisodeSpec) -> Interface:
