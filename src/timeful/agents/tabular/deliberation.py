@@ -11,11 +11,14 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from timeful.agents.session import Session
 from timeful.agents.tabular import deliberation_loop as loop
 from timeful.compiled import compiled
 from timeful.core.units import Duration, in_seconds
 from timeful.environments.deliberation.dynamics import bin_of
 from timeful.environments.deliberation.settings import DeliberationSettings
+from timeful.environments.deliberation.view import DeliberationView
+from timeful.environments.deliberation.world import answer
 from timeful.errors import SettingsError
 
 
@@ -145,3 +148,27 @@ def evaluate(
     return DeliberationPlayed(
         counts={name: counts[:, place] for place, name in enumerate(columns)}, modes=modes
     )
+
+
+async def deliberate(
+    session: Session, policy: DeliberationPolicy, durations: Sequence[Duration]
+) -> None:
+    """Play a policy on the timeline: task by task, think for as long as the mode takes, answer.
+
+    Args:
+        session: In a `Deliberation` world.
+        policy: Chooses the mode for each task.
+        durations: How long thinking takes in each mode; nothing interrupts it.
+    """
+    while not session.over:
+        view = session.view
+        assert isinstance(view, DeliberationView)
+        task = view.next_open
+        if task is None:
+            return
+        mode = policy.mode(view.slack(task), task.difficulty)
+        await session.sleep(durations[mode])
+        session.act(answer(task.number, mode + 1))
+        # Only the event that the answer caused says where time and tasks are now.
+        while not session.over and not any("mode" in seen.data for seen in session.observe()):
+            await session.tick()

@@ -74,7 +74,8 @@ def learn(
             mode = greedy(values[slack_bin, difficulty_bin])
             if rng.random() < _epsilon(learner, episode):
                 mode = int(rng.random() * len(rules.durations))
-            earned = reward_of(rules, outcome(rules, mode, slack, difficulty, luck))
+            left = slack - rules.durations[mode]
+            earned = reward_of(rules, outcome(rules, mode, left, difficulty, luck))
             clock += rules.durations[mode]
         _back_up(
             values[slack_bin, difficulty_bin],
@@ -113,7 +114,8 @@ def evaluate(
                 slack_bin = bin_of(slack, learner.slack_edges)
                 difficulty_bin = bin_of(difficulty, learner.difficulty_edges)
                 mode = greedy(values[slack_bin, difficulty_bin])
-                became = outcome(rules, mode, slack, difficulty, luck)
+                left = slack - rules.durations[mode]
+                became = outcome(rules, mode, left, difficulty, luck)
                 clock += rules.durations[mode]
                 chosen[slack_bin, mode] += 1
                 row[4] += 1

@@ -64,10 +64,12 @@ Job = Callable[[], list[Evaluated]]
 class Metric:
     """A column of a published table: a ratio of aggregate counts, or a mean over episodes.
 
-    `of` is None for a mean over episodes; `scale` is 100 for a percentage.
+    `of` is None for a mean over episodes; `scale` is 100 for a percentage. `decimals` are
+    how many are shown.
     """
 
     name: str
     count: str
     of: str | None = None
     scale: float = 1.0
+    decimals: int = 1
