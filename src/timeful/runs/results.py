@@ -20,7 +20,8 @@ class ResultRow(msgspec.Struct, frozen=True, kw_only=True):
     `value` is None where it was not run or every episode failed; `n` counts what it was made
     of (episodes, or pairs for a p-value). `low` and `high` bound the 95 % interval. `source`
     says where `published` is printed. `stand_in` is true where no model of the paper's kind
-    was run, and None where nothing was.
+    was run, and None where nothing was. `spread` is the standard deviation over training seeds,
+    where there are some.
     """
 
     suite: str
@@ -35,6 +36,7 @@ class ResultRow(msgspec.Struct, frozen=True, kw_only=True):
     published: float | None
     source: str | None
     stand_in: bool | None
+    spread: float | None = None
 
 
 def write_json(rows: Iterable[msgspec.Struct], path: Path) -> Path:

@@ -1,19 +1,14 @@
-"""How figures look: one colour and marker for each agent, and the same bytes every time.
+"""What the figures of the suite share: one colour and marker for each agent, and how ours plot.
 
 This module imports matplotlib, so import it only when a figure is to be drawn.
 """
 
 from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager
-from io import StringIO
 
-import matplotlib as mpl
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from timeful.runs.page import INK
+from timeful.runs.drawing import OTHER
 from timeful.suites.realtime.cells import Cell
 from timeful.suites.realtime.conditions import agent_order
 
@@ -37,40 +32,6 @@ _MARKERS = {
     "agile-concurrent": "P",
     "agile-reduced": "X",
 }
-OTHER = "#7F7F7F"
-"""For agents without a colour of their own, and for all that is not an agent."""
-
-DASHES = (0, (4, 2.5))
-"""How published numbers are drawn."""
-
-WIDTH = 12.4
-"""In inches at 72 points: 893 pixels, so that nothing is shrunk on the page."""
-
-
-def style() -> AbstractContextManager[None]:
-    """Draw with the suite's settings for as long as the context lasts."""
-    return mpl.rc_context(
-        {
-            "svg.hashsalt": "timeful",
-            "svg.fonttype": "path",
-            "text.parse_math": False,  # a model's name may hold dollars
-            "font.size": 12.5,
-            "font.family": "DejaVu Sans",
-            "text.color": INK,
-            "axes.edgecolor": INK,
-            "axes.labelcolor": INK,
-            "axes.titlecolor": INK,
-            "axes.titlesize": 13,
-            "xtick.color": INK,
-            "ytick.color": INK,
-            "axes.facecolor": "none",
-            "figure.facecolor": "none",
-            "savefig.facecolor": "none",
-            "legend.frameon": False,
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-        }
-    )
 
 
 def method_handles(methods: Mapping[str, str], *, remark: str = "") -> list[Line2D]:
@@ -117,11 +78,3 @@ def score_axes(panels: Iterable[Axes]) -> None:
         axes.set_ylim(min(-0.03, low), max(1.05, high))
         axes.grid(axis="y", color=OTHER, alpha=0.25, linewidth=0.8)
         axes.set_axisbelow(True)
-
-
-def to_svg(figure: Figure) -> str:
-    """The figure as SVG text, without a date, so that it is the same every time."""
-    text = StringIO()
-    FigureCanvasSVG(figure)
-    figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-    return text.getvalue()

@@ -14,21 +14,12 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from timeful.environments.game import DIFFICULTIES
+from timeful.runs.drawing import DASHES, OTHER, WIDTH, style, to_svg
 from timeful.runs.page import INK
 from timeful.suites.realtime.cells import Cell
 from timeful.suites.realtime.comparisons import ALPHA, BASELINES, Comparison
 from timeful.suites.realtime.conditions import Experiment, short_tokens
-from timeful.suites.realtime.drawing import (
-    COLOURS,
-    DASHES,
-    OTHER,
-    WIDTH,
-    method_handles,
-    plot_ours,
-    score_axes,
-    style,
-    to_svg,
-)
+from timeful.suites.realtime.drawing import COLOURS, method_handles, plot_ours, score_axes
 from timeful.suites.realtime.scores import GAMES
 from timeful.suites.realtime.tables import Grid, make_grids, short_p
 
