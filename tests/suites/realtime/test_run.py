@@ -70,7 +70,9 @@ def test_a_run_may_be_widened_but_not_mixed(tmp_path: Path) -> None:
 def test_results_have_the_shape_that_all_suites_share(tmp_path: Path) -> None:
     run(tmp_path, replace(SMALL, agents=("reactive", "agile")))
     raw = msgspec.json.decode((tmp_path / "results.json").read_bytes())
-    fields = "suite experiment setting method metric value low high n published source stand_in"
+    fields = (
+        "suite experiment setting method metric value low high n published source stand_in spread"
+    )
     assert {frozenset(row) for row in raw} == {frozenset(fields.split())}
     ours = [row for row in read_results(tmp_path / "results.json") if row.value is not None]
     assert ours
