@@ -19,7 +19,7 @@ def predict(process: Process, belief: Array, intervention: Intervention) -> Arra
         SettingsError: If the belief is none, or the process has no such intervention.
         WorldError: If the intervention is not admissible in a state that may be the present one.
     """
-    check_belief(process, belief)
+    check_belief(belief, len(process.states))
     choice = process.intervention_at(intervention)
     for number in np.flatnonzero((belief > 0) & ~process.admissible[choice]):
         raise WorldError(
@@ -88,14 +88,13 @@ def marginal(
     return sums
 
 
-def check_belief(process: Process, belief: Array) -> None:
-    """Refuse what is no belief about the states of this process.
+def check_belief(belief: Array, states: int) -> None:
+    """Refuse what is no belief about so many states.
 
     Raises:
         SettingsError: If it is no distribution, or has another length.
     """
-    shape = (len(process.states),)
-    if np.shape(belief) != shape:
-        raise SettingsError(f"a belief must have shape {shape}, got {np.shape(belief)}")
+    if np.shape(belief) != (states,):
+        raise SettingsError(f"a belief must have shape {(states,)}, got {np.shape(belief)}")
     if not ((belief >= 0).all() and abs(belief.sum() - 1) <= SLACK):
         raise SettingsError(f"a belief must be at or above 0 and sum to 1, got {belief}")

@@ -1,0 +1,207 @@
+"""Values for all beliefs at once: the best of finitely many linear functions (alpha vectors).
+
+The optimal value over a horizon is convex and piecewise linear in the belief (Smallwood and
+Sondik, 1973). A backup makes the vectors with one tick more to go, by incremental pruning
+(Cassandra, Littman and Zhang, 1997); without a horizon, policy iteration over finite controllers
+(Hansen, 1998) ends at values that a controller has exactly, with a bound on what is missing.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from timeful.errors import SettingsError
+from timeful.theory.policy import Controller, check_discounted
+from timeful.theory.process import Array, Intervention, Process, named
+from timeful.theory.pruning import SLACK, undominated, witness
+
+Links = list[tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Vectors:
+    """A value for every belief, and a plan behind each vector.
+
+    Attributes:
+        process: What is valued.
+        vectors: Shape (K, S); the value of a belief is the greatest product.
+        choices: For each vector, the place of the intervention set its plan begins with.
+        links: For each vector and event set, the vector of the plan to go on with. It is one of
+            those with a tick less to go or, without a horizon, one of these.
+        gap: By how much the optimal value may exceed these, at any belief; 0 over a horizon.
+    """
+
+    process: Process
+    vectors: Array
+    choices: tuple[int, ...]
+    links: tuple[tuple[int, ...], ...]
+    gap: float = 0.0
+
+    def value(self, belief: Array) -> float:
+        """The value of a belief."""
+        return float((self.vectors @ belief).max())
+
+    def intervention(self, belief: Array) -> Intervention:
+        """The intervention set to begin with; the earliest listed of equals."""
+        return self.process.interventions[self.choices[int((self.vectors @ belief).argmax())]]
+
+    def controller(self, belief: Array | None = None) -> Controller:
+        """The plans as a controller that begins where it is best for a belief.
+
+        Only for vectors without a horizon, whose links lead to each other.
+        """
+        begin = self.process.start if belief is None else belief
+        sets = self.process.event_sets
+        return Controller(
+            choices=tuple(self.process.interventions[choice] for choice in self.choices),
+            links=tuple(dict(zip(sets, links, strict=True)) for links in self.links),
+            first=int((self.vectors @ begin).argmax()),
+        )
+
+
+class _Graph(NamedTuple):
+    """The nodes of a controller, by number."""
+
+    choices: tuple[int, ...]
+    links: tuple[tuple[int, ...], ...]
+
+    def followed(self, nodes: list[int]) -> "tuple[_Graph, list[int]]":
+        """Some nodes and all that they lead to, and which of these nodes they are."""
+        queue = list(nodes)
+        places = {node: number for number, node in enumerate(queue)}
+        for node in queue:  # it grows while it is read
+            for then in self.links[node]:
+                if then not in places:
+                    places[then] = len(queue)
+                    queue.append(then)
+        choices = tuple(self.choices[node] for node in queue)
+        return _Graph(choices, tuple(tuple(places[n] for n in self.links[m]) for m in queue)), queue
+
+
+def recursion(process: Process, horizon: int) -> tuple[Vectors, ...]:
+    """Solve a horizon for all beliefs; entry k has k ticks to go, and entry 0 is zero.
+
+    Raises:
+        SettingsError: If some intervention is not admissible everywhere: then the value is no
+            longer the best of linear functions of all beliefs. Use `bellman.search`.
+    """
+    _check_admissible(process)
+    blank = np.zeros((1, len(process.states)))
+    idle = (0,) * len(process.event_sets)
+    stages = [Vectors(process=process, vectors=blank, choices=(0,), links=(idle,))]
+    for _ in range(horizon):
+        stages.append(_backup(process, stages[-1].vectors))
+    return tuple(stages)
+
+
+def discounted(process: Process, *, error: float = 1e-9, rounds: int = 500) -> Vectors:
+    """Solve a discounted process without end, for all beliefs.
+
+    The vectors are the exact values of a finite controller. Where an optimal controller is
+    finite it is found and the gap is rounding; otherwise the gap says how much is missing.
+
+    Args:
+        process: A process with a discount below 1.
+        error: The greatest gap to accept, above 0, as a share of the largest value above 1.
+        rounds: The greatest number of policy iterations.
+
+    Raises:
+        SettingsError: As `recursion`, for a discount of 1, and if the error is not reached.
+    """
+    check_discounted(process)
+    _check_admissible(process)
+    every = range(len(process.interventions))
+    graph = _Graph(tuple(every), tuple((node,) * len(process.event_sets) for node in every))
+    gap = np.inf
+    for _ in range(rounds):
+        vectors = _values(process, graph)
+        better = _backup(process, vectors)
+        margin = max(witness(vector, vectors)[0] for vector in better.vectors)
+        gap = max(0.0, margin) / (1 - process.discount)
+        if gap <= error * max(1.0, float(np.abs(vectors).max())):
+            graph, nodes = graph.followed(undominated(vectors))
+            return Vectors(
+                process=process,
+                vectors=vectors[nodes],
+                choices=graph.choices,
+                links=graph.links,
+                gap=gap,
+            )
+        graph = _improved(graph, vectors, better)
+    raise SettingsError(
+        f"after {rounds} rounds the value may still miss {gap:.3g}, more than {error:.3g}; "
+        "allow a larger `error`, more `rounds`, or take a horizon"
+    )
+
+
+def _backup(process: Process, after: Array) -> Vectors:
+    """The vectors with one tick more to go than those in `after`, shape (K, S)."""
+    found = [_plans(process, choice, after) for choice in range(len(process.interventions))]
+    stacked = np.concatenate([vectors for vectors, _ in found])
+    paths = [(choice, path) for choice, (_, paths) in enumerate(found) for path in paths]
+    best = undominated(stacked)
+    return Vectors(
+        process=process,
+        vectors=stacked[best],
+        choices=tuple(paths[number][0] for number in best),
+        links=tuple(paths[number][1] for number in best),
+    )
+
+
+def _plans(process: Process, choice: int, after: Array) -> tuple[Array, Links]:
+    """The vectors that begin with one intervention set, and where each event set leads.
+
+    A plan goes on with one of the vectors in `after` for each event set. They are summed up one
+    event set after the other, and what is nowhere the best is dropped before the next.
+    """
+    sums: Array = process.utility[choice][np.newaxis]
+    paths: Links = [()]
+    for place in range(len(process.event_sets)):
+        seen = process.transition[choice] * process.observation[:, place]
+        parts = process.discount * after @ seen.T
+        kept = undominated(parts)
+        crossed: Array = (sums[:, np.newaxis] + parts[kept]).reshape(-1, sums.shape[1])
+        longer = [(*path, plan) for path in paths for plan in kept]
+        best = undominated(crossed)
+        sums, paths = crossed[best], [longer[number] for number in best]
+    return sums, paths
+
+
+def _values(process: Process, graph: _Graph) -> Array:
+    """The exact value of each node of a controller in each state, shape (K, S)."""
+    nodes, states = len(graph.choices), len(process.states)
+    matrix = np.eye(nodes * states).reshape(nodes, states, nodes, states)
+    for node, choice in enumerate(graph.choices):
+        for place, then in enumerate(graph.links[node]):
+            seen = process.transition[choice] * process.observation[:, place]
+            matrix[node, :, then] -= process.discount * seen
+    size = nodes * states
+    worth = process.utility[list(graph.choices)].reshape(size)
+    values: Array = np.asarray(np.linalg.solve(matrix.reshape(size, size), worth), dtype=np.float64)
+    return values.reshape(nodes, states)
+
+
+def _improved(graph: _Graph, vectors: Array, better: Vectors) -> _Graph:
+    """A controller that is nowhere worse: each old node gives way to a new one above it.
+
+    An old node that no new one equals or exceeds in all states is kept, if it is led to.
+    """
+    old, slack = len(vectors), SLACK * max(1.0, float(np.abs(vectors).max()))
+    becomes = list(range(old + len(better.vectors)))
+    for node, vector in enumerate(vectors):
+        above = np.flatnonzero((better.vectors >= vector - slack).all(axis=1))
+        if above.size:
+            becomes[node] = old + int(above[0])
+    links = tuple(tuple(becomes[then] for then in to) for to in graph.links + better.links)
+    joined = _Graph(graph.choices + better.choices, links)
+    return joined.followed(list(range(old, len(becomes))))[0]
+
+
+def _check_admissible(process: Process) -> None:
+    for choice, state in np.argwhere(~process.admissible):
+        raise SettingsError(
+            f"alpha vectors need interventions that are admissible everywhere, and "
+            f"{named(process.interventions[choice])} is not in state "
+            f"{named(process.states[state])}; use `bellman.search` or `bellman.observed`"
+        )
