@@ -31,36 +31,39 @@ def draw_weights(
     return counted.reshape(resamples, episodes).astype(np.float64)
 
 
+def resample(counts: Counts, weights: NDArray[np.float64]) -> Counts:
+    """The sum of each column in each resample."""
+    sums = weights @ np.column_stack(list(counts.values()))
+    return {name: sums[:, place] for place, name in enumerate(counts)}
+
+
 def value(metric: Metric, counts: Counts) -> float:
     """A metric of some episodes; nan where it divides by nothing."""
-    if metric.of is None:
-        return metric.scale * float(counts[metric.count].mean())
-    whole = float(counts[metric.of].sum())
-    return metric.scale * float(counts[metric.count].sum()) / whole if whole else float("nan")
+    episodes = len(counts[metric.count])
+    sums = {name: np.array([column.sum()]) for name, column in counts.items()}
+    return float(_of_sums(metric, sums, episodes)[0])
 
 
 def interval(
-    metric: Metric, by_seed: Sequence[Counts], weights: NDArray[np.float64], *, level: float = 0.95
+    metric: Metric, by_seed: Sequence[Counts], episodes: int, *, level: float = 0.95
 ) -> tuple[float, float]:
     """The percentile interval of the mean over seeds of a metric.
 
     Args:
         metric: What to compute.
-        by_seed: The episodes of each seed, as many as `weights` has columns.
-        weights: From `draw_weights`.
+        by_seed: The resampled sums of each seed, from `resample`.
+        episodes: How many episodes each seed was evaluated in.
         level: The share of resamples that the interval holds, between 0 and 1.
     """
-    means = np.mean([_resampled(metric, counts, weights) for counts in by_seed], axis=0)
+    means = np.mean([_of_sums(metric, sums, episodes) for sums in by_seed], axis=0)
     tail = 100 * (1 - level) / 2
-    low, high = np.percentile(means, [tail, 100 - tail])
+    # Resamples without anything to divide by say nothing.
+    low, high = np.nanpercentile(means, [tail, 100 - tail])
     return float(low), float(high)
 
 
-def _resampled(metric: Metric, counts: Counts, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The metric in each resample; a resample without anything to divide by counts as 0."""
-    parts = weights @ counts[metric.count]
-    if metric.of is None:
-        of_all: NDArray[np.float64] = metric.scale * parts / weights.shape[1]
-        return of_all
-    whole = weights @ counts[metric.of]
-    return metric.scale * np.divide(parts, whole, out=np.zeros_like(parts), where=whole > 0)
+def _of_sums(metric: Metric, sums: Counts, episodes: int) -> NDArray[np.float64]:
+    part = sums[metric.count]
+    whole = np.full(part.shape, float(episodes)) if metric.of is None else sums[metric.of]
+    nothing = np.full(part.shape, np.nan)
+    return metric.scale * np.divide(part, whole, out=nothing, where=whole > 0)
