@@ -9,7 +9,7 @@ import click
 if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
 
-    from timeful.records.rows import EpisodeRow
+    from timeful.runs.batch import Row
 
 
 class Progress:
@@ -30,7 +30,7 @@ class Progress:
         else:
             print(f"0 of {total} episodes", file=sys.stderr)
 
-    def advance(self, row: "EpisodeRow") -> None:
+    def advance(self, row: "Row") -> None:
         """Count one more."""
         self._done += 1
         self._failed += row.status == "failed"

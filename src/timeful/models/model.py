@@ -8,7 +8,7 @@ from timeful.core.source import Source
 from timeful.models.pace import Pace
 
 Role = Literal["system", "user", "assistant"]
-Purpose = Literal["react", "plan", "code", "force"]
+Purpose = Literal["react", "plan", "code", "force", "main", "triage", "control", "tutor"]
 
 
 @dataclass(frozen=True, slots=True)

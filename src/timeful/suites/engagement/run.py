@@ -1,0 +1,140 @@
+"""An experiment of many episodes as one call: play what is missing, then write the report."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+import msgspec
+
+from timeful.errors import RecordError, SettingsError
+from timeful.runs.batch import Job, Row, Spec, open_run, run_batch
+from timeful.runs.lock import locked
+from timeful.version import __version__
+
+S = TypeVar("S", bound=Spec)
+R = TypeVar("R", bound=Row)
+
+
+class Watcher(Protocol):
+    """Somebody who follows a run."""
+
+    def start(self, total: int) -> None:
+        """All settings have been found good, and so many episodes are to be played."""
+        ...
+
+    def advance(self, row: Row) -> None:
+        """One more episode is done, now or by an earlier call."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experiment(Generic[S, R]):
+    """What a run needs to know of an experiment.
+
+    Attributes:
+        name: Such as "engagement/inbox"; it stands in the settings of a run folder.
+        job: How episodes are played and summed up.
+        check: Raises a SettingsError for episodes that could not be played.
+        write_report: From rows in any order, a folder and its settings to the report's path; a
+            pure function of the rows, so that it can be made again from records.
+    """
+
+    name: str
+    job: Job[S, R]
+    check: Callable[[Sequence[S]], None]
+    write_report: Callable[[Sequence[R], Path, Mapping[str, Any]], Path]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished(Generic[R]):
+    """What a run came to."""
+
+    rows: list[R]
+    report: Path
+
+    @property
+    def failed(self) -> list[R]:
+        """The episodes that failed."""
+        return [row for row in self.rows if row.status == "failed"]
+
+
+def run_experiment(
+    experiment: Experiment[S, R],
+    specs: Sequence[S],
+    out: Path,
+    *,
+    settings: Mapping[str, Any],
+    workers: int,
+    replace: bool = False,
+    retry_failed: bool = False,
+    watcher: Watcher | None = None,
+) -> Finished[R]:
+    """Play the episodes of an experiment in a folder, or go on where a run of it stopped.
+
+    Args:
+        experiment: Which one.
+        specs: Its episodes.
+        out: The run folder.
+        settings: What all episodes of the folder have in common, as plain JSON values without
+            secrets; a run with other settings does not go on in it.
+        workers: How many processes play side by side.
+        replace: Start afresh if the folder holds a run with other settings.
+        retry_failed: Play failed episodes again.
+        watcher: Told how the run goes on.
+
+    Raises:
+        SettingsError: If a setting cannot work, or another process is at work in the folder,
+            before anything is played or written.
+        RecordError: If the folder's records cannot be read.
+    """
+    if workers < 1:
+        raise SettingsError(f"a run needs at least one worker, got {workers}")
+    if not specs:
+        raise SettingsError("nothing to run: no episode is left of what was asked for")
+    experiment.check(specs)
+    common = {"suite": experiment.name, "version": __version__, **settings}
+    written = msgspec.json.format(msgspec.json.encode(common))
+    with locked(out):
+        open_run(out, written, replace=replace)
+        if watcher is not None:
+            watcher.start(len(specs))
+        rows = run_batch(
+            specs,
+            experiment.job,
+            out,
+            workers=workers,
+            retry_failed=retry_failed,
+            on_row=watcher.advance if watcher is not None else lambda _: None,
+        )
+        # Read back as a later report will read them.
+        report = experiment.write_report(rows, out, msgspec.json.decode(written))
+    return Finished(rows=rows, report=report)
+
+
+def report_again(experiment: Experiment[S, R], out: Path) -> Finished[R]:
+    """Make the report of a run folder from its records alone.
+
+    Raises:
+        RecordError: If the folder holds no run of this experiment, or a record cannot be read.
+    """
+    settings = read_settings(out)
+    if settings.get("suite") != experiment.name:
+        raise RecordError(
+            f"{out} holds a run of {settings.get('suite')!r}, not of {experiment.name!r}"
+        )
+    paths = sorted((out / "episodes").glob("*.jsonl"))
+    rows = [experiment.job.sum_up(path) for path in paths]
+    return Finished(rows=rows, report=experiment.write_report(rows, out, settings))
+
+
+def read_settings(out: Path) -> dict[str, Any]:
+    """What the run in a folder was asked for; its experiment stands under "suite".
+
+    Raises:
+        RecordError: If the folder holds no run.
+    """
+    try:
+        return msgspec.json.decode((out / "settings.json").read_bytes(), type=dict[str, Any])
+    except (OSError, msgspec.DecodeError) as error:
+        raise RecordError(f"{out} holds no run: {error}") from error
