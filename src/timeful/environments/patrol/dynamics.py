@@ -5,11 +5,14 @@ distant one, one at a time, and has to be reached and resolved before its deadli
 Process, section 5.1.2 and appendix C; the timing that the paper leaves open is the one under
 which the published hand-written policies get their published results).
 
-Plain functions of a record of numbers: a world steps through them in Python, and training
-loops take the same functions compiled (`timeful.compiled`).
+Plain functions of numbers: a world steps through them in Python, and training loops take the
+same functions compiled (`timeful.compiled`).
 """
 
-from typing import Any, NamedTuple
+import sys
+from dataclasses import dataclass, fields
+from types import ModuleType
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,42 +26,69 @@ KEEP, RESTART_PHASE, RESTART = range(3)
 SAME, NEAREST, NEXT = range(3)
 """Which checkpoint comes after an alarm."""
 
-STATE = np.dtype(
-    [
-        (name, np.int64)
-        for name in (
-            *("tick", "row", "col", "mode", "boundary", "pause"),
-            *("checkpoint", "phase", "left"),  # left: ticks of this phase
-            *("alarm", "alarm_row", "alarm_col", "deadline"),
-            *("target_row", "target_col", "resolving"),
-            *("alarms", "resolved", "expired", "active_ticks", "checkpoints", "interruptions"),
-        )
-    ]
-    + [("interrupt_cost", np.float64), ("score", np.float64)]
-)
-"""All that there is to know of a patrol, and the counts of its episode so far."""
-
 COUNTS = (
     *("return", "alarms", "resolved", "expired", "active_ticks"),
     *("checkpoints", "interruptions", "interrupt_cost"),
 )
 """The columns that `play` fills."""
 
-State = Any
-"""A scalar record of `STATE`: numpy and numba both read and write its fields as attributes."""
+
+@dataclass(slots=True)
+class State:
+    """All that there is to know of a patrol, and the counts of its episode so far.
+
+    `left` are the ticks of the phase under way or kept; `alarm` and `boundary` are 0 or 1, the
+    latter whether something has just ended; `pause` are ticks of switching still to come.
+    """
+
+    tick: int = 0
+    row: int = 0
+    col: int = 0
+    mode: int = HANDLING
+    boundary: int = 1
+    pause: int = 0
+    checkpoint: int = 0
+    phase: int = 0
+    left: int = 0
+    alarm: int = 0
+    alarm_row: int = 0
+    alarm_col: int = 0
+    deadline: int = 0
+    target_row: int = 0
+    target_col: int = 0
+    resolving: int = 0
+    alarms: int = 0
+    resolved: int = 0
+    expired: int = 0
+    active_ticks: int = 0
+    checkpoints: int = 0
+    interruptions: int = 0
+    interrupt_cost: float = 0.0
+    score: float = 0.0
+
+
+def fresh_state(kernels: ModuleType) -> State:
+    """Room for a patrol that a module of kernels works on: compiled ones take it as a record.
+
+    A numpy record would do for both, but in Python it is 30 times slower than an object.
+    """
+    if kernels is sys.modules[kernels.__name__]:
+        return State()
+    record = np.dtype([(field.name, field.type) for field in fields(State)])
+    found: State = np.zeros(1, record).view(np.recarray)[0]
+    return found
 
 
 class Rules(NamedTuple):
     """The settings as numbers; `PatrolSettings.rules` makes them and says what they mean.
 
-    Cells are rows of (row, column), phases are in their order; `places` are the cells on which
-    an alarm can go off.
+    Tuples and not arrays: numba passes them without counting references, five times faster.
     """
 
-    cells: NDArray[np.int64]
-    places: NDArray[np.int64]
-    phase_ticks: NDArray[np.int64]
-    phase_costs: NDArray[np.float64]
+    size: int
+    cells: tuple[tuple[int, int], ...]
+    phase_ticks: tuple[int, ...]
+    phase_costs: tuple[float, ...]
     horizon: int
     probability: float
     distance: int
@@ -72,15 +102,16 @@ class Rules(NamedTuple):
     is_aged_first: bool
     after_interruption: int
     after_alarm: int
-    is_charged_at_start: bool
+    is_free_at_start: bool
     is_walking_on: bool
+    is_alarmed_anywhere: bool
     switch_ticks: int
 
 
 def begin(rules: Rules, state: State) -> None:
     """Put the agent at the first checkpoint, about to handle it, with no alarm."""
     state.tick = state.pause = state.checkpoint = state.phase = state.alarm = 0
-    state.row, state.col = rules.cells[0, 0], rules.cells[0, 1]
+    state.row, state.col = rules.cells[0]
     state.mode, state.boundary, state.left = HANDLING, 1, rules.phase_ticks[0]
     state.alarm_row = state.alarm_col = state.deadline = 0
     state.target_row = state.target_col = state.resolving = 0
@@ -92,9 +123,9 @@ def begin(rules: Rules, state: State) -> None:
 def tick(rules: Rules, state: State, respond: bool, rng: np.random.Generator) -> float:
     """Let one tick pass and return its reward.
 
-    A decision takes no time: a response moves in the very tick in which it was decided. An
-    alarm at distance d is resolved d + 2 ticks later, so just in time if its deadline says
-    d + 2. Then the alarm ages; then, if there is none, one may appear.
+    A decision takes no time: a response moves in the very tick in which it was decided. Then
+    the alarm ages; then, if there is none, one may appear. So an alarm at distance d > 0 is
+    resolved in d + 2 ticks, just in time if its deadline says d + 2 when it is first seen.
 
     Args:
         rules: The settings.
@@ -131,13 +162,8 @@ def can_respond(state: State, is_loop: bool) -> bool:
     return state.boundary == 1 or not is_loop
 
 
-def distance(state: State) -> int:
-    """How many steps the agent is from the alarm."""
-    return _steps(state.row, state.col, state.alarm_row, state.alarm_col)
-
-
 def situation(state: State) -> tuple[int, int, int, int]:
-    """What a decision depends on.
+    """What a decision may depend on.
 
     Returns:
         0 while going to a checkpoint, or 1 + the phase of handling; the ticks left of that
@@ -146,7 +172,12 @@ def situation(state: State) -> tuple[int, int, int, int]:
     handles = state.mode == HANDLING
     kind = state.phase + 1 if handles else 0
     left = state.left if handles else 0
-    return kind, left, state.deadline, distance(state)
+    return kind, left, state.deadline, steps(state.row, state.col, state.alarm_row, state.alarm_col)
+
+
+def steps(row: int, col: int, other_row: int, other_col: int) -> int:
+    """The Manhattan distance of two cells."""
+    return abs(row - other_row) + abs(col - other_col)
 
 
 def play(
@@ -161,42 +192,36 @@ def play(
 
     Args:
         rules: The settings.
-        state: A record to work with.
+        state: Room to work in.
         table: Whether to respond, for every `situation`.
         is_loop: Whether decisions wait for a boundary.
         rng: The chance of all episodes.
         counts: A row for each episode, filled with the columns of `COUNTS`.
     """
-    for episode in range(len(counts)):
+    for row in counts:
         begin(rules, state)
         for _ in range(rules.horizon):
             respond = can_respond(state, is_loop) and table[situation(state)]
             tick(rules, state, respond, rng)
-        count(state, counts[episode])
-
-
-def count(state: State, row: NDArray[np.float64]) -> None:
-    """Write the counts of an episode into a row of `COUNTS`."""
-    row[0], row[1], row[2] = state.score, state.alarms, state.resolved
-    row[3], row[4], row[5] = state.expired, state.active_ticks, state.checkpoints
-    row[6], row[7] = state.interruptions, state.interrupt_cost
+        row[0], row[1], row[2] = state.score, state.alarms, state.resolved
+        row[3], row[4], row[5] = state.expired, state.active_ticks, state.checkpoints
+        row[6], row[7] = state.interruptions, state.interrupt_cost
 
 
 def _leave(rules: Rules, state: State) -> float:
     """Leave everything for the alarm; return what that costs."""
     cost = 0.0
     if state.mode == HANDLING:
-        # Leaving right at the start of a phase abandons nothing.
-        if rules.is_charged_at_start or state.left < rules.phase_ticks[state.phase]:
+        state.interruptions += 1
+        if not rules.is_free_at_start or state.left < rules.phase_ticks[state.phase]:
             cost = rules.phase_costs[state.phase]
+            state.interrupt_cost += cost
         if rules.after_interruption == RESTART:
             state.phase = 0
         if rules.after_interruption != KEEP:
             state.left = rules.phase_ticks[state.phase]
-        state.interruptions += 1
-        state.interrupt_cost += cost
     state.target_row, state.target_col = state.alarm_row, state.alarm_col
-    state.mode = ANSWERING if distance(state) else RESOLVING
+    state.mode = ANSWERING  # also where the alarm is right here: to arrive takes a tick
     state.resolving = rules.resolve_ticks
     state.pause = rules.switch_ticks
     return cost
@@ -215,17 +240,17 @@ def _act(rules: Rules, state: State) -> float:
             return 0.0
         state.alarm = 0
         state.resolved += 1
-        _go_on(rules, state)
+        _return(rules, state)
         return rules.resolve_reward
     if state.mode == NAVIGATING:
-        row, col = rules.cells[state.checkpoint, 0], rules.cells[state.checkpoint, 1]
+        row, col = rules.cells[state.checkpoint]
         if _walk(state, row, col):
             state.mode, state.boundary = HANDLING, 1
     elif _walk(state, state.target_row, state.target_col):
         if state.mode == ANSWERING:
             state.mode = RESOLVING
         else:
-            _go_on(rules, state)
+            _return(rules, state)
     return 0.0
 
 
@@ -243,8 +268,17 @@ def _handle(rules: Rules, state: State) -> float:
     return rules.checkpoint_reward
 
 
+def _walk(state: State, row: int, col: int) -> bool:
+    """Move one cell, to the right row first; return whether that is the place."""
+    if state.row != row:
+        state.row += 1 if row > state.row else -1
+    elif state.col != col:
+        state.col += 1 if col > state.col else -1
+    return state.row == row and state.col == col
+
+
 def _age(rules: Rules, state: State) -> float:
-    """Let an alarm that is still active come nearer to its deadline; return what that costs."""
+    """Bring an alarm that is still active nearer to its deadline; return what that costs."""
     if not state.alarm:
         return 0.0
     state.active_ticks += 1
@@ -255,8 +289,8 @@ def _age(rules: Rules, state: State) -> float:
     state.expired += 1
     if state.mode == ANSWERING and rules.is_walking_on:
         state.mode = WALKING_ON
-    elif state.mode == ANSWERING or state.mode == RESOLVING:
-        _go_on(rules, state)
+    elif state.mode > HANDLING:
+        _return(rules, state)
     return rules.tick_penalty + rules.expire_penalty
 
 
@@ -264,53 +298,57 @@ def _appear(rules: Rules, state: State, rng: np.random.Generator) -> None:
     """Let an alarm go off, perhaps, at one of the places that are far enough."""
     if rng.random() >= rules.probability:
         return
-    choices = 0
-    for place in rules.places:
-        choices += _steps(state.row, state.col, place[0], place[1]) >= rules.distance
-    if not choices:
+    places = rules.size**2 if rules.is_alarmed_anywhere else len(rules.cells)
+    far = 0
+    for place in range(places):
+        far += _is_far(rules, state, place)
+    if not far:
         return
-    chosen = rng.integers(0, choices)
-    for place in rules.places:
-        if _steps(state.row, state.col, place[0], place[1]) >= rules.distance:
+    chosen = rng.integers(0, far)
+    for place in range(places):
+        if _is_far(rules, state, place):
             if chosen == 0:
-                state.alarm_row, state.alarm_col = place[0], place[1]
+                state.alarm_row, state.alarm_col = _cell(rules, place)
             chosen -= 1
     state.alarm = 1
     state.alarms += 1
-    state.deadline = rng.integers(rules.deadline_low, rules.deadline_high + 1)
+    state.deadline = int(rng.integers(rules.deadline_low, rules.deadline_high + 1))
 
 
-def _go_on(rules: Rules, state: State) -> None:
+def _is_far(rules: Rules, state: State, place: int) -> bool:
+    row, col = _cell(rules, place)
+    return steps(state.row, state.col, row, col) >= rules.distance
+
+
+def _cell(rules: Rules, place: int) -> tuple[int, int]:
+    """The cell of a place where alarms go off: a checkpoint, or any cell in reading order."""
+    if rules.is_alarmed_anywhere:
+        return place // rules.size, place % rules.size
+    return rules.cells[place]
+
+
+def _return(rules: Rules, state: State) -> None:
     """Be done with an alarm, and go back to the checkpoints."""
     state.boundary, state.pause = 1, 0
     checkpoint = state.checkpoint
     if rules.after_alarm == NEXT:
         checkpoint = (checkpoint + 1) % len(rules.cells)
     elif rules.after_alarm == NEAREST:
-        far = [_steps(state.row, state.col, cell[0], cell[1]) for cell in rules.cells]
-        checkpoint = far.index(min(far))
+        for other in range(len(rules.cells)):
+            if _way(rules, state, other) < _way(rules, state, checkpoint):
+                checkpoint = other
     if checkpoint != state.checkpoint:
         _head_for(rules, state, checkpoint)
-        return
-    row, col = rules.cells[checkpoint, 0], rules.cells[checkpoint, 1]
-    state.mode = NAVIGATING if _steps(state.row, state.col, row, col) else HANDLING
+    else:
+        state.mode = NAVIGATING if _way(rules, state, checkpoint) else HANDLING
 
 
 def _head_for(rules: Rules, state: State, checkpoint: int) -> None:
-    """Make a checkpoint the next one, to be handled from the start."""
+    """Make a checkpoint the one to come, to be handled from the start."""
     state.checkpoint, state.phase, state.left = checkpoint, 0, rules.phase_ticks[0]
-    row, col = rules.cells[checkpoint, 0], rules.cells[checkpoint, 1]
-    state.mode = NAVIGATING if _steps(state.row, state.col, row, col) else HANDLING
+    state.mode = NAVIGATING if _way(rules, state, checkpoint) else HANDLING
 
 
-def _walk(state: State, row: int, col: int) -> bool:
-    """Move one cell, along the rows first; return whether that is the place."""
-    if state.row != row:
-        state.row += 1 if row > state.row else -1
-    elif state.col != col:
-        state.col += 1 if col > state.col else -1
-    return state.row == row and state.col == col
-
-
-def _steps(row: int, col: int, other_row: int, other_col: int) -> int:
-    return abs(row - other_row) + abs(col - other_col)
+def _way(rules: Rules, state: State, checkpoint: int) -> int:
+    row, col = rules.cells[checkpoint]
+    return steps(state.row, state.col, row, col)

@@ -1,0 +1,1 @@
+"""Patrol: rounds of checkpoints, and alarms that do not wait."""

@@ -1,0 +1,119 @@
+"""Hand-written answers to one question: leave everything for the alarm, or go on?
+
+A policy is a pure function of the settings and a situation; whether it is asked in every tick or
+at boundaries only is the interface's law. `tabulate` asks it once about every situation.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from timeful.environments.patrol.settings import PatrolSettings
+from timeful.errors import SettingsError
+
+
+class Situation(NamedTuple):
+    """What a decision may depend on; see `dynamics.situation`.
+
+    `phase` is None while going to a checkpoint; `left` are ticks of that phase, `deadline` the
+    ticks until the alarm expires, and `distance` the steps to it.
+    """
+
+    phase: int | None
+    left: int
+    deadline: int
+    distance: int
+
+
+T = TypeVar("T")
+Policy = Callable[[PatrolSettings, Situation], bool]
+
+
+def always_respond(settings: PatrolSettings, seen: Situation) -> bool:
+    """Respond; asked at boundaries only, this is the published Loop at state level."""
+    return True
+
+
+_PATCH_DEADLINES = {2: (None, 6), 3: (None, 8, 0)}
+"""By depth and phase: the greatest deadline to respond to; None for any."""
+
+
+def patch(settings: PatrolSettings, seen: Situation) -> bool:
+    """Respond by phase and deadline alone (appendix C, table 10).
+
+    Raises:
+        SettingsError: If handling has neither two phases nor three.
+    """
+    limits = _for_depth("Patch", _PATCH_DEADLINES, settings)
+    limit = None if seen.phase is None else limits[seen.phase]
+    return limit is None or seen.deadline <= limit
+
+
+class _Threshold(NamedTuple):
+    deadline: int
+    progress: float
+    ratio: float
+
+
+_PATCH_PRO = {
+    2: (_Threshold(16, 1.0, 2.0), _Threshold(8, 0.5, 3.5)),
+    3: (_Threshold(18, 1.0, 2.0), _Threshold(12, 0.8, 3.0), _Threshold(8, 0.5, 4.5)),
+}
+_VERY_URGENT = 3
+
+
+def patch_pro(settings: PatrolSettings, seen: Situation) -> bool:
+    """Respond by reach, urgency, progress and cost, in that order (appendix C, table 11).
+
+    Raises:
+        SettingsError: If handling has neither two phases nor three.
+    """
+    thresholds = _for_depth("PatchPro", _PATCH_PRO, settings)
+    needed = seen.distance + settings.resolve_ticks
+    if needed > seen.deadline:
+        return False
+    if seen.deadline <= _VERY_URGENT or seen.phase is None:
+        return True
+    later = sum(phase.ticks for phase in settings.phases[seen.phase + 1 :])
+    if seen.left + later + needed <= seen.deadline:
+        return False  # the routine can be finished first
+    phase, threshold = settings.phases[seen.phase], thresholds[seen.phase]
+    done = phase.ticks - seen.left
+    cutoff = threshold.progress * phase.ticks
+    is_early = done < cutoff or (done == cutoff and not settings.dynamics.is_cutoff_strict)
+    value = settings.resolve_reward + settings.expire_penalty
+    return seen.deadline <= threshold.deadline and is_early and value > threshold.ratio * phase.cost
+
+
+def tabulate(policy: Policy, settings: PatrolSettings) -> NDArray[np.bool_]:
+    """Ask a policy about every situation.
+
+    Returns:
+        Whether to respond, indexed as `dynamics.situation` says.
+
+    Raises:
+        SettingsError: If the policy is not made for these settings.
+    """
+    table = np.zeros(settings.situations, np.bool_)
+    for kind, left, deadline, distance in np.ndindex(table.shape):
+        phase = kind - 1 if kind else None
+        if phase is not None and left > settings.phases[phase].ticks:
+            continue
+        seen = Situation(phase, left, deadline, distance)
+        table[kind, left, deadline, distance] = policy(settings, seen)
+    return table
+
+
+def look_up(table: NDArray[np.bool_], seen: Situation) -> bool:
+    """Whether a policy that was tabulated responds."""
+    kind = 0 if seen.phase is None else seen.phase + 1
+    return bool(table[kind, seen.left, seen.deadline, seen.distance])
+
+
+def _for_depth(name: str, by_depth: dict[int, T], settings: PatrolSettings) -> T:
+    depth = len(settings.phases)
+    if depth not in by_depth:
+        raise SettingsError(f"{name} is written for handling in 2 or 3 phases, not in {depth}")
+    return by_depth[depth]
