@@ -66,4 +66,5 @@ def _of_sums(metric: Metric, sums: Counts, episodes: int) -> NDArray[np.float64]
     part = sums[metric.count]
     whole = np.full(part.shape, float(episodes)) if metric.of is None else sums[metric.of]
     nothing = np.full(part.shape, np.nan)
-    return metric.scale * np.divide(part, whole, out=nothing, where=whole > 0)
+    ratios: NDArray[np.float64] = np.divide(part, whole, out=nothing, where=whole > 0)
+    return metric.scale * ratios
