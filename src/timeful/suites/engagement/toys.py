@@ -11,7 +11,7 @@ from timeful.errors import SettingsError
 from timeful.runs.batch import open_run
 from timeful.runs.lock import locked
 from timeful.seeding import child
-from timeful.suites.engagement import deliberation
+from timeful.suites.engagement import deliberation, patrol
 from timeful.suites.engagement.evaluated import Evaluated, Job, Plan
 from timeful.suites.engagement.toys_numbers import Number, make_numbers
 from timeful.suites.engagement.toys_report import Results, write_report
@@ -58,11 +58,19 @@ def run_toys(
     common = {"suite": "engagement/toys", "version": __version__, **asdict(plan)}
     with locked(out):
         open_run(out, msgspec.json.format(msgspec.json.encode(common)), replace=replace)
-        rows = _work(deliberation.jobs(plan), workers, on_progress)
+        rows = _work(deliberation.jobs(plan) + patrol.jobs(plan), workers, on_progress)
         numbers = make_numbers(rows, rng=child(plan.seeds[0], "engagement/toys", "bootstrap"))
         optima = deliberation.optima()
-        results = Results(plan=plan, rows=rows, numbers=numbers, optima=optima)
-        report = write_report(results, out)
+        report = write_report(
+            Results(
+                plan=plan,
+                rows=rows,
+                numbers=numbers,
+                optima=optima,
+                traces=patrol.traces(plan),
+            ),
+            out,
+        )
     return Finished(numbers=numbers, text=text_tables(numbers, optima), report=report)
 
 

@@ -15,6 +15,9 @@ from timeful.suites.engagement.published_toys import BANDS, PUBLISHED, Band, Pub
 
 SUITE = "engagement"
 
+YARDSTICK = "always respond"
+"""What stands for the learner where a policy that learns nothing is shown beside learned ones."""
+
 _PATROL = (
     Metric(name="return", count="return"),
     Metric(name="resolve %", count="resolved", of="alarms", scale=100),
@@ -83,8 +86,8 @@ class Number:
 
     @property
     def band(self) -> Band | None:
-        """Where it counts as reproduced, if anything says so."""
-        return BANDS.get(self.key)
+        """Where it counts as reproduced, if anything says so; a yardstick reproduces nothing."""
+        return None if self.learner == YARDSTICK else BANDS.get(self.key)
 
 
 class SeedRow(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,6 +1,6 @@
 """The report of the toy experiments: a page, the numbers behind it, and every seed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -14,6 +14,7 @@ from timeful.runs.results import ResultRow, write_csv, write_json
 from timeful.suites.engagement import toys_settings as settings
 from timeful.suites.engagement.deliberation import LEARNERS, WORLDS, Kind
 from timeful.suites.engagement.evaluated import Evaluated, Metric, Plan
+from timeful.suites.engagement.patrol import Trace
 from timeful.suites.engagement.published_toys import Published
 from timeful.suites.engagement.toys_claims import Claim, claims, findings
 from timeful.suites.engagement.toys_numbers import (
@@ -36,7 +37,7 @@ class Results:
     rows: Sequence[Evaluated]
     numbers: Sequence[Number]
     optima: Optima
-    traces: Sequence[Figure] = ()
+    traces: Sequence[Trace]
 
 
 def write_report(results: Results, out: Path) -> Path:
@@ -194,13 +195,29 @@ def slack_names(kind: Kind) -> list[str]:
 
 
 def _patrol(results: Results) -> list[Section]:
-    module = (*_appendix(results, "Table 14"), *results.traces)
+    module = (*_appendix(results, "Table 14"), *_trace_figures(results.traces))
     state = _appendix(results, "Table 15", "Table 16")
     return [
         Section("Patrol: interruption of modules", module),
         Section("Patrol: interruption within modules", state),
         Section("Patrol: settings", settings.patrol_tables(results.plan), is_folded=True),
     ]
+
+
+def _trace_figures(traces: Sequence[Trace]) -> Iterator[Figure]:
+    from timeful.suites.engagement.patrol_figures import trace_figure  # noqa: PLC0415  (as above)
+
+    for trace in traces:
+        number, event = {
+            "EP": (5, "handling is left for an alarm at once"),
+            "Loop": (6, "an alarm goes off, and handling goes on"),
+        }[trace.law]
+        yield Figure(
+            image=trace_figure(trace),
+            alt=f"Five ticks of a patrol under {trace.law}: {event}",
+            caption=f"As Figure {number}: {trace.law}, {event}. The first such event in the first "
+            "evaluation episode of the paper-like learner with the first seed.",
+        )
 
 
 def _bands(numbers: Sequence[Number]) -> Section:
