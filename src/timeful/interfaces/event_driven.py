@@ -70,6 +70,6 @@ class EventDriven(Window):
 
     def _aim(self) -> None:
         change, known = self._environment.next_change(), self._environment.next_tick
-        if change is not None:
-            self._due = Instant(self._origin + change)
+        # A world that an intervention ended has still to move, now, for its end to be seen.
+        self._due = self._kernel.now if change is None else Instant(self._origin + change)
         self.next_tick = FAR if known is None else Instant(self._origin + known)

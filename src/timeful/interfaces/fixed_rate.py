@@ -2,7 +2,7 @@
 
 | question | answer |
 | --- | --- |
-| when is an event visible? | at the tick: at once in a world of turns |
+| when is an event visible? | at the tick, and at the very tick: at once in a world of turns |
 | who reacts first? | the agent: what it does at the very instant of a tick still counts |
 | what is interruptible? | a thought it is engaged in, at a tick |
 | what if no action came? | the world takes its default action |
@@ -64,8 +64,12 @@ class FixedRate(EventDriven):
     async def _beats(self, period: Duration) -> None:
         while not self.over:
             await self._kernel.world_turn(self._beat)
+            while self._due <= self._kernel.now and not self.over:
+                await self._kernel.world_turn(self._beat)  # what happens now is seen now
+            if self.over:
+                return  # its end has been shown
             self._beat = self.next_tick = Instant(self._beat + period)
-            self._news = True
+            self._calls += 1
             if self._hidden:
                 self._reveal()
             else:

@@ -14,7 +14,7 @@ Thinking still takes time; it only costs nothing in the world. Gymnasium's `step
 from timeful.core.activity import Event
 from timeful.core.kernel import Kernel
 from timeful.core.stream import Stream
-from timeful.core.units import START, Duration, Instant
+from timeful.core.units import FAR, START, Duration, Instant
 from timeful.environments.environment import Environment
 from timeful.errors import SettingsError
 from timeful.interfaces.window import Window
@@ -68,7 +68,12 @@ class Frozen(Window):
         while self.busy and not self.over:
             self._step()
 
-    async def _engage(self, stream: Stream | None, until: Instant) -> bool:
+    async def engage(self, stream: Stream | None, until: Instant = FAR) -> bool:
+        """As everywhere; but what moved the world was the agent, which need not be called."""
+        self._answered = self._calls
+        return await super().engage(stream, until)
+
+    async def _engage(self, stream: Stream | None, until: Instant, since: int) -> bool:
         """A thought runs while the world waits; without one the world moves once."""
         if stream is None:
             self._step()
@@ -88,7 +93,7 @@ class Frozen(Window):
 
     async def _wait_for_end(self) -> None:
         while not self.over:
-            moved: Event[None] = self.moved
-            await self._kernel.wait_any(moved, deadline=self.next_tick)
-            if not moved.done:
+            stirred: Event[None] = self._stirred
+            await self._kernel.wait_any(stirred, deadline=self.next_tick)
+            if not stirred.done:
                 self._step()

@@ -2,7 +2,7 @@
 
 | question | answer |
 | --- | --- |
-| when is an event visible? | when the thought or action under way is over; at once in between |
+| when is an event visible? | when a thought or action under way is over; at once in between |
 | who reacts first? | the agent |
 | what is interruptible? | nothing |
 | what if no action came? | the world goes on by itself |
@@ -16,12 +16,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from timeful.core.stream import Stream
-from timeful.core.units import Instant
+from timeful.core.units import FAR, Instant
 from timeful.interfaces.event_driven import EventDriven
 
 
 class Loop(EventDriven):
     """Hides what happens while the agent waits for a thought or an action of its own.
+
+    Of several that are under way side by side, the first to be over ends a step.
 
     Arguments as for `EventDriven`.
     """
@@ -41,15 +43,17 @@ class Loop(EventDriven):
         with self._attention():
             await super().finish()
 
-    async def _engage(self, stream: Stream | None, until: Instant) -> bool:
+    async def engage(self, stream: Stream | None, until: Instant = FAR) -> bool:
+        """As everywhere; but what was visible before, the agent has had its chance to see."""
+        self._answered = self._calls
+        return await super().engage(stream, until)
+
+    async def _engage(self, stream: Stream | None, until: Instant, since: int) -> bool:
         with self._attention():
             started = self._happened
             while not (self._is_over(stream, started) or self._is_up(until)):
                 await self._change(stream, until)
             return self._is_over(stream, started)
-
-    def _is_called(self) -> bool:
-        return False
 
     @contextmanager
     def _attention(self) -> Iterator[None]:
@@ -58,5 +62,5 @@ class Loop(EventDriven):
             yield
         finally:
             self._attending -= 1
-            if self._hidden and self._is_open():
+            if self._hidden:
                 self._reveal()

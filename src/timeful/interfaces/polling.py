@@ -20,6 +20,8 @@ from timeful.interfaces.loop import Loop
 from timeful.records.events import Polled
 from timeful.records.recorder import Recorder
 
+_POLL = "a poll"
+
 
 class Polling(Loop):
     """Looks at the world at fixed spans of what the agent is engaged in.
@@ -30,7 +32,8 @@ class Polling(Loop):
         recorder: Where the world's events are written.
         interval: The span between two looks, above 0, counted anew whenever the agent engages
             in something. Nothing stays unseen for longer.
-        cost: How long a look takes, 0 or more; the thought waits meanwhile.
+        cost: How long a look takes, 0 or more; the thought waits meanwhile. A look is cut
+            short at the instant at which the agent wanted control back.
         full: Whether states are written as well.
 
     Raises:
@@ -51,6 +54,7 @@ class Polling(Loop):
             raise SettingsError(f"the interval between two polls must be above 0, got {interval}")
         if cost < 0:
             raise SettingsError(f"the cost of a poll must not be negative, got {cost}")
+        self._looking = 0
         self._interval = interval
         self._cost = cost
         super().__init__(kernel, environment, recorder, full=full)
@@ -60,10 +64,15 @@ class Polling(Loop):
         end = FAR if until is None else until
         with self._attention():
             while not stream.done and self._kernel.now < end:
-                look = Instant(min(self._kernel.now + self._interval, end))
+                look = Instant(min(self._next_look(), end))
                 await self._kernel.wait_any(stream, deadline=look)
                 if not stream.done and self._kernel.now < end:
-                    await self._poll(stream, end)
+                    is_paused = stream.pause(_POLL)
+                    try:
+                        await self._poll(end)
+                    finally:
+                        if is_paused and stream.state == "paused":
+                            stream.resume()
         if stream.done:
             stream.result()
 
@@ -74,36 +83,41 @@ class Polling(Loop):
             while self.busy and not self.over:
                 await self._change(None, look)
                 if self.busy and self._kernel.now >= look:
-                    await self._poll(None, FAR)
+                    await self._poll(FAR)
                     look = self._next_look()
 
-    async def _engage(self, stream: Stream | None, until: Instant) -> bool:
+    async def _engage(self, stream: Stream | None, until: Instant, since: int) -> bool:
         with self._attention():
             started, look = self._happened, self._next_look()
             while not (self._is_over(stream, started) or self._is_up(until)):
                 await self._change(stream, Instant(min(look, until)))
-                if self._kernel.now >= look and not self._is_over(stream, started):
-                    await self._poll(stream, until)
-                    if self._news:
+                if self._is_over(stream, started) or self._is_up(until):
+                    break
+                if self._kernel.now >= look:
+                    is_paused = stream is not None and stream.pause(_POLL)
+                    await self._poll(until)
+                    if self._calls > since:
                         break
+                    if stream is not None and is_paused and stream.state == "paused":
+                        stream.resume()
                     look = self._next_look()
             return self._is_over(stream, started)
+
+    def _is_open(self) -> bool:
+        return self._looking > 0 or super()._is_open()
 
     def _next_look(self) -> Instant:
         return Instant(self._kernel.now + self._interval)
 
-    async def _poll(self, stream: Stream | None, end: Instant) -> None:
-        """Look, and pay; what happens meanwhile is seen at once, for nothing else is under way."""
+    async def _poll(self, end: Instant) -> None:
+        """Look, and pay, but not beyond `end`; what happens meanwhile is seen at once."""
         found = len(self._hidden)
         if found:
             self._reveal()
         self._recorder.write(Polled(at=self._kernel.now, found=found))
         if self._cost:
-            is_paused = stream is not None and stream.pause("a poll")
-            self._attending -= 1
+            self._looking += 1
             try:
                 await self._kernel.sleep(Duration(min(self._cost, end - self._kernel.now)))
             finally:
-                self._attending += 1
-            if stream is not None and is_paused and not self._news:
-                stream.resume()
+                self._looking -= 1

@@ -8,18 +8,21 @@
 | what if no action came? | the world goes on by itself |
 | does thinking stop the world? | no |
 
-The engine reacts while the agent is engaged in something or waits; what happens while it acts
-itself is left to it. Engagement Process, section 5.2.2 and appendix E, "ReflexPatch".
+The engine reacts when an event hands control back to an agent that was engaged in something or
+waited with `tick`. What came meanwhile, while it awaited a thought in order to decide or slept,
+comes first when it engages or waits next, unless it has observed it: then that is left to it.
+Engagement Process, section 5.2.2 and appendix E, "ReflexPatch".
 """
 
 from collections.abc import Callable
 
+from timeful.core.activity import Activity
 from timeful.core.kernel import Kernel
 from timeful.core.stream import Stream
 from timeful.core.units import FAR, Duration, Instant
-from timeful.environments.environment import Environment
+from timeful.environments.environment import Environment, Observation
 from timeful.environments.game import View
-from timeful.errors import SettingsError
+from timeful.errors import IllegalActionError, SettingsError
 from timeful.interfaces.event_driven import EventDriven
 from timeful.records.recorder import Recorder
 
@@ -54,9 +57,16 @@ class Reflex(EventDriven):
     ) -> None:
         if delay < 0:
             raise SettingsError(f"the delay of a reflex must not be negative, got {delay}")
+        self._reacted = 0  # how many of the calls need no reaction any more
+        self._engine: Activity[None] | None = None
         self._rule = rule
         self._delay = delay
         super().__init__(kernel, environment, recorder, full=full)
+
+    def observe(self) -> tuple[Observation, ...]:
+        """Take what became visible; the agent has seen it now, and the engine leaves it to it."""
+        self._reacted = self._calls
+        return super().observe()
 
     async def tick(self, since: int) -> None:
         """Wait until the view has moved on, and for the reaction to it."""
@@ -66,16 +76,29 @@ class Reflex(EventDriven):
     async def engage(self, stream: Stream | None, until: Instant = FAR) -> bool:
         """As everywhere; before control comes back with an event, the engine reacts to it."""
         over = await super().engage(stream, until)
-        if not over or stream is None:
-            await self._react()
+        await self._react()
         return over
 
     async def _react(self) -> None:
-        action = None if self.over or self.busy else self._rule(self.view)
-        if action is None:
-            return
-        await self._kernel.sleep(self._delay)
-        if self.over:
-            return
-        self._intervene(action, by="reflex")
-        await self.finish()
+        """Wait for the engine: an activity of its own, so that nothing is reacted to twice."""
+        if self._engine is None or self._engine.done:
+            if self._reacted == self._calls:
+                return
+            self._engine = self._kernel.start(self._reactions(), name="reflex")
+        await self._engine
+
+    async def _reactions(self) -> None:
+        while self._reacted < self._calls and not (self.over or self.busy):
+            self._reacted = self._calls
+            action = self._rule(self.view)
+            if action is not None:
+                await self._kernel.sleep(self._delay)
+                self._try(action)
+                await self.finish()
+
+    def _try(self, action: str) -> None:
+        """Intervene, if that is still possible after the delay; the record tells."""
+        try:
+            self._intervene(action, by="reflex")
+        except IllegalActionError as error:
+            self._record_act(action, by="reflex", error=str(error))

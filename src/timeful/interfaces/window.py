@@ -7,7 +7,7 @@ interface's own law.
 
 from typing import Literal
 
-from timeful.core.activity import Event
+from timeful.core.activity import Event, Interrupted
 from timeful.core.kernel import Kernel
 from timeful.core.stream import Stream
 from timeful.core.units import FAR, Instant
@@ -30,7 +30,8 @@ class Window:
         self._happened = 0
         self._hidden: list[tuple[int, Instant, Observation]] = []
         self._unread: list[Observation] = []
-        self._news = False  # something became visible since control last came back
+        self._calls = 0  # how often something became visible that calls the agent
+        self._answered = 0  # how many of these calls it has had control for
         self._stirred: Event[None] = kernel.event()  # the world changed, visibly or not
         self.view: View = environment.view()
         self.turn = 0
@@ -53,7 +54,7 @@ class Window:
     def observe(self) -> tuple[Observation, ...]:
         """Take the observations that became visible since the last call."""
         unread, self._unread = tuple(self._unread), []
-        self._news = False
+        self._answered = self._calls
         if unread:
             self._recorder.write(Looked(at=self._kernel.now, through=self.turn))
         return unread
@@ -76,29 +77,32 @@ class Window:
         """Go on with a thought or with what is under way, until it is over or control comes back.
 
         Control comes back by the interface's law, and at the latest at an instant. A thought
-        that is not over is paused then.
+        that is not over is paused then, and also if the agent is interrupted meanwhile. Of
+        several activities that are engaged in something, each is called.
 
         Returns:
             Whether it is over.
         """
-        if stream is not None and stream.state == "paused" and not self._is_called():
+        since = self._answered
+        if stream is not None and stream.state == "paused" and self._calls == since:
             stream.resume()
-        over = await self._engage(stream, until)
+        try:
+            over = await self._engage(stream, until, since)
+        except Interrupted as signal:
+            if stream is not None:
+                stream.pause(signal.cause)
+            raise
         if stream is not None and not over:
-            stream.pause("an event" if self._news else "its time was up")
-        self._news = False
+            stream.pause("an event" if self._calls > since else "its time was up")
+        self._answered = self._calls
         return over
 
-    async def _engage(self, stream: Stream | None, until: Instant) -> bool:
-        """Control comes back with whatever becomes visible."""
+    async def _engage(self, stream: Stream | None, until: Instant, since: int) -> bool:
+        """Control comes back with a call beyond `since`, also with one that came before."""
         started = self._happened
-        while not (self._is_called() or self._is_over(stream, started) or self._is_up(until)):
+        while not (self._calls > since or self._is_over(stream, started) or self._is_up(until)):
             await self._change(stream, until)
         return self._is_over(stream, started)
-
-    def _is_called(self) -> bool:
-        """Whether control is to come back at once, before anything goes on."""
-        return self._news
 
     def _is_over(self, stream: Stream | None, started: int) -> bool:
         """Whether the thought is over or, without one, the action, after at least one change."""
@@ -147,7 +151,7 @@ class Window:
             self.view = seen.view
             self.restarts += isinstance(seen, Turn) and seen.restarted
             self._unread.append(seen)
-            self._news |= not seen.is_outcome
+            self._calls += not seen.is_outcome
             state = seen.view.json_state() if self._full else None
             self._recorder.write(
                 Observed(at=self._kernel.now, happened_at=at, turn=number, state=state)
@@ -185,8 +189,20 @@ class Window:
                 )
             )
 
-    def _record_act(self, action: str, *, by: Literal["agent", "reflex"] = "agent") -> None:
-        now = self._kernel.now
+    def _record_act(
+        self,
+        action: str,
+        *,
+        by: Literal["agent", "reflex"] = "agent",
+        error: str | None = None,
+    ) -> None:
         self._recorder.write(
-            Acted(at=now, turn=self.turn, action=action, legal=True, error=None, by=by)
+            Acted(
+                at=self._kernel.now,
+                turn=self.turn,
+                action=action,
+                legal=error is None,
+                error=error,
+                by=by,
+            )
         )
