@@ -1,0 +1,357 @@
+"""The kitchen's laws as functions of values: what an action begins, and what comes next.
+
+A state is complete: what it shows, and what it hides (when dishes will signal).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from timeful.core.units import FAR, START, Duration, Instant
+from timeful.environments.kitchen.actions import Action, Verb
+from timeful.environments.kitchen.settings import Case, KitchenSettings, in_ticks, ticks
+from timeful.environments.kitchen.view import DishView, KitchenView, Mode, ProblemView
+from timeful.errors import IllegalActionError
+
+_MODES: dict[Verb, Mode] = {
+    "prepare": "kitchen",
+    "stage": "kitchen",
+    "finish": "kitchen",
+    "tutor": "tutor",
+}
+_ENDED: dict[Verb, str] = {
+    "prepare": "prepared",
+    "stage": "staged",
+    "finish": "finished",
+    "tutor": "tutoring",
+    "tutored": "tutored",
+    "check": "checked",
+    "end": "ended",
+}
+"""What the end of an action is called among the events."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doing:
+    """An action under way; one that takes no time ends at the instant at which it began."""
+
+    action: Action
+    start: Instant
+    end: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writing:
+    """A problem that the world writes on by itself, and until when."""
+
+    problem: str
+    since: Instant
+    until: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """A kitchen at an instant.
+
+    `shown` is what can be seen, `rings` when each dish on the stove will signal, in the order of
+    the dishes, and `timer` when a wait is over; `earned` is the reward without costs.
+    """
+
+    shown: KitchenView
+    rings: tuple[Instant | None, ...]
+    doing: Doing | None = None
+    writing: Writing | None = None
+    timer: Instant | None = None
+    earned: float = 0.0
+    is_over: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something happens: its instant, its name, its data, and the state after it."""
+
+    at: Instant
+    name: str
+    data: dict[str, Any]
+    state: State
+    is_outcome: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Laws:
+    """All that stays the same in an episode; `offsets` hold the jitter."""
+
+    case: Case
+    settings: KitchenSettings
+    offsets: tuple[Duration, ...]
+
+    def start(self) -> State:
+        """The state at the beginning."""
+        case = self.case
+        shown = KitchenView(
+            at=START,
+            turn=0,
+            mode="kitchen",
+            doing=None,
+            stoves=case.stoves,
+            dishes=tuple(DishView.of(dish) for dish in case.dishes),
+            problems=tuple(ProblemView.of(problem) for problem in case.problems),
+            switches=0,
+            checks=0,
+        )
+        return State(shown=shown, rings=(None,) * len(case.dishes))
+
+    def score(self, state: State, at: Instant) -> float:
+        """The utility at an instant."""
+        weights = self.settings.utility
+        return (
+            state.earned
+            - weights.tick * in_ticks(at)
+            - weights.switch * state.shown.switches
+            - weights.check * state.shown.checks
+        )
+
+    # --- interventions -----------------------------------------------------------------------
+
+    def begin(self, state: State, action: Action, at: Instant) -> State:
+        """Set about an action.
+
+        Raises:
+            IllegalActionError: If it cannot be done now; it says why.
+        """
+        if state.doing is not None:
+            raise IllegalActionError(f"{action} has to wait for the end of {state.doing.action}")
+        self._check(state, action, at)
+        if action.verb == "wait":
+            span = None if action.number is None else ticks(action.number)
+            return replace(state, timer=None if span is None else Instant(at + span))
+        mode = _MODES.get(action.verb, state.shown.mode)
+        shown = replace(
+            state.shown,
+            mode=mode,
+            doing=str(action),
+            switches=state.shown.switches + (mode != state.shown.mode),
+            checks=state.shown.checks + (action.verb == "check"),
+        )
+        doing = Doing(action=action, start=at, end=Instant(at + self._span(state, action)))
+        begun = replace(state, shown=shown, doing=doing, timer=None)
+        return self._stop_writing(begun, at) if action.verb in _MODES else begun
+
+    def _span(self, state: State, action: Action) -> Duration:
+        match action.verb:
+            case "prepare":
+                return _dish(state, action).prep
+            case "stage":
+                return self.settings.staging
+            case "finish":
+                return _dish(state, action).finish
+        return Duration(0)
+
+    def _check(self, state: State, action: Action, at: Instant) -> None:
+        match action.verb:
+            case "prepare" | "stage" | "finish":
+                _check_dish(state, action)
+            case "tutor" | "tutored":
+                self._check_problem(state, action)
+            case "wait":
+                self._check_wait(state, action, at)
+
+    def _check_problem(self, state: State, action: Action) -> None:
+        problem = _problem(state, action)
+        if problem.is_complete:
+            raise IllegalActionError(f"{action}: {problem.name} is complete")
+        if action.verb == "tutor" and action.number == 0:
+            raise IllegalActionError(f"{action}: tutoring takes at least 1 token")
+        if action.verb == "tutored":
+            if self.settings.writes_itself:
+                raise IllegalActionError(f"{action}: in this kitchen, problems write themselves")
+            if (action.number or 0) < problem.written:
+                raise IllegalActionError(f"{action}: {problem.written} tokens were written before")
+
+    def _check_wait(self, state: State, action: Action, at: Instant) -> None:
+        if action.number == 0:
+            raise IllegalActionError(f"{action}: a wait takes at least 1 tick")
+        to_come = any(ring is not None for ring in state.rings) or state.writing is not None
+        if action.number is None and not to_come:
+            raise IllegalActionError(f"{action}: there is nothing to wait for")
+
+    def _stop_writing(self, state: State, at: Instant) -> State:
+        if state.writing is None:
+            return state
+        written = int((at - state.writing.since) // ticks(1))
+        return replace(_write_on(state, state.writing.problem, written), writing=None)
+
+    # --- what comes next ---------------------------------------------------------------------
+
+    def next_change(self, state: State) -> Instant | None:
+        """When something happens next; None once the episode is over."""
+        if state.is_over:
+            return None
+        soonest: int = self.settings.budget
+        for at in (state.timer, *state.rings):
+            soonest = soonest if at is None else min(soonest, at)
+        if state.doing is not None:
+            soonest = min(soonest, state.doing.end)
+        if state.writing is not None:
+            soonest = min(soonest, state.writing.until)
+        return Instant(soonest)
+
+    def step(self, state: State, to: Instant) -> Event | None:
+        """What happens first by an instant, if anything does.
+
+        At one instant the end of an action comes first, then signals in the order of the dishes,
+        then the rest, and the time budget last.
+        """
+        if state.is_over:
+            return None
+        first: Event | None = None
+        for event in self._coming(state, to):
+            if first is None or event.at < first.at:
+                first = event
+        return first
+
+    def _coming(self, state: State, to: Instant) -> Iterator[Event]:
+        doing, writing = state.doing, state.writing
+        if doing is not None and doing.end <= to:
+            yield self._end(state, doing)
+        for place, ring in enumerate(state.rings):
+            if ring is not None and ring <= to:
+                yield self._signal(state, place, ring)
+        if writing is not None and writing.until <= to:
+            yield self._written(state, writing)
+        if state.timer is not None and state.timer <= to:
+            after = replace(_seen(state, state.timer), timer=None)
+            yield Event(at=state.timer, name="timer", data={}, state=after)
+        if self.settings.budget <= to:
+            budget = Instant(self.settings.budget)
+            after = replace(_seen(state, budget), is_over=True)
+            yield Event(at=budget, name="budget", data={}, state=after)
+
+    def _signal(self, state: State, place: int, at: Instant) -> Event:
+        rings = list(state.rings)
+        rings[place] = None
+        dish = replace(state.shown.dishes[place], stage="signalled", signal=at)
+        after = replace(_seen(state, at), rings=tuple(rings), timer=None)
+        data = {"dish": dish.name, "window_end": dish.window_end, "deadline": dish.deadline}
+        return Event(at=at, name="signal", data=data, state=_with_dish(after, dish))
+
+    def _written(self, state: State, writing: Writing) -> Event:
+        after = replace(_seen(state, writing.until), writing=None)
+        count = int((writing.until - writing.since) // ticks(1))
+        after = self._complete(_write_on(after, writing.problem, count), writing.problem)
+        data = _progress(after, writing.problem)
+        return Event(at=writing.until, name="tutored", data=data, state=after)
+
+    def _end(self, state: State, doing: Doing) -> Event:
+        """The end of an action, and what it did."""
+        action, at = doing.action, doing.end
+        after = replace(_seen(state, at), doing=None)
+        after = replace(after, shown=replace(after.shown, doing=None))
+        data: dict[str, Any] = {}
+        match action.verb:
+            case "prepare":
+                after = _with_dish(after, replace(_dish(after, action), stage="prepared"))
+                data = {"dish": action.target}
+            case "stage":
+                after = self._staged(after, action, at)
+                data = {"dish": action.target}
+            case "finish":
+                after = self._finished(after, action, doing)
+                data = {"dish": action.target, "quality": _dish(after, action).quality}
+            case "tutor":
+                after = self._tutoring(after, action, at)
+                data = _progress(after, action.target)
+            case "tutored":
+                after = self._told(after, action)
+                data = _progress(after, action.target)
+            case "end":
+                after = replace(after, is_over=True)
+        return Event(at=at, name=_ENDED[action.verb], data=data, state=after, is_outcome=True)
+
+    def _staged(self, state: State, action: Action, at: Instant) -> State:
+        rings = tuple(
+            Instant(at + offset) if dish.name == action.target else ring
+            for dish, offset, ring in zip(
+                state.shown.dishes, self.offsets, state.rings, strict=True
+            )
+        )
+        return _with_dish(
+            replace(state, rings=rings), replace(_dish(state, action), stage="staged")
+        )
+
+    def _finished(self, state: State, action: Action, doing: Doing) -> State:
+        dish = _dish(state, action)
+        judged = doing.end if self.settings.judged == "end" else doing.start
+        quality = int(judged <= dish.deadline)
+        earned = state.earned + self.settings.utility.dish * quality
+        done = replace(dish, stage="finished", quality=quality)
+        return replace(_with_dish(state, done), earned=earned)
+
+    def _tutoring(self, state: State, action: Action, at: Instant) -> State:
+        if not self.settings.writes_itself:
+            return state
+        count = min(_problem(state, action).left, action.number or FAR)
+        until = Instant(at + ticks(count))
+        return replace(state, writing=Writing(problem=action.target, since=at, until=until))
+
+    def _told(self, state: State, action: Action) -> State:
+        more = (action.number or 0) - _problem(state, action).written
+        after = _write_on(state, action.target, more)
+        return self._complete(after, action.target, is_done=action.is_done)
+
+    def _complete(self, state: State, name: str, *, is_done: bool = False) -> State:
+        """Count a problem as complete if its length is written, or its text is at its end."""
+        problem = next(p for p in state.shown.problems if p.name == name)
+        if not (is_done or problem.written >= problem.length):
+            return state
+        earned = state.earned + self.settings.utility.problem
+        return replace(_with_problem(state, replace(problem, is_complete=True)), earned=earned)
+
+
+def _check_dish(state: State, action: Action) -> None:
+    dish = _dish(state, action)
+    needed = {"prepare": "raw", "stage": "prepared", "finish": "signalled"}[action.verb]
+    if dish.stage != needed:
+        raise IllegalActionError(f"{action}: {dish.name} is {dish.stage}, not {needed}")
+    if action.verb == "stage" and not state.shown.free_slots:
+        raise IllegalActionError(f"{action}: no slot of the stove is free")
+
+
+def _dish(state: State, action: Action) -> DishView:
+    for dish in state.shown.dishes:
+        if dish.name == action.target:
+            return dish
+    raise IllegalActionError.named(action.target, (dish.name for dish in state.shown.dishes))
+
+
+def _problem(state: State, action: Action) -> ProblemView:
+    for problem in state.shown.problems:
+        if problem.name == action.target:
+            return problem
+    raise IllegalActionError.named(action.target, (p.name for p in state.shown.problems))
+
+
+def _seen(state: State, at: Instant) -> State:
+    """One more event, at an instant."""
+    shown = replace(state.shown, at=at, turn=state.shown.turn + 1)
+    return replace(state, shown=shown)
+
+
+def _with_dish(state: State, dish: DishView) -> State:
+    dishes = tuple(dish if old.name == dish.name else old for old in state.shown.dishes)
+    return replace(state, shown=replace(state.shown, dishes=dishes))
+
+
+def _with_problem(state: State, problem: ProblemView) -> State:
+    problems = tuple(problem if old.name == problem.name else old for old in state.shown.problems)
+    return replace(state, shown=replace(state.shown, problems=problems))
+
+
+def _write_on(state: State, name: str, count: int) -> State:
+    problem = next(p for p in state.shown.problems if p.name == name)
+    return _with_problem(state, replace(problem, written=problem.written + count))
+
+
+def _progress(state: State, name: str) -> dict[str, Any]:
+    problem = next(p for p in state.shown.problems if p.name == name)
+    return {"problem": name, "written": problem.written, "complete": problem.is_complete}

@@ -1,0 +1,195 @@
+"""The settings of the kitchen: its dishes, its tutoring problems and its laws.
+
+Engagement Process, appendix E; what it leaves out stands in the fields' words. Spans are
+durations in nanoseconds; people and prompts count ticks, one to each generated token.
+"""
+
+from dataclasses import dataclass
+from math import isfinite
+from typing import Literal
+
+from timeful.core.units import START, Duration, Instant, milliseconds
+from timeful.errors import SettingsError, check_known
+
+TICK = milliseconds(1)
+"""One tick: the length of a token in token time."""
+
+Judged = Literal["end", "start"]
+
+
+def ticks(count: int) -> Duration:
+    """So many ticks as a duration.
+
+    Raises:
+        SettingsError: If the count is negative.
+    """
+    if count < 0:
+        raise SettingsError(f"a span must not be negative, got {count} ticks")
+    return Duration(count * TICK)
+
+
+def in_ticks(span: int) -> float:
+    """A span or instant in ticks; a whole number in token time."""
+    return span / TICK
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dish:
+    """A dish: prepared, staged on a stove slot, and finished after its signal.
+
+    Attributes:
+        name: Such as "D1".
+        family: What it was drawn from, such as "critical_narrow".
+        prep: How long its preparation takes.
+        offset: From the end of its staging to its signal, jitter apart.
+        finish: How long finishing takes, above 0.
+        window: From its signal to the end of its ideal window, above 0.
+        slack: How long it keeps warm after its ideal window; None for a critical dish.
+        is_whistle: Whether its signal jitters; else it is a timer's.
+
+    Raises:
+        SettingsError: If one of them cannot be.
+    """
+
+    name: str
+    family: str
+    prep: Duration
+    offset: Duration
+    finish: Duration
+    window: Duration
+    slack: Duration | None = None
+    is_whistle: bool = False
+
+    def __post_init__(self) -> None:
+        spans = {"prep": self.prep, "offset": self.offset, "slack": self.slack or 0}
+        for name, span in spans.items():
+            if span < 0:
+                raise SettingsError(f"{name} of {self.name} must not be negative, got {span} ns")
+        for name, span in {"finish": self.finish, "window": self.window}.items():
+            if span <= 0:
+                raise SettingsError(f"{name} of {self.name} must be above 0, got {span} ns")
+
+    @property
+    def is_critical(self) -> bool:
+        """Whether it is lost after its ideal window, since it does not keep warm."""
+        return self.slack is None
+
+    def deadline(self, signal: Instant) -> Instant:
+        """Until when it counts: the end of its ideal window or, if soft, of keeping warm."""
+        return Instant(signal + self.window + (self.slack or 0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """A tutoring problem: a text of a given length that is to be written.
+
+    `family` is what its length was drawn from, and `length` counts tokens.
+
+    Raises:
+        SettingsError: If its length is below 1.
+    """
+
+    name: str
+    family: str
+    title: str
+    brief: str
+    length: int
+
+    def __post_init__(self) -> None:
+        if self.length < 1:
+            raise SettingsError(
+                f"the length of {self.name} must be at least 1 token, got {self.length}"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """What there is to do in one episode.
+
+    Attributes:
+        name: A name that no other case has.
+        family: Its case family or, with one dish, that of the dish.
+        dishes: At least one, each with a name of its own.
+        problems: Maybe none, each with a name of its own.
+        stoves: How many dishes can be on the stove at once, at least 1.
+
+    Raises:
+        SettingsError: If one of them cannot be.
+    """
+
+    name: str
+    family: str
+    dishes: tuple[Dish, ...]
+    problems: tuple[Problem, ...]
+    stoves: int
+
+    def __post_init__(self) -> None:
+        if self.stoves < 1:
+            raise SettingsError(f"a kitchen needs at least 1 stove slot, got {self.stoves}")
+        if not self.dishes:
+            raise SettingsError("a kitchen needs at least 1 dish")
+        names = [*(dish.name for dish in self.dishes), *(one.name for one in self.problems)]
+        if len(set(names)) < len(names):
+            raise SettingsError(f"each dish and problem needs a name of its own, got {names}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Utility:
+    """The weights of the utility (appendix E, equation of U), none below 0.
+
+    U = dish * sum of q + problem * N_tutor - tick * T - switch * N_switch - check * C_check.
+
+    Raises:
+        SettingsError: If one is negative or not finite.
+    """
+
+    dish: float = 5.0
+    problem: float = 5.0
+    tick: float = 0.003
+    switch: float = 0.75
+    check: float = 0.05
+
+    def __post_init__(self) -> None:
+        for name in ("dish", "problem", "tick", "switch", "check"):
+            weight = getattr(self, name)
+            if not (isfinite(weight) and weight >= 0):
+                raise SettingsError(
+                    f"the weight of a {name} must be finite and not negative, got {weight}"
+                )
+
+
+_NO_TIME, _BUDGET = ticks(0), ticks(8000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KitchenSettings:
+    """The laws of the kitchen.
+
+    Attributes:
+        staging: How long staging takes; the paper gives no time for it.
+        jitter: The standard deviation of a whistle's signal, in ticks.
+        budget: When the episode ends at the latest, above 0.
+        judged: Whether a finish action must end, or only start, before the deadline.
+        writes_itself: Whether a problem is written by the world, a token a tick, for as long as
+            tutoring goes on; otherwise whoever tutors tells how far they came.
+        utility: The weights.
+
+    Raises:
+        SettingsError: If one of them cannot be.
+    """
+
+    staging: Duration = _NO_TIME
+    jitter: float = 3.0
+    budget: Duration = _BUDGET
+    judged: Judged = "end"
+    writes_itself: bool = False
+    utility: Utility = Utility()
+
+    def __post_init__(self) -> None:
+        if self.staging < 0:
+            raise SettingsError(f"staging must not take less than 0, got {self.staging} ns")
+        if not (isfinite(self.jitter) and self.jitter >= 0):
+            raise SettingsError(f"the jitter must be finite and not negative, got {self.jitter}")
+        if self.budget <= START:
+            raise SettingsError(f"the time budget must be above 0, got {self.budget} ns")
+        check_known("judgement", self.judged, ("end", "start"))
