@@ -36,7 +36,7 @@ def always_respond(settings: PatrolSettings, seen: Situation) -> bool:
     return True
 
 
-_PATCH_DEADLINES = {2: (None, 6), 3: (None, 8, 0)}
+PATCH_DEADLINES = {2: (None, 6), 3: (None, 8, 0)}
 """By depth and phase: the greatest deadline to respond to; None for any."""
 
 
@@ -46,22 +46,27 @@ def patch(settings: PatrolSettings, seen: Situation) -> bool:
     Raises:
         SettingsError: If handling has neither two phases nor three.
     """
-    limits = _for_depth("Patch", _PATCH_DEADLINES, settings)
+    limits = _for_depth("Patch", PATCH_DEADLINES, settings)
     limit = None if seen.phase is None else limits[seen.phase]
     return limit is None or seen.deadline <= limit
 
 
-class _Threshold(NamedTuple):
+class Threshold(NamedTuple):
+    """When PatchPro leaves a phase: the greatest deadline, the progress below, the cost ratio."""
+
     deadline: int
     progress: float
     ratio: float
 
 
-_PATCH_PRO = {
-    2: (_Threshold(16, 1.0, 2.0), _Threshold(8, 0.5, 3.5)),
-    3: (_Threshold(18, 1.0, 2.0), _Threshold(12, 0.8, 3.0), _Threshold(8, 0.5, 4.5)),
+PATCH_PRO = {
+    2: (Threshold(16, 1.0, 2.0), Threshold(8, 0.5, 3.5)),
+    3: (Threshold(18, 1.0, 2.0), Threshold(12, 0.8, 3.0), Threshold(8, 0.5, 4.5)),
 }
-_VERY_URGENT = 3
+"""By depth and phase."""
+
+VERY_URGENT = 3
+"""With so many ticks or fewer left, PatchPro responds whatever it is at, if it can be in time."""
 
 
 def patch_pro(settings: PatrolSettings, seen: Situation) -> bool:
@@ -70,11 +75,11 @@ def patch_pro(settings: PatrolSettings, seen: Situation) -> bool:
     Raises:
         SettingsError: If handling has neither two phases nor three.
     """
-    thresholds = _for_depth("PatchPro", _PATCH_PRO, settings)
+    thresholds = _for_depth("PatchPro", PATCH_PRO, settings)
     needed = seen.distance + settings.resolve_ticks
     if needed > seen.deadline:
         return False
-    if seen.deadline <= _VERY_URGENT or seen.phase is None:
+    if seen.deadline <= VERY_URGENT or seen.phase is None:
         return True
     later = sum(phase.ticks for phase in settings.phases[seen.phase + 1 :])
     if seen.left + later + needed <= seen.deadline:

@@ -3,12 +3,16 @@
 from collections.abc import Sequence
 
 from timeful.core.units import in_seconds
+from timeful.environments.patrol.policies import PATCH_DEADLINES, PATCH_PRO, VERY_URGENT
 from timeful.runs.page import Block, Table
+from timeful.suites.engagement import patrol
 from timeful.suites.engagement.deliberation import LEARNERS, WORLDS, Kind
 from timeful.suites.engagement.evaluated import Plan
 
 FOUND = "found by trial"
 """Where a setting comes from that the paper does not print."""
+
+_DEPTHS = {2: patrol.WORLDS["depth-2"], 3: patrol.WORLDS["depth-3"]}
 
 
 def _table(caption: str, rows: Sequence[tuple[str, str, str]]) -> Table:
@@ -57,5 +61,86 @@ def deliberation_table(kind: Kind, plan: Plan) -> Table:
 
 
 def patrol_tables(plan: Plan) -> tuple[Block, ...]:
-    """Tables 10 to 13, and the learners."""
-    return ()
+    """Tables 12, 13, 10 and 11, and the learners."""
+    made: list[Block] = [_patrol_table(level, plan) for level in patrol.WORLDS]
+    return (*made, _patch_table(), _patch_pro_table())
+
+
+def _patrol_table(level: patrol.Level, plan: Plan) -> Table:
+    world = patrol.WORLDS[level]
+    source = "Table 12" if level == "module" else "Table 13"
+    phases = "; ".join(
+        f"{phase.name} {phase.ticks} ticks" + (f", cost {phase.cost:g}" if phase.cost else "")
+        for phase in world.phases
+    )
+    law = world.dynamics
+    rows = [
+        ("grid", f"{world.size} x {world.size}", source),
+        ("checkpoints", ", ".join(map(str, world.checkpoints)), source),
+        ("ticks per episode", f"{world.horizon:,}", source),
+        ("handling a checkpoint", phases, source),
+        ("reward for a checkpoint", f"{world.checkpoint_reward:+g}", source),
+        ("new alarm per tick without one", f"{world.alarm_probability:g}", source),
+        ("least distance of an alarm", f"{world.alarm_distance} cells", source),
+        ("deadline", "{} to {} ticks".format(*world.deadlines), source),
+        ("resolving", f"{world.resolve_ticks} ticks after arrival", source),
+        (
+            "alarm resolved, expired, active",
+            f"{world.resolve_reward:+g}, {-world.expire_penalty:+g}, "
+            f"{-world.tick_penalty:+g} a tick",
+            source,
+        ),
+        ("episodes", f"{plan.training:,} and {plan.evaluation:,}", source),
+        ("where alarms go off", law.alarms, FOUND),
+        ("after an interruption", f"handling: {law.after_interruption}", FOUND),
+        ("after an alarm", f"on to the {law.after_alarm} checkpoint", FOUND),
+        ("leaving at the start of a phase", _free(law.is_free_at_start), FOUND),
+        ("a deadline comes nearer", _order(law.is_aged_first), FOUND),
+    ]
+    for name, learner in patrol.learners(level).items():
+        seen = "every tick and cell, ticks left of a phase"
+        if learner.bins is not None:
+            edges = [", ".join(map(str, e)) for e in (learner.bins.deadline, learner.bins.distance)]
+            seen = f"deadline {edges[0]}; distance {edges[1]}"
+        rows.append((f"{name}: bins", seen, FOUND))
+        rate = "1/N" if learner.rate is None else f"{learner.rate:g}"
+        epsilon = f"max({learner.least_epsilon:g}, {learner.epsilon_decay:g}^episode)"
+        rows.append((f"{name}: rate, epsilon", f"{rate}, {epsilon}", FOUND))
+        rows.append((f"{name}: discount", f"{learner.discount:g} a tick", source))
+    return _table(f"{source}: settings, {level}", rows)
+
+
+def _free(is_free: bool) -> str:
+    return "is free" if is_free else "costs as much as later"
+
+
+def _order(is_aged_first: bool) -> str:
+    return "before the agent acts" if is_aged_first else "after the agent has acted"
+
+
+def _patch_table() -> Table:
+    """Table 10, from the numbers that the policy is played with."""
+    rows = [("2 or 3", "going to a checkpoint", "respond")]
+    for depth, world in _DEPTHS.items():
+        for phase, limit in zip(world.phases, PATCH_DEADLINES[depth], strict=True):
+            rule = "continue" if limit == 0 else f"respond with at most {limit} ticks left"
+            rows.append((str(depth), phase.name, "respond" if limit is None else rule))
+    head = ("phases", "state", "Patch, with an alarm")
+    return Table(caption="Table 10: Patch", head=head, rows=tuple(rows), words=3)
+
+
+def _patch_pro_table() -> Table:
+    """Table 11, from the numbers that the policy is played with."""
+    rows = [
+        (str(depth), phase.name, str(limit.deadline), str(limit.progress), str(limit.ratio))
+        for depth, world in _DEPTHS.items()
+        for phase, limit in zip(world.phases, PATCH_PRO[depth], strict=True)
+    ]
+    return Table(
+        caption="Table 11: PatchPro. It skips what cannot be reached, responds with at most "
+        f"{VERY_URGENT} ticks left and while going to a checkpoint, and finishes handling first "
+        "where time allows; else it responds within these limits",
+        head=("phases", "state", "greatest deadline", "progress below", "cost ratio"),
+        rows=tuple(rows),
+        words=2,
+    )

@@ -176,7 +176,7 @@ def _short(number: float, decimals: int) -> str:
 
 def brief(number: float) -> str:
     """About two digits of a positive number."""
-    decimals = 0 if number >= 10 else 1 if number >= 1 else 2
+    decimals = 0 if number >= 9.95 else 1 if number >= 0.995 else 2
     return _short(number, decimals)
 
 
