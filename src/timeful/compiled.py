@@ -32,16 +32,12 @@ def compiled(module: ModuleType) -> ModuleType:
         The copy; without numba the module itself, after a `SlowPathWarning` that says what to
         install.
     """
-    try:
-        import numba  # noqa: PLC0415 - an extra, and slow to load
-    except ImportError:
-        warnings.warn(
-            f"{module.__name__} runs uncompiled, about 100 times slower; "
-            "for speed: pip install 'timeful[numba]'",
-            SlowPathWarning,
-            stacklevel=2,
-        )
+    slow = why_slow()
+    if slow is not None:
+        warnings.warn(f"{module.__name__}: {slow}", SlowPathWarning, stacklevel=2)
         return module
+    import numba  # noqa: PLC0415 - an extra, and slow to load
+
     assert module.__spec__ is not None
     assert module.__spec__.loader is not None
     copy = module_from_spec(module.__spec__)
@@ -52,6 +48,18 @@ def compiled(module: ModuleType) -> ModuleType:
         elif isinstance(value, FunctionType) and value.__module__.startswith("timeful."):
             setattr(copy, name, getattr(compiled(sys.modules[value.__module__]), name))
     return copy
+
+
+def why_slow() -> str | None:
+    """Why nothing can be compiled here, and what to do about it; None where it can."""
+    try:
+        import numba  # noqa: F401, PLC0415 - as above
+    except ImportError:
+        return (
+            "the loops run uncompiled, about 100 times slower; "
+            "for speed: pip install 'timeful[numba]'"
+        )
+    return None
 
 
 def _compile(numba: Any, function: Callable[..., object], folder: Path) -> object:
