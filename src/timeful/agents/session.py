@@ -111,6 +111,8 @@ class Session:
         self._calls = 0
         self._seen_tick = port.ticks
         self.retries = 0
+        self.refusal = ""
+        """Why the world did not take the latest illegal action."""
 
     # --- the world ---------------------------------------------------------------------------
 
@@ -148,6 +150,7 @@ class Session:
         try:
             self._port.act(action)
         except IllegalActionError as error:
+            self.refusal = str(error)
             self._recorder.write(
                 Acted(at=self.now, turn=self.turn, action=action, legal=False, error=str(error))
             )

@@ -1,0 +1,196 @@
+"""The controller: a model cooks and tutors, one action a call, on one timeline.
+
+A call is a thought that costs its tokens. Tutoring is a thought as well, another for each
+problem: engaged in, interrupted by the interface's law, and gone on with from the same token.
+Engagement Process, section 5.2.2 and appendix E. The agent cannot tell which interface it is
+under; only its briefing says so, in words, as the paper's prompts do.
+"""
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Literal
+
+from timeful.agents.prompts.kitchen import Briefing, Situation, control
+from timeful.agents.prompts.tutor import Lesson, tutoring
+from timeful.agents.session import Session
+from timeful.agents.thought import Thought
+from timeful.core.units import Duration
+from timeful.environments.environment import Observation
+from timeful.environments.kitchen.actions import Action, find
+from timeful.environments.kitchen.settings import in_ticks
+from timeful.environments.kitchen.view import KitchenView, ProblemView
+from timeful.errors import IllegalActionError, SettingsError, check_known
+from timeful.models.model import Model
+from timeful.models.pace import TOKEN_TIME
+
+Resumption = Literal["stream", "prompt"]
+
+_MEMORY = 16
+"""How many lines of what happened a controller is reminded of."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControllerSettings:
+    """How a controller works.
+
+    Attributes:
+        calls: The most calls in an episode, at least 1; then the episode is ended.
+        resumption: Whether an interrupted text goes on from the same token, or is asked for
+            again with a prompt that shows its end, as in the paper.
+        briefing: What its prompts say throughout.
+
+    Raises:
+        SettingsError: If one of them cannot be.
+    """
+
+    calls: int = 40
+    resumption: Resumption = "stream"
+    briefing: Briefing = field(default_factory=Briefing)
+
+    def __post_init__(self) -> None:
+        if self.calls < 1:
+            raise SettingsError(f"a controller needs at least 1 call, got {self.calls}")
+        check_known("resumption", self.resumption, ("stream", "prompt"))
+
+
+async def controller(
+    session: Session, model: Model, *, tutor: Model, settings: ControllerSettings
+) -> None:
+    """Ask for an action, carry it out, and ask again.
+
+    Args:
+        session: The session, in a kitchen.
+        model: Decides.
+        tutor: Writes what is tutored.
+        settings: How.
+    """
+    desk = _Desk(session, tutor, settings.resumption)
+    refused = ""
+    for _ in range(settings.calls):
+        desk.look()
+        situation = Situation(
+            view=kitchen_view(session),
+            now=session.now,
+            history=tuple(desk.history),
+            refused=refused,
+        )
+        answer = await session.think(model, control(situation, settings.briefing))
+        if session.over:
+            return
+        refused = await desk.follow(answer)
+        if session.over:
+            return
+    session.note("calls", f"all {settings.calls} calls are used up")
+    await session.do(str(Action(verb="end")))
+
+
+def kitchen_view(session: Session) -> KitchenView:
+    """What can be seen, of a kitchen.
+
+    Raises:
+        SettingsError: If the session is in another world.
+    """
+    if not isinstance(session.view, KitchenView):
+        raise SettingsError(f"a kitchen is needed, got a {type(session.view).__name__}")
+    return session.view
+
+
+@dataclass(slots=True)
+class _Text:
+    """The text of one problem: the thought that writes it, and what earlier thoughts wrote."""
+
+    thought: Thought | None = None
+    text: str = ""
+    tokens: int = 0
+
+
+class _Desk:
+    """Carries out what a controller decides, and keeps the texts of the problems."""
+
+    def __init__(self, session: Session, tutor: Model, resumption: Resumption) -> None:
+        self._session = session
+        self._tutor = tutor
+        self._resumption = resumption
+        self._texts: dict[str, _Text] = {}
+        self.history: deque[str] = deque(maxlen=_MEMORY)
+
+    def look(self) -> tuple[Observation, ...]:
+        """Take what can be seen, and remember it."""
+        seen = self._session.observe()
+        self.history.extend(_line(one) for one in seen)
+        return seen
+
+    async def follow(self, answer: str) -> str:
+        """Carry out the action that an answer names.
+
+        Returns:
+            Why that could not be done; empty if it was.
+        """
+        session = self._session
+        try:
+            action = find(answer)
+            if action.verb == "tutored":
+                raise IllegalActionError.named(f"<{action.verb}/>", ["<tutor/>"])
+        except IllegalActionError as error:
+            session.note("answer", str(error))
+            return str(error)
+        if not await session.do(str(action)):
+            return session.refusal
+        if action.verb == "tutor":
+            await self._write(action)
+        elif action.verb == "wait":
+            await self._wait()
+        return ""
+
+    async def _wait(self) -> None:
+        """Wait for something that is not the end of an action of one's own."""
+        session = self._session
+        while not session.over:
+            await session.tick()
+            if any(not one.is_outcome for one in self.look()):
+                return
+
+    async def _write(self, action: Action) -> None:
+        """Tutor until control comes back, and tell the kitchen how far the text has come."""
+        session, name = self._session, action.target
+        text = self._texts.setdefault(name, _Text())
+        if text.thought is None:
+            text.thought = self._begin(name, text)
+        thought = text.thought
+        over = await session.engage(thought, span=self._span(action.number))
+        session.note(f"text {name}", f"{len(text.text) + len(thought.answer)} characters")
+        tokens = text.tokens + thought.tokens
+        if not over and self._resumption == "prompt":
+            thought.cancel("interrupted; a new prompt goes on")
+            text.text += thought.answer
+            text.tokens, text.thought = tokens, None
+        if not session.over:
+            await session.do(str(Action(verb="tutored", target=name, number=tokens, is_done=over)))
+
+    def _begin(self, name: str, text: _Text) -> Thought:
+        problem = _named(kitchen_view(self._session), name)
+        left = max(problem.length - text.tokens, 1)
+        lesson = Lesson(
+            problem=problem, transcript=text.text, left=left, context=tuple(self.history)
+        )
+        return self._session.think(self._tutor, tutoring(lesson), max_tokens=left)
+
+    def _span(self, tokens: int | None) -> Duration | None:
+        if tokens is None:
+            return None
+        return Duration(tokens * (self._tutor.pace or TOKEN_TIME).per_token)
+
+
+def _named(view: KitchenView, name: str) -> ProblemView:
+    return next(problem for problem in view.problems if problem.name == name)
+
+
+def _line(seen: Observation) -> str:
+    data = seen.data
+    about = data.get("dish") or data.get("problem") or ""
+    words = [f"tick {in_ticks(seen.at):g}: {seen.event}", about]
+    if "written" in data:
+        words.append("complete" if data["complete"] else f"{data['written']} tokens so far")
+    if "quality" in data:
+        words.append("in time" if data["quality"] else "too late")
+    return " ".join(word for word in words if word)

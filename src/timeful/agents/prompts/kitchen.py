@@ -1,0 +1,219 @@
+"""What the controller of the kitchen is told, in our own words.
+
+The parts and their order are those of the Engagement Process, appendix E, "Shared controller prompt
+template": role, clock, XML protocol, tutoring segments, visible state, utility, continuity, and
+last the rule of the interface, which is the experiment's to word.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from timeful.agents.prompts.sections import joined
+from timeful.core.units import Instant
+from timeful.environments.kitchen.settings import Utility, in_ticks
+from timeful.environments.kitchen.view import DishView, KitchenView
+from timeful.models.model import Message, Prompt
+
+_USUAL = Utility()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """What a controller decides on.
+
+    Attributes:
+        view: What can be seen of the kitchen.
+        now: The present.
+        history: What happened of late, a line each.
+        refused: Why the last answer could not be carried out; empty if it was.
+    """
+
+    view: KitchenView
+    now: Instant
+    history: tuple[str, ...] = ()
+    refused: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Briefing:
+    """What stays the same from call to call: the interface's rule and the weights."""
+
+    rule: str = ""
+    utility: Utility = field(default=_USUAL)
+
+
+def control(situation: Situation, briefing: Briefing) -> Prompt:
+    """Ask a controller for its next action."""
+
+    def render() -> tuple[Message, ...]:
+        return (
+            Message("system", rules(briefing)),
+            Message("user", state(situation)),
+        )
+
+    return Prompt(purpose="control", render=render, view=situation)
+
+
+def rules(briefing: Briefing) -> str:
+    """All that holds throughout an episode."""
+    return joined(
+        _ROLE,
+        _CLOCK,
+        _PROTOCOL,
+        _SEGMENTS,
+        _guidance(briefing.utility),
+        _CONTINUITY,
+        f"## How you learn of signals\n\n{briefing.rule}" if briefing.rule else "",
+    )
+
+
+_ROLE = """\
+## Who you are
+
+You run a small kitchen and tutor at the same time. There is one timeline and one pair of hands:
+while you cook you do not tutor, and while you tutor the dishes on the stove go on by themselves."""
+
+_CLOCK = """\
+## The clock
+
+Time is counted in ticks. Each token of tutoring takes one tick. Each token that you yourself
+generate to decide takes one tick as well, so decide briefly. Dishes never wait for you."""
+
+_PROTOCOL = """\
+## Actions
+
+Answer with exactly one of these elements, and no other element:
+
+- `<prepare dish="D1"/>` prepares a raw dish; it takes the dish's prep time.
+- `<stage dish="D1"/>` puts a prepared dish on a free slot of the stove. It signals some time later.
+- `<finish dish="D1"/>` finishes a dish that has signalled and frees its slot; it takes the dish's
+  finish time. Until then the dish keeps its slot, even if it is spoiled.
+- `<tutor problem="Q1"/>` or `<tutor problem="Q1" tokens="50"/>` goes on with a problem.
+- `<wait/>` or `<wait ticks="50"/>` does nothing until something happens, or for so many ticks.
+- `<check/>` looks at the kitchen, for a small fee.
+- `<end/>` ends the episode; what is not done by then counts for nothing.
+
+An answer that breaks these rules does nothing, and you are asked again."""
+
+_SEGMENTS = """\
+## Tutoring
+
+Without `tokens`, tutoring goes on to the end of the problem, unless control comes back to you
+earlier. With `tokens`, it goes on for so many tokens at most. A problem that was left can be gone
+on with later, from where it stopped."""
+
+_CONTINUITY = """\
+## Continuity
+
+A problem that was interrupted is continued: its unfinished thought goes on. It is not begun
+again."""
+
+
+def _guidance(utility: Utility) -> str:
+    return f"""\
+## What counts
+
+- {utility.dish:g} for each critical dish whose finishing ends within its window, and 0 after it.
+- {utility.dish:g} for each soft dish whose finishing ends before it no longer keeps warm; any
+  instant from its signal to then is as good, so there is no hurry.
+- {utility.problem:g} for each problem that is complete.
+- minus {utility.tick:g} for each tick until the end, minus {utility.switch:g} for each change
+  between kitchen and tutoring, minus {utility.check:g} for each check.
+
+When dishes compete, critical ones come first, the earliest window end before the others. When all
+is done, end the episode."""
+
+
+def state(situation: Situation) -> str:
+    """What can be seen now."""
+    view = situation.view
+    kitchen = [_dish_line(dish, situation.now) for dish in view.dishes]
+    problems = [
+        f"- {problem.name}, {problem.title}: "
+        + ("complete" if problem.is_complete else f"{problem.written} of {problem.length} tokens")
+        for problem in view.problems
+    ]
+    return joined(
+        f"## Tick {in_ticks(situation.now):g}\n\n"
+        f"You are in {view.mode} mode; {view.free_slots} of {view.stoves} stove slots are free.",
+        "\n".join(["Dishes:", *kitchen]),
+        "\n".join(["Tutoring problems:", *(problems or ["- none"])]),
+        _optional("What happened of late:", [f"- {line}" for line in situation.history]),
+        _optional(
+            "Your last answer was not carried out:",
+            [f"- {situation.refused}"] if situation.refused else [],
+        ),
+        "What do you do next? Answer with one element.",
+    )
+
+
+def _optional(head: str, lines: list[str]) -> str:
+    return "\n".join([head, *lines]) if lines else ""
+
+
+def _dish_line(dish: DishView, now: Instant) -> str:
+    kind = "critical" if dish.is_critical else "soft"
+    words = [
+        f"- {dish.name}, {kind}, {dish.stage}: prep {in_ticks(dish.prep):g}",
+        f"finish {in_ticks(dish.finish):g}",
+        f"window {in_ticks(dish.window):g}",
+    ]
+    if not dish.is_critical:
+        words.append(f"keeps warm {in_ticks(dish.slack):g} longer")
+    if dish.stage == "signalled" and dish.signal is not None:
+        words.append(f"signalled at {in_ticks(dish.signal):g}, {_due(dish, now)}")
+    if dish.quality is not None:
+        words.append("in time" if dish.quality else "too late")
+    return ", ".join(words)
+
+
+def _due(dish: DishView, now: Instant) -> str:
+    left = in_ticks(dish.deadline - now)
+    end = f"counts until {in_ticks(dish.deadline):g}"
+    return f"{end} ({left:g} ticks left)" if left >= 0 else f"{end}, which has passed"
+
+
+# --- as a game of single words, for agents that plan and react (a playbook) -------------------
+
+_LARGEST = (5, 3)
+"""How many dishes and problems the words of a playbook reach."""
+
+
+def _words() -> dict[str, str]:
+    dishes = [f"D{number}" for number in range(1, _LARGEST[0] + 1)]
+    problems = [f"Q{number}" for number in range(1, _LARGEST[1] + 1)]
+    made = {
+        f"{verb.upper()}-{dish}": f'<{verb} dish="{dish}"/>'
+        for verb in ("prepare", "stage", "finish")
+        for dish in dishes
+    }
+    made |= {f"TUTOR-{problem}": f'<tutor problem="{problem}"/>' for problem in problems}
+    return made | {"WAIT": "<wait/>", "END": "<end/>"}
+
+
+NAMES = _words()
+"""The words that stand for elements, where an answer is given in a box."""
+
+
+def word(element: str) -> str:
+    """The word of an element.
+
+    Raises:
+        KeyError: If it has none.
+    """
+    return next(name for name, known in NAMES.items() if known == element)
+
+
+def boxed(task: str, example: str) -> Callable[[KitchenView], str]:
+    """A text that asks for words in a box about a view."""
+
+    def text(view: KitchenView) -> str:
+        answer = (
+            "## Answer\n\nThe words are PREPARE-D1, STAGE-D1, FINISH-D1 (of any dish), TUTOR-Q1 "
+            f"(of any problem), WAIT and END. {task} End with a box, in this form:\n\n"
+            f"\\boxed{{{example}}}"
+        )
+        shown = state(Situation(view=view, now=view.at)).rpartition("\n\n")[0]
+        return joined(_ROLE, _CLOCK, _guidance(_USUAL), answer, shown)
+
+    return text
