@@ -1,0 +1,95 @@
+"""The digital assistant: it writes its main task, and looks after an inbox (paper, 5.2.1).
+
+The main task is a thought. Whenever control comes back before a part of it is written, and after
+each part, the assistant looks into the inbox, decides about what it finds there, and goes on
+writing from the same token. When control comes back is the interface's law, of which it knows
+nothing: under a loop it is simply never before a part is written.
+"""
+
+from dataclasses import replace
+
+from timeful.agents.prompts.inbox import read_decision, triage_prompt, write_prompt
+from timeful.agents.session import Session
+from timeful.environments.inbox.task import MainTask
+from timeful.environments.inbox.view import InboxView
+from timeful.models.model import Model
+
+
+async def assistant(session: Session, *, writer: Model, triage: Model, task: MainTask) -> None:
+    """Write the parts of the task one by one, with a look into the inbox now and then.
+
+    Args:
+        session: The session, in an inbox world.
+        writer: Who writes the main task.
+        triage: Who decides about an email.
+        task: What is to be written.
+    """
+    written: list[str] = []
+    for number in range(1, len(task.parts) + 1):
+        thought = session.think(writer, write_prompt(task, number, written))
+        while not await session.engage(thought):
+            if session.over:
+                return
+            await _tend(session, triage)
+        written.append(thought.answer)
+        await session.do(f"deliver {number}")
+        if number < len(task.parts):
+            await _tend(session, triage)
+    await _clear(session, triage)
+    await session.do("end")
+
+
+async def _tend(session: Session, triage: Model) -> None:
+    """Look into the inbox, decide about what waits there, urgent emails first, and go back.
+
+    What was put off or ignored is left alone; what comes meanwhile is for the next time.
+    """
+    await session.do("check")
+    session.observe()
+    for letter in seen(session).waiting():
+        if not letter.set_aside and not await _decide(session, triage, letter.number):
+            break
+    if not session.over:
+        await session.do("return")
+
+
+async def _clear(session: Session, triage: Model) -> None:
+    """With nothing left to write, decide about everything once more, until nothing is left."""
+    await session.do("check")
+    session.observe()
+    decided: set[int] = set()
+    while left := [one.number for one in seen(session).waiting() if one.number not in decided]:
+        decided.add(left[0])
+        if session.over or not await _decide(session, triage, left[0]):
+            return
+
+
+async def _decide(session: Session, triage: Model, number: int) -> bool:
+    """Open an email and do what is decided about it; False to leave the rest of the inbox."""
+    if not _is_open(session, number):
+        return True
+    if not seen(session).letter(number).opened:
+        await session.do(f"open {number}")
+    if not _is_open(session, number):
+        return True
+    shown = replace(seen(session), at=session.now)
+    decision = read_decision(await session.think(triage, triage_prompt(shown, number)), number)
+    if not decision.action:
+        session.note("triage", decision.detail)
+        return True
+    if decision.action == "return":
+        return False
+    if _is_open(session, number):
+        await session.do(decision.action)
+    return True
+
+
+def _is_open(session: Session, number: int) -> bool:
+    return not session.over and seen(session).letter(number).state == "open"
+
+
+def seen(session: Session) -> InboxView:
+    """What can be seen, in this world's terms."""
+    view = session.view
+    assert isinstance(view, InboxView), "the assistant works in an inbox world"
+    return view

@@ -1,0 +1,177 @@
+"""How the assistant is asked: to write a part of its main task, and to decide about an email."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from timeful.agents.answers import Outcome
+from timeful.agents.prompts.sections import joined
+from timeful.agents.tags import Forms, ParsedTag, parse_tag
+from timeful.core.units import in_seconds
+from timeful.environments.inbox.actions import is_count, is_span
+from timeful.environments.inbox.task import MainTask, Part
+from timeful.environments.inbox.view import InboxView, Letter
+from timeful.models.model import Message, Prompt
+
+FORMS: Forms = {
+    "handle": {"id": True},
+    "remind": {"id": True, "after": False},
+    "ignore": {"id": True},
+    "return": {},
+}
+"""What may be answered about an email."""
+
+_WRITER = """\
+You write workplace documents. Answer with the text of the part that is asked for and nothing
+else: no greeting, no remarks about the task, no markup beyond plain paragraphs and lists."""
+
+_TRIAGE = """\
+You are the assistant of a busy office worker. You are writing a long document for them, and their
+inbox is in your care. One clock runs for everything: writing, reading, deciding and handling all
+take time, and emails arrive meanwhile.
+
+- Progress on the document counts, and its completion counts extra.
+- An email that is handled by its deadline counts for you, more the more urgent it is.
+- An email that reaches its deadline unhandled costs more than a handled one brings.
+- Handling an email keeps you from the document for about one unit of time; a reminder costs a
+  tenth of that. Each change between document and inbox costs a very little.
+
+Decide about the one email that you are shown. Answer with exactly one action:
+
+<handle id="N"/>              do now what email N asks for
+<remind id="N"/>              put it off until the document is finished
+<remind id="N" after="S"/>    put it off, and be reminded S units of time later
+<ignore id="N"/>              do nothing about it
+<return/>                     leave the rest of the inbox and go on writing"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writing:
+    """A part to be written, from 1, and the parts before it as they were written."""
+
+    task: MainTask
+    number: int
+    before: tuple[str, ...]
+
+    @property
+    def part(self) -> Part:
+        """The part."""
+        return self.task.parts[self.number - 1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is to become of an email that was opened, given all that can be seen."""
+
+    view: InboxView
+    number: int
+
+    @property
+    def letter(self) -> Letter:
+        """The email."""
+        return self.view.letter(self.number)
+
+
+def write_prompt(task: MainTask, number: int, before: Sequence[str]) -> Prompt:
+    """Ask for a part of the main task.
+
+    Args:
+        task: The main task.
+        number: Which part, from 1.
+        before: The parts before it.
+    """
+    writing = Writing(task=task, number=number, before=tuple(before))
+    return Prompt(purpose="main", render=lambda: _writing(writing), view=writing)
+
+
+def _writing(writing: Writing) -> list[Message]:
+    task, part = writing.task, writing.part
+    several = len(task.parts) > 1
+    headings = "\n".join(
+        f"{place}. {each.heading}" for place, each in enumerate(task.parts, start=1)
+    )
+    text = joined(
+        f"The document: {task.title}.",
+        f"Its parts:\n{headings}" if several else "",
+        "Written so far:\n\n" + "\n\n".join(writing.before) if writing.before else "",
+        f"Write part {writing.number}, {part.heading!r}." if several else "Write all of it.",
+        f"Its length should be about {part.tokens} tokens.",
+    )
+    return [Message("system", _WRITER), Message("user", text)]
+
+
+def triage_prompt(view: InboxView, number: int) -> Prompt:
+    """Ask what is to become of an email.
+
+    Args:
+        view: All that can be seen; the email must have been opened.
+        number: Which email.
+    """
+    question = Question(view=view, number=number)
+    return Prompt(purpose="triage", render=lambda: _triage(question), view=question)
+
+
+def _triage(question: Question) -> list[Message]:
+    view, letter = question.view, question.letter
+    left = len(view.units) - view.written
+    done = f"{view.written} of {len(view.units)} parts are written"
+    advice = ", ".join(f"{action} {share:.0%}" for action, share in letter.recommended)
+    others = [one for one in view.waiting() if one.number != letter.number]
+    text = joined(
+        f"Time now: {in_seconds(view.at):.1f} of {in_seconds(view.horizon):g}.",
+        f"Document: {done}; " + ("you are in the middle of it." if left else "it is finished."),
+        f"Email {letter.number}, {letter.urgency} urgency\n"
+        f"From: {letter.sender}\nSubject: {letter.subject}\n"
+        f"Arrived: {in_seconds(letter.arrived):.1f}\n"
+        f"Deadline: {in_seconds(letter.deadline):.1f}, that is in "
+        f"{in_seconds(view.left(letter)):.1f}\n\n{letter.body}",
+        f"What is usually recommended for such an email: {advice}." if advice else "",
+        "Other open emails:\n" + "\n".join(_line(view, one) for one in others) if others else "",
+        f'Your one action about email {letter.number}, such as <handle id="{letter.number}"/>:',
+    )
+    return [Message("system", _TRIAGE), Message("user", text)]
+
+
+def _line(view: InboxView, letter: Letter) -> str:
+    aside = {"remind": ", put off", "ignore": ", ignored"}.get(letter.set_aside, "")
+    return f"- {letter.number}: {letter.urgency}, due in {in_seconds(view.left(letter)):.1f}{aside}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What was decided about an email, as an action of the world; empty, and why, if nothing."""
+
+    action: str
+    detail: str
+
+
+def read_decision(text: str, number: int) -> Decision:
+    """Read a decision about an email.
+
+    Args:
+        text: All that the model said.
+        number: The email that it was asked about.
+    """
+    parsed = parse_tag(text, FORMS)
+    problem = _problem(parsed, number)
+    if problem:
+        return Decision(action="", detail=problem)
+    if parsed.name == "return":
+        return Decision(action="return", detail=parsed.detail)
+    words = [parsed.name, parsed.values["id"], *([parsed.values.get("after", "")])]
+    return Decision(action=" ".join(word for word in words if word), detail=parsed.detail)
+
+
+def _problem(parsed: ParsedTag, number: int) -> str:
+    """What is wrong with an answer; empty if nothing."""
+    if parsed.outcome is not Outcome.OK:
+        return f"{parsed.outcome}: {parsed.detail}"
+    if parsed.name == "return":
+        return ""
+    given, after = parsed.values["id"], parsed.values.get("after")
+    if not is_count(given):
+        return f"{Outcome.ILLEGAL}: {given!r} is no email"
+    if int(given) != number:
+        return f"{Outcome.ILLEGAL}: asked about email {number}, and answered about {given}"
+    if after is not None and not is_span(after):
+        return f"{Outcome.ILLEGAL}: after is a number of seconds, got {after!r}"
+    return ""
