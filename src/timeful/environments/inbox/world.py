@@ -230,11 +230,7 @@ class Inbox:
         if doing.verb in ("open", "handle", "remind"):
             letter = replace(letter, opened=True, body=self._mail[doing.number - 1].body)
         if doing.verb == "handle":
-            import os
-
-            on_time = (
-                at - (0 if "e" in os.environ.get("V", "") else 1_000_000_000) <= letter.deadline
-            )
+            on_time = at <= letter.deadline
             event = "handled" if on_time else "late"
             state.tally.on_time += on_time
             state.tally.late += not on_time
