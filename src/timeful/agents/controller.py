@@ -134,20 +134,26 @@ class _Desk:
         except IllegalActionError as error:
             session.note("answer", str(error))
             return str(error)
+        if action.verb in ("tutor", "wait") and self._is_overtaken():
+            session.note("overtaken", str(action))
+            return f"{action} was not begun, since something happened while you decided"
         if not await session.do(str(action)):
             return session.refusal
-        if action.verb == "tutor":
+        # A signal at the very instant at which tutoring begins is no secret of its law.
+        if action.verb == "tutor" and not self._is_overtaken():
             await self._write(action)
         elif action.verb == "wait":
             await self._wait()
         return ""
 
+    def _is_overtaken(self) -> bool:
+        """Whether something happened that was not the end of an action of one's own."""
+        return any(not one.is_outcome for one in self.look())
+
     async def _wait(self) -> None:
-        """Wait for something that is not the end of an action of one's own."""
-        session = self._session
-        while not session.over:
-            await session.tick()
-            if any(not one.is_outcome for one in self.look()):
+        while not self._session.over:
+            await self._session.tick()
+            if self._is_overtaken():
                 return
 
     async def _write(self, action: Action) -> None:

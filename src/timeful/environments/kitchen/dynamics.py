@@ -121,10 +121,9 @@ class Laws:
         """
         if state.doing is not None:
             raise IllegalActionError(f"{action} has to wait for the end of {state.doing.action}")
-        self._check(state, action, at)
+        self._check(state, action)
         if action.verb == "wait":
-            span = None if action.number is None else ticks(action.number)
-            return replace(state, timer=None if span is None else Instant(at + span))
+            return replace(state, timer=self._wait_until(state, action, at))
         mode = _MODES.get(action.verb, state.shown.mode)
         shown = replace(
             state.shown,
@@ -147,14 +146,14 @@ class Laws:
                 return _dish(state, action).finish
         return Duration(0)
 
-    def _check(self, state: State, action: Action, at: Instant) -> None:
+    def _check(self, state: State, action: Action) -> None:
         match action.verb:
             case "prepare" | "stage" | "finish":
                 _check_dish(state, action)
             case "tutor" | "tutored":
                 self._check_problem(state, action)
             case "wait":
-                self._check_wait(state, action, at)
+                _check_wait(state, action)
 
     def _check_problem(self, state: State, action: Action) -> None:
         problem = _problem(state, action)
@@ -168,12 +167,12 @@ class Laws:
             if (action.number or 0) < problem.written:
                 raise IllegalActionError(f"{action}: {problem.written} tokens were written before")
 
-    def _check_wait(self, state: State, action: Action, at: Instant) -> None:
-        if action.number == 0:
-            raise IllegalActionError(f"{action}: a wait takes at least 1 tick")
-        to_come = any(ring is not None for ring in state.rings) or state.writing is not None
-        if action.number is None and not to_come:
-            raise IllegalActionError(f"{action}: there is nothing to wait for")
+    def _wait_until(self, state: State, action: Action, at: Instant) -> Instant | None:
+        """When a wait is over, unless something happens first."""
+        if action.number is not None:
+            return Instant(at + ticks(action.number))
+        # A dish that has signalled meanwhile ends a wait at once: it never signals again.
+        return None if _is_anything_to_come(state) else at
 
     def _stop_writing(self, state: State, at: Instant) -> State:
         if state.writing is None:
@@ -315,6 +314,17 @@ def _check_dish(state: State, action: Action) -> None:
         raise IllegalActionError(f"{action}: {dish.name} is {dish.stage}, not {needed}")
     if action.verb == "stage" and not state.shown.free_slots:
         raise IllegalActionError(f"{action}: no slot of the stove is free")
+
+
+def _check_wait(state: State, action: Action) -> None:
+    if action.number == 0:
+        raise IllegalActionError(f"{action}: a wait takes at least 1 tick")
+    if action.number is None and not (_is_anything_to_come(state) or state.shown.signalled):
+        raise IllegalActionError(f"{action}: there is nothing to wait for")
+
+
+def _is_anything_to_come(state: State) -> bool:
+    return any(ring is not None for ring in state.rings) or state.writing is not None
 
 
 def _dish(state: State, action: Action) -> DishView:

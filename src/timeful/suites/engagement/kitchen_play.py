@@ -1,0 +1,122 @@
+"""Playing one episode of the kitchen experiments."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from timeful.agents.controller import ControllerSettings, controller
+from timeful.agents.prompts.kitchen import Briefing
+from timeful.core.clock import VirtualClock
+from timeful.environments.game import View
+from timeful.environments.kitchen.policy import reflex
+from timeful.environments.kitchen.settings import in_ticks
+from timeful.environments.kitchen.view import KitchenView
+from timeful.environments.kitchen.world import Kitchen
+from timeful.interfaces.event_driven import EventDriven
+from timeful.interfaces.loop import Loop
+from timeful.interfaces.polling import Polling
+from timeful.interfaces.reflex import Reflex
+from timeful.models.pace import NO_WAIT, TOKEN_TIME
+from timeful.models.prose import ProseModel
+from timeful.models.rules import RuleModel
+from timeful.records.events import EpisodeFailed, EpisodeStarted
+from timeful.records.recorder import Recorder, read_record
+from timeful.runs.batch import Job
+from timeful.runs.episode import EpisodeSetting, Interface, play_episode
+from timeful.seeding import child, child_seed
+from timeful.suites.engagement.kitchen_rows import KitchenRow, summarize
+from timeful.suites.engagement.kitchen_rules import passage
+from timeful.suites.engagement.kitchen_spec import KitchenSpec, Law, Rig
+from timeful.version import __version__
+
+
+def play(spec: KitchenSpec, recorder: Recorder, *, api_key: str = "") -> bool:
+    """Play an episode and write its record; True if it came to its end.
+
+    Time is counted in tokens whoever speaks: an endpoint's tokens cost a tick each, however
+    fast they come.
+    """
+    rig = spec.rig
+    # The same luck for every method: a case is the same case under all of them.
+    purpose = ("kitchen", spec.setting, spec.sample, spec.case.name)
+    model = rig.controller.make(
+        lambda: RuleModel(spec.cook, name="rules"),
+        pace=TOKEN_TIME,
+        scope=spec.scope,
+        api_key=api_key,
+    )
+    tutor = rig.tutor.make(
+        lambda: ProseModel(passage), pace=TOKEN_TIME, scope=spec.scope, api_key=api_key
+    )
+    settings = ControllerSettings(
+        calls=spec.calls,
+        resumption=rig.resumption,
+        briefing=Briefing(rule=RULES[spec.method.law](rig), utility=rig.world.utility),
+    )
+    return play_episode(
+        EpisodeSetting(
+            settings=spec.settings(),
+            seed=child_seed(0, *purpose),
+            transcripts=rig.transcripts,
+        ),
+        environment=Kitchen(spec.case, rig.world, child(0, *purpose, "jitter")),
+        interface=interface(spec.method.law, rig),
+        agent=partial(controller, model=model, tutor=tutor, settings=settings),
+        clock=VirtualClock(),
+        recorder=recorder,
+    )
+
+
+def interface(law: Law, rig: Rig) -> Interface:
+    """The law that joins the agent's time to the kitchen's."""
+    full = rig.transcripts == "full"
+    match law:
+        case "loop":
+            return partial(Loop, full=full)
+        case "polling":
+            return partial(Polling, interval=rig.interval, cost=NO_WAIT, full=full)
+        case "reflex":
+            return partial(Reflex, rule=_reflex, delay=rig.delay, full=full)
+        case "event-driven":
+            return partial(EventDriven, full=full)
+
+
+def _reflex(view: View) -> str | None:
+    return reflex(view) if isinstance(view, KitchenView) else None
+
+
+RULES: dict[Law, Callable[[Rig], str]] = {
+    "loop": lambda _: (
+        "While you tutor, signals stay hidden from you. You are shown those that came in the "
+        "meantime when the tutoring you asked for is over."
+    ),
+    "polling": lambda rig: (
+        f"While you tutor, the kitchen is looked at every {in_ticks(rig.interval):g} ticks, for "
+        "the fee of a check. If a look finds a signal, tutoring is interrupted and you decide."
+    ),
+    "reflex": lambda _: (
+        "A signal interrupts tutoring at once. Before you are asked, the most urgent dish that "
+        "has signalled is finished for you; then you decide how to go on."
+    ),
+    "event-driven": lambda _: (
+        "A signal interrupts tutoring at once and you decide: finish the dish, leave it for "
+        "later, go on tutoring, or do something else."
+    ),
+}
+"""What a controller is told about its interface, in words of our own."""
+
+
+def sum_up(record: Path) -> KitchenRow:
+    """The row of a finished record."""
+    return summarize(read_record(record))
+
+
+def give_up(spec: KitchenSpec, recorder: Recorder, why: str) -> None:
+    """Write the record of an episode whose process died."""
+    recorder.write(EpisodeStarted(at=0, version=__version__, settings=spec.settings()))
+    recorder.write(EpisodeFailed(at=0, boundary="process", error=why))
+
+
+def job(api_key: str = "") -> Job[KitchenSpec, KitchenRow]:
+    """How a batch plays; the key goes to the endpoint and is never written down."""
+    return Job(play=partial(play, api_key=api_key), sum_up=sum_up, give_up=give_up, row=KitchenRow)

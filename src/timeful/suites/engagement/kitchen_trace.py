@@ -1,0 +1,243 @@
+"""What happened in a kitchen episode, read off its record: tutoring, signals, actions.
+
+A pure function of the events; rows, tables and the figure are made from it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from timeful.core.units import Instant
+from timeful.environments.kitchen.actions import Action, parse
+from timeful.errors import RecordError
+from timeful.records.events import (
+    Acted,
+    AnyEvent,
+    EpisodeEnded,
+    EpisodeFailed,
+    EpisodeStarted,
+    Event,
+    Happened,
+    Looked,
+    Noted,
+    Polled,
+    ThoughtEnded,
+    ThoughtPaused,
+    ThoughtResumed,
+    ThoughtStarted,
+)
+
+Ending = Literal["over", "interrupted", "bounded", "cut"]
+"""A stretch of tutoring ends with its text, by an event, by its own bound, or with the episode."""
+
+_A_POLL = "a poll"  # a look that takes time; the stretch goes on after it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """A stretch of tutoring without a break; it has at least one token."""
+
+    problem: str
+    start: Instant
+    end: Instant
+    tokens: int
+    ending: Ending
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signal:
+    """A dish that signalled; `seen` is when whoever decided first learned of it, if anybody did."""
+
+    dish: str
+    at: Instant
+    window_end: Instant
+    deadline: Instant
+    is_critical: bool
+    seen: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deed:
+    """A kitchen action, whoever's; `quality` is set for the end of a finish action."""
+
+    verb: str
+    dish: str
+    start: Instant
+    by: Literal["agent", "reflex"]
+    end: Instant | None = None
+    quality: int | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Trace:
+    """An episode in the kitchen; `texts` holds each problem's text and where it was broken off."""
+
+    settings: dict[str, Any]
+    stretches: list[Stretch] = field(default_factory=list)
+    signals: dict[str, Signal] = field(default_factory=dict)
+    deeds: list[Deed] = field(default_factory=list)
+    polls: list[Instant] = field(default_factory=list)
+    actions: list[Action] = field(default_factory=list)
+    complete: set[str] = field(default_factory=set)
+    texts: dict[str, str] = field(default_factory=dict)
+    breaks: dict[str, list[int]] = field(default_factory=dict)
+    calls: int = 0
+    refused: int = 0
+    tokens: int = 0
+    end: Instant | None = None
+    score: float | None = None
+    error: str | None = None
+
+    @property
+    def episode(self) -> dict[str, Any]:
+        """Which episode it is."""
+        return dict(self.settings.get("episode", {}))
+
+    def finish_of(self, dish: str) -> Deed | None:
+        """How a dish was finished, if it was begun."""
+        return next((d for d in self.deeds if d.verb == "finish" and d.dish == dish), None)
+
+
+def trace(events: Iterable[Event]) -> Trace:
+    """Read a record.
+
+    Raises:
+        RecordError: If the record is not whole, or of no kitchen.
+    """
+    reader = _Reader()
+    for event in events:
+        reader.read(event)  # type: ignore[arg-type]  # a record holds only these
+    made = reader.made
+    if made is None or "menu" not in made.settings:
+        raise RecordError("the record is of no kitchen episode")
+    if made.end is None:
+        raise RecordError("the record has no end: its episode was cut off")
+    return made
+
+
+class _Reader:
+    """Follows a record from event to event."""
+
+    def __init__(self) -> None:
+        self.made: Trace | None = None
+        self._problem = ""  # the latest that was set about
+        self._problems: dict[int, str] = {}  # of each tutor's thought
+        self._began: dict[int, Instant] = {}  # when its stretch under way began
+        self._tokens: dict[int, int] = {}  # before that
+        self._unseen: dict[int, str] = {}  # dishes by the number of their signal
+        self._deed: Deed | None = None
+
+    def read(self, event: AnyEvent) -> None:
+        """Take one event."""
+        if isinstance(event, EpisodeStarted):
+            self.made = Trace(settings=event.settings)
+        elif self.made is not None:
+            self._read(self.made, event, Instant(event.at))
+
+    def _read(self, made: Trace, event: AnyEvent, at: Instant) -> None:
+        match event:
+            case Acted():
+                self._acted(made, event, at)
+            case Happened():
+                self._happened(made, event, at)
+            case Looked():
+                for number in [n for n in self._unseen if n <= event.through]:
+                    self._see(made, self._unseen.pop(number), at)
+            case Polled():
+                made.polls.append(at)
+            case Noted():
+                self._noted(made, event)
+            case EpisodeEnded():
+                made.end, made.score = at, event.score
+            case EpisodeFailed():
+                made.end, made.error = at, f"{event.boundary}: {event.error}"
+            case _:
+                self._thought(made, event, at)
+
+    def _acted(self, made: Trace, event: Acted, at: Instant) -> None:
+        made.refused += not event.legal
+        if not event.legal:
+            return
+        action = parse(event.action)
+        made.actions.append(action)
+        if action.verb == "tutor":
+            self._problem = action.target
+        if action.verb in ("prepare", "stage", "finish"):
+            self._deed = Deed(verb=action.verb, dish=action.target, start=at, by=event.by)
+            made.deeds.append(self._deed)
+        if event.by == "reflex":
+            # The engine knew of it for as long as it took to react.
+            self._see(made, action.target, Instant(at - made.settings["delay"]))
+
+    def _see(self, made: Trace, dish: str, at: Instant) -> None:
+        signal = made.signals[dish]
+        if signal.seen is None:
+            made.signals[dish] = replace(signal, seen=at)
+
+    def _happened(self, made: Trace, event: Happened, at: Instant) -> None:
+        data = event.data
+        if event.what == "signal":
+            dish = next(d for d in made.settings["menu"]["dishes"] if d["name"] == data["dish"])
+            made.signals[data["dish"]] = Signal(
+                dish=data["dish"],
+                at=at,
+                window_end=data["window_end"],
+                deadline=data["deadline"],
+                is_critical=dish["slack"] is None,
+            )
+            self._unseen[event.number] = data["dish"]
+        elif event.what in ("prepared", "staged", "finished") and self._deed is not None:
+            made.deeds[-1] = replace(self._deed, end=at, quality=data.get("quality"))
+        elif event.what == "tutored" and data["complete"]:
+            made.complete.add(data["problem"])
+
+    def _noted(self, made: Trace, event: Noted) -> None:
+        made.refused += event.topic == "answer"
+        kind, _, problem = event.topic.partition(" ")
+        if kind == "text":
+            made.breaks.setdefault(problem, []).append(int(event.text.split()[0]))
+
+    def _thought(self, made: Trace, event: AnyEvent, at: Instant) -> None:
+        match event:
+            case ThoughtStarted():
+                made.calls += event.purpose == "control"
+                if event.purpose == "tutor":
+                    self._problems[event.thought] = self._problem
+                    self._tokens[event.thought] = 0
+                    self._began[event.thought] = at
+            case ThoughtResumed() if event.thought in self._problems:
+                self._began.setdefault(event.thought, at)
+            case ThoughtPaused() if event.thought in self._problems and event.cause != _A_POLL:
+                by_event = event.cause == "an event"
+                self._stop(made, event.thought, at, event.tokens, by_event=by_event)
+            case ThoughtEnded():
+                made.tokens += event.tokens
+                if event.thought in self._problems:
+                    problem = self._problems[event.thought]
+                    made.texts[problem] = made.texts.get(problem, "") + event.answer
+                    self._stop(made, event.thought, at, event.tokens, state=event.state)
+
+    def _stop(
+        self,
+        made: Trace,
+        thought: int,
+        at: Instant,
+        tokens: int,
+        *,
+        by_event: bool = False,
+        state: str = "",
+    ) -> None:
+        """Close the stretch under way of a thought, if it has one and came to anything."""
+        start = self._began.pop(thought, None)
+        if start is None or at == start:
+            return
+        ending: Ending = "interrupted" if by_event else "bounded"
+        if state:
+            ending = "over" if state == "completed" else "cut"
+        written = tokens - self._tokens[thought]
+        self._tokens[thought] = tokens
+        made.stretches.append(
+            Stretch(
+                problem=self._problems[thought], start=start, end=at, tokens=written, ending=ending
+            )
+        )
