@@ -1,0 +1,219 @@
+"""`timeful run engagement/inbox`: the digital assistant with asynchronous emails."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import click
+from click.core import ParameterSource
+
+from timeful.errors import SettingsError, check_known
+
+if TYPE_CHECKING:
+    from timeful.agents.session import Transcripts
+    from timeful.environments.inbox.task import Decomposition
+    from timeful.suites.engagement.inbox_rows import InboxRow
+    from timeful.suites.engagement.inbox_spec import InboxEpisode, InboxSweep
+    from timeful.suites.engagement.models import Voice
+    from timeful.suites.engagement.run import Finished
+
+_FILE = click.Path(path_type=Path)
+PRESETS = {"quick": (40, 1), "paper": (200, 5)}
+"""Seeds, and episodes for each."""
+
+
+@click.command()
+@click.option(
+    "--out",
+    type=_FILE,
+    default="runs/engagement-inbox",
+    show_default=True,
+    help="The run folder; a run in it goes on.",
+)
+@click.option(
+    "--preset", default="paper", help="quick: 40 seeds x 1 episode. paper: 200 x 5 (default)."
+)
+@click.option("--seeds", type=int, help="How many seeds; else as the preset.")
+@click.option("--episodes", type=int, help="Episodes for each seed; else as the preset.")
+@click.option(
+    "--decomposition",
+    "decompositions",
+    multiple=True,
+    help="Only single or milestones; repeatable.",
+)
+@click.option(
+    "--interface",
+    "interfaces",
+    multiple=True,
+    help="Only event-driven, polling, loop or reflex; repeatable.",
+)
+@click.option(
+    "--policy",
+    "policies",
+    multiple=True,
+    help="Only the rules stand-in or urgent-first; repeatable.",
+)
+@click.option("--poll-interval", default=15.0, show_default=True, help="Seconds between two polls.")
+@click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Another world, such as arrival-rate=0.3 or high-slack=5,15; repeatable.",
+)
+@click.option(
+    "--model",
+    default="rules",
+    show_default=True,
+    help="Who sorts emails: rules, openai:NAME or replay:FILE[#NAME].",
+)
+@click.option(
+    "--writer",
+    default="prose",
+    show_default=True,
+    help="Who writes the main task: prose (of drawn length), openai:NAME or replay:FILE[#NAME].",
+)
+@click.option("--base-url", envvar="OPENAI_BASE_URL", help="The endpoint's API.")
+@click.option("--temperature", type=float, help="The sampling temperature.")
+@click.option("--record", type=_FILE, help="Record the endpoint's answers to this cassette.")
+@click.option("--transcripts", help="full or answers.  [default: answers for rules, else full]")
+@click.option("--workers", type=int, help="How many processes.  [default: one a core]")
+@click.option("--replace", is_flag=True, help="Start afresh if the folder holds another run.")
+@click.option("--retry-failed", is_flag=True, help="Play failed episodes again.")
+def inbox(
+    *,
+    out: Path,
+    preset: str,
+    seeds: int | None,
+    episodes: int | None,
+    decompositions: tuple[str, ...],
+    interfaces: tuple[str, ...],
+    policies: tuple[str, ...],
+    poll_interval: float,
+    changes: tuple[str, ...],
+    model: str,
+    writer: str,
+    base_url: str | None,
+    temperature: float | None,
+    record: Path | None,
+    transcripts: str | None,
+    workers: int | None,
+    replace: bool,
+    retry_failed: bool,
+) -> None:
+    """A digital assistant writes a long document while emails arrive.
+
+    Everything runs offline: rules sort the emails, and are labelled as a stand-in. With --model
+    openai:NAME and --base-url a language model does; the key is read from OPENAI_API_KEY. A
+    run that was stopped goes on when the same command is given again.
+    """
+    from timeful.core.units import seconds as to_span
+    from timeful.environments.inbox.settings import InboxSettings
+    from timeful.suites.engagement.inbox_settings import changed
+    from timeful.suites.engagement.inbox_spec import MODEL, InboxEpisode, InboxSweep
+    from timeful.suites.engagement.models import voice
+
+    check_known("preset", preset, tuple(PRESETS))
+    recorded = None if record is None else str(record)
+
+    def who(spec: str, stand_in: str) -> "Voice":
+        return voice(
+            spec, stand_in=stand_in, base_url=base_url, temperature=temperature, record=recorded
+        )
+
+    sorter, author = who(model, "rules"), who(writer, "prose")
+    _refuse_idle_options(sorter, author, interfaces)
+    usual = InboxSweep()
+    sweep = InboxSweep(
+        decompositions=decompositions or usual.decompositions,
+        interfaces=interfaces or usual.interfaces,
+        policies=(policies or usual.policies) if sorter.is_stand_in else (MODEL,),
+        seeds=PRESETS[preset][0] if seeds is None else seeds,
+        episodes=PRESETS[preset][1] if episodes is None else episodes,
+    )
+    if not 0 < poll_interval < float("inf"):
+        raise SettingsError(
+            f"the interval between two polls must be above 0 s, got {poll_interval}"
+        )
+    is_plain = sorter.is_stand_in and author.is_stand_in
+    like = InboxEpisode(
+        decomposition=cast("Decomposition", sweep.decompositions[0]),
+        interface=sweep.interfaces[0],
+        policy=sweep.policies[0],
+        seed=0,
+        episode=0,
+        world=changed(InboxSettings(), changes),
+        poll=to_span(poll_interval),
+        triage=sorter,
+        writer=author,
+        # The spec checks it. Words that cost money are kept; a rule's can be had again.
+        transcripts=cast("Transcripts", transcripts or ("answers" if is_plain else "full")),
+    )
+    _run(sweep, like, out, workers=workers, replace=replace, retry_failed=retry_failed)
+
+
+def _refuse_idle_options(sorter: "Voice", author: "Voice", interfaces: tuple[str, ...]) -> None:
+    """Refuse what was asked for on the command line and would change nothing."""
+    context = click.get_current_context()
+    live = sorter.is_live or author.is_live
+    needs = {
+        "policies": (sorter.is_stand_in, "--model rules; a language model has its own"),
+        "base_url": (live, "an openai:NAME model"),
+        "temperature": (live, "an openai:NAME model"),
+        "record": (live, "an openai:NAME model"),
+        "poll_interval": (not interfaces or "polling" in interfaces, "the interface polling"),
+    }
+    for option, (is_used, need) in needs.items():
+        if context.get_parameter_source(option) is ParameterSource.COMMANDLINE and not is_used:
+            name = {"policies": "policy"}.get(option, option.replace("_", "-"))
+            raise SettingsError(f"--{name} would change nothing: it is for {need}")
+
+
+def _run(
+    sweep: "InboxSweep",
+    like: "InboxEpisode",
+    out: Path,
+    *,
+    workers: int | None,
+    replace: bool,
+    retry_failed: bool,
+) -> None:
+    from timeful.cli.progress import Progress
+    from timeful.suites.engagement.inbox import run_inbox
+
+    progress = Progress()
+    try:
+        finished = run_inbox(
+            sweep,
+            like,
+            out,
+            workers=workers if workers is not None else os.cpu_count() or 1,
+            replace=replace,
+            retry_failed=retry_failed,
+            api_key=os.environ.get("OPENAI_API_KEY", ""),
+            watcher=progress,
+        )
+    except KeyboardInterrupt:
+        progress.end()
+        progress.stopped(out)
+        raise SystemExit(130) from None
+    finally:
+        progress.end()
+    show(finished, out)
+
+
+def show(finished: "Finished[InboxRow]", out: Path) -> None:
+    """Print what a run came to, and exit with 1 if episodes failed."""
+    from timeful.suites.engagement.inbox_numbers import make_cells
+    from timeful.suites.engagement.inbox_tables import text_tables
+
+    print(text_tables(make_cells(finished.rows)))
+    print(f"report   {finished.report}")
+    print(f"records  {out / 'episodes'}")
+    if finished.failed:
+        print(
+            f"failed   {len(finished.failed)} of {len(finished.rows)} episodes, the first with: "
+            f"{finished.failed[0].error}"
+        )
+        print("again    the same command with --retry-failed")
+        raise SystemExit(1)

@@ -1,0 +1,139 @@
+"""Playing one inbox episode, and what a batch needs to know of it."""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from timeful.agents.assistant import assistant
+from timeful.agents.prompts.inbox import Writing
+from timeful.agents.triage import as_recommended, urgent_first
+from timeful.core.clock import VirtualClock
+from timeful.core.units import Duration
+from timeful.environments.inbox.mail import draw_mail
+from timeful.environments.inbox.policy import answer_urgent
+from timeful.environments.inbox.task import draw_task
+from timeful.environments.inbox.world import Inbox
+from timeful.interfaces.event_driven import EventDriven
+from timeful.interfaces.loop import Loop
+from timeful.interfaces.polling import Polling
+from timeful.interfaces.reflex import Reflex
+from timeful.models.model import Model
+from timeful.models.prose import Passage, ProseModel
+from timeful.models.rules import RuleModel
+from timeful.records.events import EpisodeFailed, EpisodeStarted
+from timeful.records.recorder import Recorder, read_record
+from timeful.runs.batch import Job
+from timeful.runs.episode import EpisodeSetting, Interface, play_episode
+from timeful.seeding import child, child_seed
+from timeful.suites.engagement.inbox_rows import InboxRow, summarize
+from timeful.suites.engagement.inbox_spec import InboxEpisode
+from timeful.version import __version__
+
+_RULES = {"stand-in": as_recommended, "urgent-first": urgent_first}
+
+_WORDS = ("the plan", "then", "our team", "date", "owner", "risk", "each step", "goal", "review")
+"""What the stand-in writes with; nobody reads it."""
+
+
+def play(spec: InboxEpisode, recorder: Recorder, *, api_key: str = "") -> bool:
+    """Play an episode and write its record; True if it came to its end.
+
+    All interfaces and policies meet the same post and the same main task.
+    """
+    place = ("inbox", spec.seed, spec.episode)
+    mail = draw_mail(spec.world, child(0, *place, "mail"))
+    task = draw_task(
+        spec.decomposition,
+        target=spec.world.scoring.target,
+        rng=child(0, *place, "task", spec.decomposition),
+    )
+    return play_episode(
+        EpisodeSetting(
+            settings=spec.settings(),
+            seed=child_seed(0, *place, "session"),
+            transcripts=spec.transcripts,
+        ),
+        environment=Inbox(spec.world, mail, task.units),
+        interface=interface(spec),
+        agent=partial(
+            assistant,
+            writer=writer(spec, api_key=api_key),
+            triage=triage(spec, api_key=api_key),
+            task=task,
+        ),
+        clock=VirtualClock(),
+        recorder=recorder,
+    )
+
+
+def interface(spec: InboxEpisode) -> Interface:
+    """The law that joins the agent's time to the world's.
+
+    A poll itself costs nothing: whoever finds something by it looks into the inbox, and that
+    takes its time.
+    """
+    full = spec.transcripts == "full"
+    match spec.interface:
+        case "polling":
+            return partial(Polling, interval=spec.poll, cost=Duration(0), full=full)
+        case "loop":
+            return partial(Loop, full=full)
+        case "reflex":
+            return partial(Reflex, rule=answer_urgent, delay=Duration(0), full=full)
+    return partial(EventDriven, full=full)
+
+
+def writer(spec: InboxEpisode, *, api_key: str = "") -> Model:
+    """Who writes the main task."""
+    pace = spec.writing_pace
+    return spec.writer.make(
+        lambda: ProseModel(_passage, pace=pace), pace=pace, scope=spec.key, api_key=api_key
+    )
+
+
+def _passage(writing: Writing) -> Passage:
+    part = writing.part
+    return Passage(opening=part.heading, words=_WORDS, tokens=part.tokens)
+
+
+def triage(spec: InboxEpisode, *, api_key: str = "") -> Model:
+    """Who decides about emails."""
+    pace = spec.triage_pace
+    return spec.triage.make(
+        lambda: RuleModel(_RULES[spec.policy], name=spec.policy, pace=pace),
+        pace=pace,
+        scope=spec.key,
+        api_key=api_key,
+    )
+
+
+def sum_up(record: Path) -> InboxRow:
+    """The row of a finished record."""
+    return summarize(read_record(record))
+
+
+def give_up(spec: InboxEpisode, recorder: Recorder, why: str) -> None:
+    """Write the record of an episode whose process died."""
+    recorder.write(EpisodeStarted(at=0, version=__version__, settings=spec.settings()))
+    recorder.write(EpisodeFailed(at=0, boundary="process", error=why))
+
+
+def job(api_key: str = "") -> Job[InboxEpisode, InboxRow]:
+    """How a batch plays the inbox; the key goes to the endpoint and is never written down."""
+    return Job(play=partial(play, api_key=api_key), sum_up=sum_up, give_up=give_up, row=InboxRow)
+
+
+def check(specs: Sequence[InboxEpisode]) -> None:
+    """Find what would make episodes fail, before anything runs.
+
+    Raises:
+        SettingsError: If a model cannot be made.
+        RecordError: If a cassette cannot be read.
+    """
+    pairs = {
+        (voice, pace): None
+        for spec in specs
+        for voice, pace in ((spec.triage, spec.triage_pace), (spec.writer, spec.writing_pace))
+    }
+    for voice, pace in pairs:
+        voice.check(pace=pace)

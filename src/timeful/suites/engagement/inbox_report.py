@@ -1,0 +1,225 @@
+"""The report of the inbox: a page, the numbers behind it, and the episodes."""
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from timeful.core.units import in_seconds
+from timeful.environments.inbox.settings import InboxSettings
+from timeful.environments.inbox.task import DECOMPOSITIONS, FITTED
+from timeful.errors import RecordError
+from timeful.runs.page import Block, Bullets, Entry, Notice, Paragraph, Section, Table, render
+from timeful.runs.results import ResultRow, write_csv, write_json
+from timeful.suites.engagement.evaluated import Metric
+from timeful.suites.engagement.inbox_numbers import (
+    COLUMNS,
+    FURTHER,
+    Cell,
+    claims,
+    make_cells,
+    result_rows,
+)
+from timeful.suites.engagement.inbox_rows import InboxRow
+from timeful.suites.engagement.inbox_settings import shown
+from timeful.suites.engagement.inbox_spec import METHODS
+from timeful.suites.engagement.inbox_tables import STAND_IN, text_published, title
+from timeful.suites.engagement.published_inbox import (
+    BANDS,
+    MAIN_MODEL,
+    METRICS,
+    MODELS,
+    PUBLISHED,
+)
+
+TITLE = "timeful: the inbox of the Engagement Process"
+_SHOWN_FAILURES = 50
+
+
+def write_report(rows: Sequence[InboxRow], out: Path, settings: Mapping[str, Any]) -> Path:
+    """Write `report.html`, `results.json`, `table.csv` and `episodes.csv`.
+
+    The same episodes give the same bytes, in whatever order they were played.
+
+    Args:
+        rows: The episodes.
+        out: The folder; made if needed.
+        settings: What the episodes have in common, as the run's folder keeps it.
+
+    Returns:
+        The path of the page.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    episodes = sorted(rows, key=lambda row: (row.decomposition, row.policy, row.interface))
+    episodes.sort(key=lambda row: (row.seed, row.episode))
+    cells = make_cells(episodes)
+    numbers = result_rows(cells)
+    write_json(numbers, out / "results.json")
+    write_csv(numbers, ResultRow, out / "table.csv")
+    write_csv(episodes, InboxRow, out / "episodes.csv")
+    page = render(
+        title=TITLE,
+        subtitle="Engagement Process, section 5.2.1 and Appendix D: ours beside the published",
+        sections=_sections(episodes, cells, settings),
+    )
+    path = out / "report.html"
+    path.write_text(page, encoding="utf-8", newline="\n")
+    return path
+
+
+def _sections(
+    rows: Sequence[InboxRow], cells: Sequence[Cell], settings: Mapping[str, Any]
+) -> list[Section]:
+    tables = [_table(list(part)) for _, part in groupby(cells, key=title)]
+    made = [
+        _what_was_run(rows, settings),
+        Section("Tables 3 and 18", tuple(tables)),
+        _promises(cells),
+        Section("What else was counted", (_further(cells),)),
+        _world(settings),
+        _not_run(),
+    ]
+    failed = [row for row in rows if row.status == "failed"]
+    if failed:
+        items = tuple(
+            f"{row.decomposition}, {row.interface}, {row.policy}, seed {row.seed}, episode "
+            f"{row.episode}: {row.error}"
+            for row in failed[:_SHOWN_FAILURES]
+        )
+        made.append(Section(f"Failed episodes ({len(failed)})", (Bullets(items),)))
+    return made
+
+
+def _what_was_run(rows: Sequence[InboxRow], settings: Mapping[str, Any]) -> Section:
+    blocks: list[Block] = []
+    if rows and all(row.stand_in for row in rows):
+        blocks.append(Notice(STAND_IN))
+    elif any(row.stand_in for row in rows):
+        blocks.append(Notice("Some rows are stand-ins: there, rules sort the emails."))
+    blocks.append(
+        Paragraph(
+            "The main task is one long thought, or four: tokens on a timeline that resume where "
+            "they were interrupted. All methods meet the same emails and the same task; they "
+            "differ in when the assistant sees what has come. It is the same assistant, which "
+            "does not know under which of them it is. The reflex is ours: the engine handles an "
+            "email of high urgency as it comes, without asking, and leaves the others."
+        )
+    )
+    facts = (
+        ("episodes", f"{len(rows)}, of which {sum(row.status == 'failed' for row in rows)} failed"),
+        ("seeds", str(len({row.seed for row in rows}))),
+        ("who sorts emails", ", ".join(sorted({row.model for row in rows}))),
+        ("who writes", ", ".join(sorted({row.writer for row in rows}))),
+        ("interval of polls", f"{in_seconds(settings['poll']):g} s"),
+        ("version", str(settings.get("version"))),
+    )
+    return Section("What was run", (*blocks, Table(head=("setting", "value"), rows=facts, words=2)))
+
+
+def _table(cells: Sequence[Cell]) -> Table:
+    body: list[tuple[str | Entry, ...]] = []
+    for cell in cells:
+        name = METHODS.get(cell.interface, cell.interface)
+        whose = f"ours, n={cell.episodes}" + (f", {cell.failed} failed" if cell.failed else "")
+        body.append((name, whose, *(_ours(cell, metric) for metric in COLUMNS)))
+        if any(cell.published(metric.name) for metric in COLUMNS):
+            theirs = (text_published(cell.published(metric.name)) for metric in COLUMNS)
+            body.append(("", MAIN_MODEL, *(Entry(text, tone="quiet") for text in theirs)))
+    head = ("method", "whose", *(metric.name for metric in COLUMNS))
+    return Table(caption=title(cells[0]), head=head, rows=tuple(body), words=2)
+
+
+def _ours(cell: Cell, metric: Metric) -> Entry:
+    if not cell.numbers:
+        return Entry("failed", tone="alarm")
+    number, band = cell.numbers[metric.name], cell.band(metric.name)
+    text = f"{number.mean:.{metric.decimals}f} ±{number.half_width:.{metric.decimals}f}"
+    if band is None:
+        return Entry(text, tone="strong")
+    is_in = band.holds(number.mean)
+    small = f"{'in' if is_in else 'outside'} {band.low:g} to {band.high:g}"
+    return Entry(text, small, "strong" if is_in else "alarm")
+
+
+def _promises(cells: Sequence[Cell]) -> Section:
+    made = claims(cells)
+    rows = tuple(
+        (claim.text, Entry("holds") if claim.holds else Entry("does not hold", tone="alarm"))
+        for claim in made
+    )
+    blocks: list[Block] = [
+        Paragraph(
+            f"{len(BANDS)} numbers have a band, given below them in the tables. The bands are for "
+            "a stand-in whose parameters were fitted to the published numbers, so that being "
+            "inside says only that the dynamics can bring them forth. The order of the "
+            "interfaces is the finding; the ablation shows that it needs no fitted parameter of "
+            "the policy."
+        )
+    ]
+    if rows:
+        blocks.append(Table(head=("order of means", ""), rows=rows, words=2))
+    return Section("Bands and orders", tuple(blocks))
+
+
+def _further(cells: Sequence[Cell]) -> Table:
+    body = []
+    for cell in cells:
+        if cell.numbers:
+            entries = [f"{cell.mean(one.name):.{one.decimals}f}" for one in FURTHER]
+            method = METHODS.get(cell.interface, cell.interface)
+            policy = cell.policy if cell.stand_in else cell.model
+            body.append((f"{cell.decomposition}, {policy}, {method}", *entries))
+    return Table(
+        head=("", *(metric.name for metric in FURTHER)),
+        rows=tuple(body),
+        caption="Shares of the emails that arrived, and means an episode",
+    )
+
+
+def _world(settings: Mapping[str, Any]) -> Section:
+    try:
+        world = msgspec.convert(settings["world"], InboxSettings)
+    except (KeyError, msgspec.ValidationError) as error:
+        raise RecordError(f"the run's settings are not those of an inbox: {error}") from error
+    usual = dict(shown(InboxSettings()))
+    rows = tuple(
+        (name, Entry(text, "" if text == usual[name] else f"paper or usual: {usual[name]}"))
+        for name, text in shown(world)
+    )
+    lengths = "; ".join(
+        f"{name}: normal, mean {FITTED[name].mean:g}, standard deviation {FITTED[name].spread:g}"
+        + (f", shares vary by {FITTED[name].unevenness:g}" if FITTED[name].unevenness else "")
+        for name in DECOMPOSITIONS
+    )
+    return Section(
+        "Settings (Tables 17 and 19)",
+        (
+            Table(head=("setting", "value"), rows=rows, words=2),
+            Paragraph(
+                f"Tokens of the main task, fitted, since the paper prints none: {lengths}. "
+                "What is recommended about emails is fitted too. One unit of the paper's time is "
+                "one second here."
+            ),
+        ),
+        is_folded=True,
+    )
+
+
+def _not_run() -> Section:
+    tables = []
+    for model in (model for model in MODELS if model != MAIN_MODEL):
+        pairs = dict.fromkeys(key[:2] for key in PUBLISHED[model])
+        rows = tuple(
+            (
+                f"{decomposition}, {METHODS[interface]}",
+                *(
+                    text_published(PUBLISHED[model][decomposition, interface, metric])
+                    for metric in METRICS
+                ),
+            )
+            for decomposition, interface in pairs
+        )
+        tables.append(Table(caption=f"{model}: not run", head=("", *METRICS), rows=rows))
+    return Section("Published and not run", tuple(tables), is_folded=True)

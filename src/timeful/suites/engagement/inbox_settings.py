@@ -1,0 +1,96 @@
+"""Settings of the inbox as a command line gives them: `arrival-rate=0.3`, `high-slack=5,15`."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import fields, replace
+from typing import Any, get_type_hints
+
+from timeful.core.units import Duration, in_seconds, seconds
+from timeful.environments.inbox.settings import InboxSettings, Numbers, Scoring, Slack
+from timeful.errors import SettingsError, unknown
+
+_WORLD = {name: kind for name, kind in get_type_hints(InboxSettings).items() if name != "scoring"}
+_SCORING = get_type_hints(Scoring)
+NAMES = tuple(name.replace("_", "-") for name in (*_WORLD, *_SCORING))
+"""What can be set."""
+
+
+def changed(settings: InboxSettings, changes: Iterable[str]) -> InboxSettings:
+    """Change settings by name; spans are in seconds, several numbers have commas between them.
+
+    Args:
+        settings: What is not changed.
+        changes: Such as "arrival-rate=0.3".
+
+    Raises:
+        SettingsError: If a name is unknown or given twice, or a value cannot be.
+    """
+    world: dict[str, Any] = {}
+    scoring: dict[str, Any] = {}
+    for change in changes:
+        given, mark, text = change.partition("=")
+        name = given.strip().replace("-", "_")
+        if not mark:
+            raise SettingsError(f"a setting is given as NAME=VALUE, got {change!r}")
+        part, kinds = (world, _WORLD) if name in _WORLD else (scoring, _SCORING)
+        if name not in kinds:
+            raise SettingsError(unknown("setting", given.strip(), NAMES))
+        if name in part:
+            raise SettingsError(f"the setting {given.strip()!r} is given twice")
+        try:
+            part[name] = _READ[kinds[name]](text.strip())
+        except ValueError as error:
+            raise SettingsError(
+                f"the setting {given.strip()!r} cannot be {text!r}: {error}"
+            ) from None
+    # Made at once, since settings that only fit together must be changed together.
+    return replace(settings, **world, scoring=replace(settings.scoring, **scoring))
+
+
+def _span(text: str) -> Duration:
+    return seconds(float(text))
+
+
+def _numbers(text: str) -> Numbers:
+    parts = [float(part) for part in text.split(",")]
+    if len(parts) != 3:
+        raise ValueError("it takes three numbers, for high, medium and low")
+    return parts[0], parts[1], parts[2]
+
+
+def _slack(text: str) -> Slack:
+    parts = [_span(part) for part in text.split(",")]
+    if len(parts) != 2:
+        raise ValueError("it takes two numbers, from the least to the greatest")
+    return parts[0], parts[1]
+
+
+_READ: dict[Any, Callable[[str], Any]] = {
+    Duration: _span,
+    float: float,
+    int: int,
+    Numbers: _numbers,
+    Slack: _slack,
+}
+
+
+def shown(settings: InboxSettings) -> list[tuple[str, str]]:
+    """All settings by name, in words."""
+    pairs = [(each.name, getattr(settings, each.name)) for each in fields(settings)]
+    pairs += [(each.name, getattr(settings.scoring, each.name)) for each in fields(Scoring)]
+    kinds = {**_WORLD, **_SCORING}
+    return [
+        (name.replace("_", " "), _shown(value, kinds[name]))
+        for name, value in pairs
+        if name in kinds
+    ]
+
+
+def _shown(value: Any, kind: Any) -> str:
+    if kind is Duration:
+        return f"{in_seconds(value):g} s"
+    if kind == Slack:
+        least, most = value
+        return f"{in_seconds(least):g} to {in_seconds(most):g} s"
+    if isinstance(value, tuple):
+        return ", ".join(f"{part:g}" for part in value)
+    return f"{value:g}"

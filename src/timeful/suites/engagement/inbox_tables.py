@@ -1,0 +1,111 @@
+"""The tables of the inbox as plain text of at most 80 columns, for the end of a run."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from timeful.suites.engagement.inbox_numbers import COLUMNS, Cell, claims
+from timeful.suites.engagement.inbox_spec import METHODS, MODEL
+from timeful.suites.engagement.published_inbox import MAIN_MODEL
+from timeful.suites.engagement.published_toys import Published
+
+POLICY_TITLES = {
+    "stand-in": "stand-in: rules with fitted parameters sort the emails",
+    "urgent-first": "ablation: every email is handled, urgent ones first",
+}
+
+STAND_IN = "Stand-in: rules sort the emails, no language model was run."
+
+_NAME, _WHOSE, _ENTRY = 14, 10, 11
+
+
+def title(cell: Cell) -> str:
+    """What the table says that a cell stands in."""
+    policy = POLICY_TITLES.get(cell.policy, f"{cell.model} sorts the emails")
+    return f"{cell.decomposition}; {policy}"
+
+
+def text_tables(cells: Sequence[Cell]) -> str:
+    """All tables and what is to be said about them."""
+    blocks = ["\n".join(_block(list(part))) for _, part in groupby(cells, key=title)]
+    return "\n\n".join([*blocks, "\n".join(_legend(cells))]) + "\n"
+
+
+def _block(cells: Sequence[Cell]) -> Iterator[str]:
+    yield f"Tables 3 and 18: {title(cells[0])}"
+    yield _line("", "", [metric.name for metric in COLUMNS])
+    for cell in cells:
+        name = METHODS.get(cell.interface, cell.interface)
+        if not cell.numbers:
+            yield _line(name, "ours", ["failed"])
+            continue
+        yield _line(name, "ours", [_ours(cell, metric.name) for metric in COLUMNS])
+        published = [cell.published(metric.name) for metric in COLUMNS]
+        if any(published):
+            yield _line("", "published", [text_published(one) for one in published])
+        bands = [cell.band(metric.name) for metric in COLUMNS]
+        if any(bands):
+            inside = [
+                "" if band is None else "in" if band.holds(cell.mean(metric.name)) else "OUT"
+                for metric, band in zip(COLUMNS, bands, strict=True)
+            ]
+            yield _line("", "band", inside)
+
+
+def _ours(cell: Cell, metric: str) -> str:
+    number = cell.numbers[metric]
+    return _with_half(number.mean, number.half_width)
+
+
+def text_published(published: Published | None) -> str:
+    """A published number with its half-width."""
+    if published is None:
+        return ""
+    return _with_half(published.value, published.half_width or 0.0)
+
+
+def _with_half(mean: float, half_width: float) -> str:
+    """A mean and half its interval, such as "0.787±.010" or "7.55±.20"."""
+    digits = 2 if abs(mean) >= 3.5 else 3
+    return f"{mean:.{digits}f}±{f'{half_width:.{digits}f}'.removeprefix('0')}"
+
+
+def _line(name: str, whose: str, entries: Sequence[str]) -> str:
+    cells = "".join(entry.ljust(_ENTRY) for entry in entries)
+    return f"{name:<{_NAME}}{whose:<{_WHOSE}}{cells}".rstrip()
+
+
+def outside(cells: Sequence[Cell]) -> list[tuple[Cell, str]]:
+    """The numbers that have a band and are not in it."""
+    return [
+        (cell, metric.name)
+        for cell in cells
+        for metric in COLUMNS
+        if cell.numbers
+        and (band := cell.band(metric.name)) is not None
+        and not band.holds(cell.mean(metric.name))
+    ]
+
+
+def _legend(cells: Sequence[Cell]) -> Iterator[str]:
+    if all(cell.stand_in for cell in cells):
+        yield STAND_IN
+    yield f"Published: {MAIN_MODEL}. Half-widths: bootstrap 95 % over episodes, 1,000 resamples."
+    banded = sum(
+        cell.band(metric.name) is not None for cell in cells if cell.numbers for metric in COLUMNS
+    )
+    missed = outside(cells)
+    if banded:
+        yield f"Bands: {banded - len(missed)} of {banded} numbers are inside."
+    for cell, metric in missed:
+        band = cell.band(metric)
+        assert band is not None
+        yield f"outside: {cell.decomposition}, {cell.policy}, {METHODS[cell.interface]}: {metric}"
+        yield f"  {cell.mean(metric):.3f}, band {band.low:g} to {band.high:g}"
+    made = claims(cells)
+    if made:
+        yield f"Orders on means: {sum(claim.holds for claim in made)} of {len(made)} hold."
+    for claim in made:
+        if not claim.holds:
+            yield f"does not hold: {claim.text}"
+    if any(cell.policy == MODEL for cell in cells):
+        yield "No band is set for language models."
