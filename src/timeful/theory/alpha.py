@@ -6,7 +6,7 @@ Sondik, 1973). A backup makes the vectors with one tick more to go, by increment
 (Hansen, 1998) ends at values that a controller has exactly, with a bound on what is missing.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -103,7 +103,8 @@ def discounted(process: Process, *, error: float = 1e-9, rounds: int = 500) -> V
 
     Args:
         process: A process with a discount below 1.
-        error: The greatest gap to accept, above 0, as a share of the largest value above 1.
+        error: The greatest gap to accept, as a share of the largest value above 1. Below about
+            1e-12 / (1 - discount) it is lost in rounding.
         rounds: The greatest number of policy iterations.
 
     Raises:
@@ -114,13 +115,18 @@ def discounted(process: Process, *, error: float = 1e-9, rounds: int = 500) -> V
     every = range(len(process.interventions))
     graph = _Graph(tuple(every), tuple((node,) * len(process.event_sets) for node in every))
     gap = np.inf
+    # The nodes are pruned before a backup, which prunes twice an event set and once in the end.
+    prunings = 2 * len(process.event_sets) + 2
     for _ in range(rounds):
         vectors = _values(process, graph)
-        better = _backup(process, vectors)
-        margin = max(witness(vector, vectors)[0] for vector in better.vectors)
-        gap = max(0.0, margin) / (1 - process.discount)
-        if gap <= error * max(1.0, float(np.abs(vectors).max())):
-            graph, nodes = graph.followed(undominated(vectors))
+        scale = max(1.0, float(np.abs(vectors).max()))
+        slack = max(SLACK * scale, error * scale * (1 - process.discount) / (2 * prunings))
+        best = undominated(vectors, slack=slack)
+        better = _backup(process, vectors[best], slack=slack)
+        margin = max(0.0, *(witness(vector, vectors)[0] for vector in better.vectors))
+        gap = (margin + prunings * slack) / (1 - process.discount)
+        if gap <= error * scale:
+            graph, nodes = graph.followed(best)
             return Vectors(
                 process=process,
                 vectors=vectors[nodes],
@@ -128,19 +134,20 @@ def discounted(process: Process, *, error: float = 1e-9, rounds: int = 500) -> V
                 links=graph.links,
                 gap=gap,
             )
-        graph = _improved(graph, vectors, better)
+        links = tuple(tuple(best[then] for then in to) for to in better.links)
+        graph = _improved(graph, vectors, replace(better, links=links))
     raise SettingsError(
         f"after {rounds} rounds the value may still miss {gap:.3g}, more than {error:.3g}; "
         "allow a larger `error`, more `rounds`, or take a horizon"
     )
 
 
-def _backup(process: Process, after: Array) -> Vectors:
+def _backup(process: Process, after: Array, *, slack: float = 0.0) -> Vectors:
     """The vectors with one tick more to go than those in `after`, shape (K, S)."""
-    found = [_plans(process, choice, after) for choice in range(len(process.interventions))]
+    found = [_plans(process, choice, after, slack) for choice in range(len(process.interventions))]
     stacked = np.concatenate([vectors for vectors, _ in found])
     paths = [(choice, path) for choice, (_, paths) in enumerate(found) for path in paths]
-    best = undominated(stacked)
+    best = undominated(stacked, slack=slack)
     return Vectors(
         process=process,
         vectors=stacked[best],
@@ -149,7 +156,7 @@ def _backup(process: Process, after: Array) -> Vectors:
     )
 
 
-def _plans(process: Process, choice: int, after: Array) -> tuple[Array, Links]:
+def _plans(process: Process, choice: int, after: Array, slack: float) -> tuple[Array, Links]:
     """The vectors that begin with one intervention set, and where each event set leads.
 
     A plan goes on with one of the vectors in `after` for each event set. They are summed up one
@@ -160,10 +167,10 @@ def _plans(process: Process, choice: int, after: Array) -> tuple[Array, Links]:
     for place in range(len(process.event_sets)):
         seen = process.transition[choice] * process.observation[:, place]
         parts = process.discount * after @ seen.T
-        kept = undominated(parts)
+        kept = undominated(parts, slack=slack)
         crossed: Array = (sums[:, np.newaxis] + parts[kept]).reshape(-1, sums.shape[1])
         longer = [(*path, plan) for path in paths for plan in kept]
-        best = undominated(crossed)
+        best = undominated(crossed, slack=slack)
         sums, paths = crossed[best], [longer[number] for number in best]
     return sums, paths
 

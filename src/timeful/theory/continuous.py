@@ -78,14 +78,22 @@ class Continuous:
     flow: Flow = exponential
 
     def __post_init__(self) -> None:
-        shape = (len(self.states), len(self.states))
-        for name, rates in (("hidden", self.hidden), *self.told.items()):
-            shown = name if isinstance(name, str) else named(name)
-            if rates.shape != shape or not (rates[~np.eye(len(rates), dtype=bool)] >= 0).all():
-                raise SettingsError(f"the rates of {shown} must be at or above 0, of shape {shape}")
+        i, s = len(self.interventions), len(self.states)
+        shapes = {"impulse": (i, s, s), "hidden": (s, s), "utility": (s,), "cost": (i, s)}
+        for name, shape in shapes.items():
+            if (given := np.shape(getattr(self, name))) != shape:
+                raise SettingsError(
+                    f"the {name} must have shape {shape} for {i} interventions and {s} states, "
+                    f"got {given}"
+                )
+        _check_rates("hidden jumps", self.hidden[~np.eye(s, dtype=bool)])
+        for events, rates in self.told.items():
+            if np.shape(rates) != (s, s):
+                raise SettingsError(f"the rates of {named(events)} must have shape {(s, s)}")
+            _check_rates(named(events), rates)
         if NOTHING in self.told:
             raise SettingsError("jumps that nobody is told of belong into `hidden`")
-        if self.decay < 0:
+        if not 0 <= self.decay < np.inf:
             raise SettingsError(f"the rate of discounting must be at or above 0, got {self.decay}")
         self.ticked(1.0)  # the process in ticks checks the impulses, the costs and the start
 
@@ -186,6 +194,11 @@ class Continuous:
         weight = -expm1(-self.decay * span) / self.decay if self.decay > 0 else span
         accrued: Array = self.flow(joined * span)[:size, size] + low * weight
         return accrued
+
+
+def _check_rates(what: str, rates: Array) -> None:
+    if not ((rates >= 0) & (rates < np.inf)).all():
+        raise SettingsError(f"the rates of {what} must be finite and at or above 0, got {rates}")
 
 
 def _span(span: float) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 
 from timeful.theory.process import Array
 
-SLACK = 1e-12
+SLACK = 1e-13
 """A margin below this share of the largest number is rounding, and no reason to keep a vector."""
 
 
@@ -32,7 +32,7 @@ def witness(vector: Array, others: Array) -> tuple[float, Array]:
     return float((game @ belief).min()), belief
 
 
-def undominated(vectors: Array) -> list[int]:
+def undominated(vectors: Array, *, slack: float = 0.0) -> list[int]:
     """The places of the vectors that are the best somewhere, in the order given.
 
     Lark's filter: whenever a vector has a margin somewhere over those kept so far, the best of
@@ -40,8 +40,9 @@ def undominated(vectors: Array) -> list[int]:
 
     Args:
         vectors: Shape (K, S).
+        slack: Vectors with a margin up to this are dropped too; nothing below rounding counts.
     """
-    slack = SLACK * max(1.0, float(np.abs(vectors).max(initial=0.0)))
+    slack = max(slack, SLACK * max(1.0, float(np.abs(vectors).max(initial=0.0))))
     waiting = _not_below_another(vectors, slack)
     kept: list[int] = []
     while waiting:
