@@ -6,8 +6,8 @@ import numpy as np
 
 from timeful.compiled import compiled
 from timeful.core.clock import cpu_seconds
-from timeful.environments.patrol import dynamics
-from timeful.environments.patrol.dynamics import COUNTS, fresh_state
+from timeful.environments.patrol import episodes as loop
+from timeful.environments.patrol.episodes import COUNTS, fresh_state
 from timeful.environments.patrol.policies import patch_pro, tabulate
 from timeful.environments.patrol.settings import DEPTH_3
 from timeful.seeding import child
@@ -21,7 +21,7 @@ TARGETS = {"plain": 200_000, "compiled": 10_000_000}
 
 def played(speed: str, episodes: int) -> tuple[float, bytes]:
     """Ticks per CPU second, and what became of the first episodes."""
-    kernels = compiled(dynamics) if speed == "compiled" else dynamics
+    kernels = compiled(loop) if speed == "compiled" else loop
     counts, room = np.zeros((episodes, len(COUNTS))), fresh_state(kernels)
     rules, table, rng = DEPTH_3.rules(), tabulate(patch_pro, DEPTH_3), child(0, "benchmark")
     begin = cpu_seconds()

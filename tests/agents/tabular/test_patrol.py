@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from timeful.agents.tabular import patrol_loop
 from timeful.agents.tabular.patrol import Bins, PatrolLearner, evaluate, train
 from timeful.compiled import compiled
-from timeful.environments.patrol.dynamics import fresh_state
+from timeful.environments.patrol.episodes import fresh_state
 from timeful.environments.patrol.policies import always_respond, tabulate
 from timeful.environments.patrol.settings import DEPTH_2, MODULE
 from timeful.errors import SettingsError

@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from tests.environments.patrol.worlds import alarmed, patrols, quiet
 from timeful.compiled import compiled
-from timeful.environments.patrol import dynamics
+from timeful.environments.patrol import episodes
 from timeful.environments.patrol.dynamics import (
     ANSWERING,
-    COUNTS,
     HANDLING,
     NAVIGATING,
     RESOLVING,
@@ -20,10 +19,9 @@ from timeful.environments.patrol.dynamics import (
     State,
     begin,
     can_respond,
-    fresh_state,
-    play,
     tick,
 )
+from timeful.environments.patrol.episodes import COUNTS, fresh_state, play
 from timeful.environments.patrol.settings import DEPTH_2, DEPTH_3, MODULE, Dynamics, PatrolSettings
 from timeful.seeding import child
 
@@ -155,6 +153,13 @@ def test_switching_and_ageing_first_each_cost_a_tick_of_slack():
             assert state.resolved == resolved
 
 
+def test_who_is_freed_by_an_expiry_before_acting_begins_anew_with_the_next_tick():
+    world = replace(DEPTH_2, dynamics=Dynamics(is_aged_first=True, after_alarm="nearest"))
+    state = alarmed(world, (1, 1), deadline=2)
+    run(world, state, 2, respond=True)
+    assert (state.expired, state.mode, state.boundary, state.left) == (1, HANDLING, 1, 4)
+
+
 @settings(max_examples=60)
 @given(world=patrols(horizon=150), seed=st.integers(0, 2**32), is_loop=st.booleans())
 def test_no_alarm_is_lost_and_every_reward_is_accounted_for(world, seed, is_loop):
@@ -183,9 +188,9 @@ def test_no_alarm_is_lost_and_every_reward_is_accounted_for(world, seed, is_loop
 @given(world=patrols(horizon=80), seed=st.integers(0, 2**32), is_loop=st.booleans())
 def test_compiled_episodes_are_the_plain_ones_bit_for_bit(world, seed, is_loop):
     table = child(seed, "policy").random(world.situations) < 0.6
-    fast = compiled(dynamics)
+    fast = compiled(episodes)
     found = []
-    for module, function in ((dynamics, play), (fast, fast.play)):
+    for module, function in ((episodes, play), (fast, fast.play)):
         counts, state = np.zeros((3, len(COUNTS))), fresh_state(module)
         rng = child(seed, "episodes")
         function(world.rules(), state, table, is_loop, rng, counts)

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from timeful.agents.session import Session
 from timeful.agents.tabular import patrol_loop
 from timeful.compiled import compiled
-from timeful.environments.patrol import dynamics
-from timeful.environments.patrol.dynamics import COUNTS, fresh_state
+from timeful.environments.patrol import episodes as patrol_episodes
+from timeful.environments.patrol.episodes import COUNTS, fresh_state
 from timeful.environments.patrol.policies import look_up
 from timeful.environments.patrol.settings import PatrolSettings
 from timeful.environments.patrol.view import PatrolView
@@ -145,10 +145,10 @@ def evaluate(
         rng: Draws the alarms.
 
     Returns:
-        A column for each name of `dynamics.COUNTS`, a value an episode.
+        A column for each name of `episodes.COUNTS`, a value an episode.
     """
     counts = np.zeros((episodes, len(COUNTS)))
-    kernels = compiled(dynamics)
+    kernels = compiled(patrol_episodes)
     kernels.play(world.rules(), fresh_state(kernels), table, is_loop, rng, counts)
     return {name: counts[:, place] for place, name in enumerate(COUNTS)}
 

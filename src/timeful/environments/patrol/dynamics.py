@@ -9,13 +9,10 @@ Plain functions of numbers: a world steps through them in Python, and training l
 same functions compiled (`timeful.compiled`).
 """
 
-import sys
-from dataclasses import dataclass, fields
-from types import ModuleType
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 NAVIGATING, HANDLING, ANSWERING, RESOLVING, WALKING_ON = range(5)
 """What the agent is doing. The last happens only where agents walk on after an expiry."""
@@ -25,12 +22,6 @@ KEEP, RESTART_PHASE, RESTART = range(3)
 
 SAME, NEAREST, NEXT = range(3)
 """Which checkpoint comes after an alarm."""
-
-COUNTS = (
-    *("return", "alarms", "resolved", "expired", "active_ticks"),
-    *("checkpoints", "interruptions", "interrupt_cost"),
-)
-"""The columns that `play` fills."""
 
 
 @dataclass(slots=True)
@@ -65,18 +56,6 @@ class State:
     interruptions: int = 0
     interrupt_cost: float = 0.0
     score: float = 0.0
-
-
-def fresh_state(kernels: ModuleType) -> State:
-    """Room for a patrol that a module of kernels works on: compiled ones take it as a record.
-
-    A numpy record would do for both, but in Python it is 30 times slower than an object.
-    """
-    if kernels is sys.modules[kernels.__name__]:
-        return State()
-    record = np.dtype([(field.name, field.type) for field in fields(State)])
-    found: State = np.zeros(1, record).view(np.recarray)[0]
-    return found
 
 
 class Rules(NamedTuple):
@@ -139,7 +118,8 @@ def tick(rules: Rules, state: State, respond: bool, rng: np.random.Generator) ->
         reward -= _leave(rules, state)
     if rules.is_aged_first:
         reward -= _age(rules, state)
-    reward += _act(rules, state)
+    if not state.boundary:  # else an expiry has just freed the agent: that was its tick
+        reward += _act(rules, state)
     if not rules.is_aged_first:
         reward -= _age(rules, state)
     if not state.alarm:
@@ -178,34 +158,6 @@ def situation(state: State) -> tuple[int, int, int, int]:
 def steps(row: int, col: int, other_row: int, other_col: int) -> int:
     """The Manhattan distance of two cells."""
     return abs(row - other_row) + abs(col - other_col)
-
-
-def play(
-    rules: Rules,
-    state: State,
-    table: NDArray[np.bool_],
-    is_loop: bool,
-    rng: np.random.Generator,
-    counts: NDArray[np.float64],
-) -> None:
-    """Play one episode after the other.
-
-    Args:
-        rules: The settings.
-        state: Room to work in.
-        table: Whether to respond, for every `situation`.
-        is_loop: Whether decisions wait for a boundary.
-        rng: The chance of all episodes.
-        counts: A row for each episode, filled with the columns of `COUNTS`.
-    """
-    for row in counts:
-        begin(rules, state)
-        for _ in range(rules.horizon):
-            respond = can_respond(state, is_loop) and table[situation(state)]
-            tick(rules, state, respond, rng)
-        row[0], row[1], row[2] = state.score, state.alarms, state.resolved
-        row[3], row[4], row[5] = state.expired, state.active_ticks, state.checkpoints
-        row[6], row[7] = state.interruptions, state.interrupt_cost
 
 
 def _leave(rules: Rules, state: State) -> float:

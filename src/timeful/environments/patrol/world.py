@@ -85,7 +85,7 @@ class Patrol:
         return self._state.tick >= self._rules.horizon
 
     def counts(self) -> dict[str, float]:
-        """What has come of the episode so far, by the names of `dynamics.COUNTS`."""
+        """What has come of the episode so far, by the names of `episodes.COUNTS`."""
         state = self._state
         return {
             "return": state.score,
