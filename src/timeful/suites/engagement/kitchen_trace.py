@@ -30,7 +30,8 @@ from timeful.records.events import (
 Ending = Literal["over", "interrupted", "bounded", "cut"]
 """A stretch of tutoring ends with its text, by an event, by its own bound, or with the episode."""
 
-_A_POLL = "a poll"  # a look that takes time; the stretch goes on after it
+_A_POLL = "a poll"
+"""What a text waits for while its interface looks; it goes on after it, unless that found some."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +125,7 @@ class _Reader:
         self._problems: dict[int, str] = {}  # of each tutor's thought
         self._began: dict[int, Instant] = {}  # when its stretch under way began
         self._tokens: dict[int, int] = {}  # before that
+        self._polled: dict[int, tuple[Instant, int]] = {}  # waits for a poll: since when, tokens
         self._unseen: dict[int, str] = {}  # dishes by the number of their signal
         self._deed: Deed | None = None
 
@@ -156,6 +158,7 @@ class _Reader:
 
     def _acted(self, made: Trace, event: Acted, at: Instant) -> None:
         made.refused += not event.legal
+        self._stop_polled(made)
         if not event.legal:
             return
         action = parse(event.action)
@@ -206,16 +209,27 @@ class _Reader:
                     self._tokens[event.thought] = 0
                     self._began[event.thought] = at
             case ThoughtResumed() if event.thought in self._problems:
+                self._polled.pop(event.thought, None)
                 self._began.setdefault(event.thought, at)
-            case ThoughtPaused() if event.thought in self._problems and event.cause != _A_POLL:
-                by_event = event.cause == "an event"
-                self._stop(made, event.thought, at, event.tokens, by_event=by_event)
+            case ThoughtPaused() if event.thought in self._problems:
+                if event.cause == _A_POLL:
+                    self._polled[event.thought] = at, event.tokens
+                else:
+                    by_event = event.cause == "an event"
+                    self._stop(made, event.thought, at, event.tokens, by_event=by_event)
             case ThoughtEnded():
                 made.tokens += event.tokens
                 if event.thought in self._problems:
+                    self._stop_polled(made)
                     problem = self._problems[event.thought]
                     made.texts[problem] = made.texts.get(problem, "") + event.answer
                     self._stop(made, event.thought, at, event.tokens, state=event.state)
+
+    def _stop_polled(self, made: Trace) -> None:
+        """A text that waited for a poll and did not go on was interrupted by it."""
+        for thought, (at, tokens) in self._polled.items():
+            self._stop(made, thought, at, tokens, by_event=True)
+        self._polled.clear()
 
     def _stop(
         self,

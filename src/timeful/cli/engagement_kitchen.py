@@ -1,0 +1,244 @@
+"""`timeful run engagement/kitchen`, and `timeful draw` for one of its records."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, cast
+
+import click
+from click.core import ParameterSource
+
+from timeful.errors import SettingsError, check_known
+
+if TYPE_CHECKING:
+    from timeful.agents.controller import Resumption
+    from timeful.suites.engagement.kitchen_rows import KitchenRow
+    from timeful.suites.engagement.kitchen_spec import Rig, Sweep
+    from timeful.suites.engagement.models import Voice
+    from timeful.suites.engagement.run import Finished
+
+_FILE = click.Path(path_type=Path)
+PRESETS = {"quick": (1, 24), "paper": (5, None)}
+"""Sets of cases, and how many cases of each; None for all."""
+
+
+@click.command()
+@click.option(
+    "--out",
+    type=_FILE,
+    default="runs/engagement-kitchen",
+    show_default=True,
+    help="The run folder; a run in it goes on.",
+)
+@click.option(
+    "--preset",
+    default="paper",
+    help="quick: 24 cases of each setting. paper: 5 sets of 128 and 72 cases (default).",
+)
+@click.option("--seeds", type=int, help="How many sets of cases; else as the preset.")
+@click.option("--cases", type=int, help="How many cases of each set, evenly spread; else all.")
+@click.option(
+    "--setting", "settings", multiple=True, help="Only one-dish or multi-dish; repeatable."
+)
+@click.option(
+    "--interface",
+    "interfaces",
+    multiple=True,
+    help="Only loop, polling, reflex or event-driven; repeatable.",
+)
+@click.option(
+    "--variants/--no-variants", default=True, help="With or without variants of the rule."
+)
+@click.option("--poll-interval", default=40, show_default=True, help="Ticks between two polls.")
+@click.option("--reflex-delay", default=12, show_default=True, help="Ticks of the reflex.")
+@click.option(
+    "--answer-tokens", default=12, show_default=True, help="What an answer of the rule costs."
+)
+@click.option("--calls", type=int, help="The most controller calls.  [default: 40, or 60]")
+@click.option(
+    "--resumption",
+    default="stream",
+    show_default=True,
+    help="How an interrupted text goes on: stream (from its token) or prompt (asked again).",
+)
+@click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Another kitchen, such as budget=4000 or judged=start; repeatable.",
+)
+@click.option(
+    "--model",
+    default="rules",
+    show_default=True,
+    help="Who decides: rules, openai:NAME or replay:FILE[#NAME].",
+)
+@click.option(
+    "--tutor",
+    default="prose",
+    show_default=True,
+    help="Who tutors: prose (of drawn length), openai:NAME or replay:FILE[#NAME].",
+)
+@click.option("--base-url", envvar="OPENAI_BASE_URL", help="The endpoint's API.")
+@click.option("--temperature", type=float, help="The sampling temperature.")
+@click.option("--record", type=_FILE, help="Record the endpoint's answers to this cassette.")
+@click.option("--transcripts", help="full or answers.  [default: answers for rules, else full]")
+@click.option("--workers", type=int, help="How many processes.  [default: one a core]")
+@click.option("--replace", is_flag=True, help="Start afresh if the folder holds another run.")
+@click.option("--retry-failed", is_flag=True, help="Play failed episodes again.")
+def kitchen(
+    *,
+    out: Path,
+    preset: str,
+    seeds: int | None,
+    cases: int | None,
+    settings: tuple[str, ...],
+    interfaces: tuple[str, ...],
+    variants: bool,
+    poll_interval: int,
+    reflex_delay: int,
+    answer_tokens: int,
+    calls: int | None,
+    resumption: str,
+    changes: tuple[str, ...],
+    model: str,
+    tutor: str,
+    base_url: str | None,
+    temperature: float | None,
+    record: Path | None,
+    transcripts: str | None,
+    workers: int | None,
+    replace: bool,
+    retry_failed: bool,
+) -> None:
+    """A cook who also tutors: dishes signal while tokens are written.
+
+    Everything runs offline: a rule decides and prose is tutored, both labelled as stand-ins.
+    With --model openai:NAME and --base-url a language model decides; the key is read from
+    OPENAI_API_KEY. A run that was stopped goes on when the same command is given again.
+    """
+    from timeful.environments.kitchen.settings import KitchenSettings, ticks
+    from timeful.suites.engagement.kitchen_settings import changed
+    from timeful.suites.engagement.kitchen_spec import Rig, Sweep
+    from timeful.suites.engagement.models import voice
+
+    check_known("preset", preset, tuple(PRESETS))
+    recorded = None if record is None else str(record)
+
+    def who(spec: str, stand_in: str) -> "Voice":
+        return voice(
+            spec, stand_in=stand_in, base_url=base_url, temperature=temperature, record=recorded
+        )
+
+    cook, writer = who(model, "rules"), who(tutor, "prose")
+    _refuse_idle_options(cook, writer, interfaces)
+    usual = Sweep()
+    sweep = Sweep(
+        settings=settings or usual.settings,
+        laws=interfaces or usual.laws,
+        samples=PRESETS[preset][0] if seeds is None else seeds,
+        cases=PRESETS[preset][1] if cases is None else cases,
+        variants=variants,
+    )
+    is_plain = cook.is_stand_in and writer.is_stand_in
+    rig = Rig(
+        controller=cook,
+        tutor=writer,
+        world=changed(KitchenSettings(), changes),
+        interval=ticks(poll_interval),
+        delay=ticks(reflex_delay),
+        answer_tokens=answer_tokens,
+        calls=calls,
+        # The rig checks them. Words that cost money are kept; a rule's can be had again.
+        resumption=cast("Resumption", resumption),
+        transcripts=cast(
+            'Literal["full", "answers"]', transcripts or ("answers" if is_plain else "full")
+        ),
+    )
+    _run(sweep, rig, out, workers=workers, replace=replace, retry_failed=retry_failed)
+
+
+def _refuse_idle_options(cook: "Voice", writer: "Voice", interfaces: tuple[str, ...]) -> None:
+    """Refuse what was asked for on the command line and would change nothing."""
+    context = click.get_current_context()
+    live = cook.is_live or writer.is_live
+    needs = {
+        "answer_tokens": (cook.is_stand_in, "--model rules; a language model's tokens count"),
+        "variants": (cook.is_stand_in, "--model rules; a language model has no variants"),
+        "base_url": (live, "an openai:NAME model"),
+        "temperature": (live, "an openai:NAME model"),
+        "record": (live, "an openai:NAME model"),
+        "poll_interval": (not interfaces or "polling" in interfaces, "the interface polling"),
+        "reflex_delay": (not interfaces or "reflex" in interfaces, "the interface reflex"),
+    }
+    for option, (is_used, need) in needs.items():
+        if context.get_parameter_source(option) is ParameterSource.COMMANDLINE and not is_used:
+            raise SettingsError(
+                f"--{option.replace('_', '-')} would change nothing: it is for {need}"
+            )
+
+
+def _run(
+    sweep: "Sweep",
+    rig: "Rig",
+    out: Path,
+    *,
+    workers: int | None,
+    replace: bool,
+    retry_failed: bool,
+) -> None:
+    from timeful.cli.progress import Progress
+    from timeful.suites.engagement.kitchen import run_kitchen
+
+    progress = Progress()
+    try:
+        finished = run_kitchen(
+            sweep,
+            rig,
+            out,
+            workers=workers if workers is not None else os.cpu_count() or 1,
+            replace=replace,
+            retry_failed=retry_failed,
+            api_key=os.environ.get("OPENAI_API_KEY", ""),
+            watcher=progress,
+        )
+    except KeyboardInterrupt:
+        progress.end()
+        progress.stopped(out)
+        raise SystemExit(130) from None
+    finally:
+        progress.end()
+    show(finished, out)
+
+
+def show(finished: "Finished[KitchenRow]", out: Path) -> None:
+    """Print what a run came to, and exit with 1 if episodes failed."""
+    from timeful.suites.engagement.kitchen_numbers import make_cells
+    from timeful.suites.engagement.kitchen_tables import text_tables
+
+    print(text_tables(make_cells(finished.rows)))
+    print(f"report   {finished.report}")
+    print(f"records  {out / 'episodes'}")
+    if finished.failed:
+        print(
+            f"failed   {len(finished.failed)} of {len(finished.rows)} episodes, the first with: "
+            f"{finished.failed[0].error}"
+        )
+        print("again    the same command with --retry-failed")
+        raise SystemExit(1)
+
+
+@click.command()
+@click.argument("records", nargs=-1, required=True, type=_FILE)
+@click.option(
+    "--figure",
+    type=_FILE,
+    default="timeline.svg",
+    show_default=True,
+    help="Where the figure goes.",
+)
+def draw(records: tuple[Path, ...], figure: Path) -> None:
+    """Draw RECORDS of kitchen episodes as timelines, one below the other, as Figure 7 does."""
+    from timeful.suites.engagement import kitchen as suite
+
+    print(f"figure   {suite.draw(records, figure)}")

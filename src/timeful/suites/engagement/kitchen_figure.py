@@ -1,0 +1,155 @@
+"""Figure 7: episodes in the kitchen as timelines, one below the other.
+
+This module imports matplotlib, so import it only when a figure is to be drawn. The same records
+give the same bytes.
+"""
+
+from collections.abc import Sequence
+from math import inf
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from timeful.environments.kitchen.settings import in_ticks
+from timeful.runs.drawing import OTHER, WIDTH, style, to_svg
+from timeful.runs.page import INK
+from timeful.suites.engagement.kitchen_trace import Deed, Signal, Stretch, Trace
+
+_PROBLEMS = "Blues"
+_CRITICAL, _SOFT = "#E8743B", "#3FA66B"
+_GOOD, _BAD = "#1B7F3B", "#C62828"
+_LANE, _HEAD, _FOOT = 0.27, 0.5, 1.25  # inches: a lane, what stands above an episode, the legend
+
+
+def timeline(traces: Sequence[Trace]) -> str:
+    """Draw episodes on one time axis, a panel for each.
+
+    Args:
+        traces: At least one; those of one case under several interfaces can be compared.
+
+    Returns:
+        The SVG. Upper lanes hold the stretches of tutoring of each problem, lower ones, for each
+        dish, its signal, the window in which it counts, and the actions on it.
+    """
+    end = max(in_ticks(trace.end or 0) for trace in traces)
+    lanes = [_names(trace) for trace in traces]
+    heights = [_HEAD + _LANE * len(names) for names in lanes]
+    with style():
+        height = sum(heights) + _FOOT
+        figure = Figure(figsize=(WIDTH, height))
+        bottom = 1.0
+        for place, (trace, names) in enumerate(zip(traces, lanes, strict=True)):
+            bottom -= heights[place] / height
+            panel = figure.add_axes((0.055, bottom, 0.93, _LANE * len(names) / height))
+            _panel(panel, trace, names, end)
+            panel.tick_params(labelbottom=place == len(traces) - 1)
+        panel.set_xlabel("ticks")
+        figure.legend(handles=_handles(), loc="lower center", ncols=6, fontsize=10)
+        return to_svg(figure)
+
+
+def _names(trace: Trace) -> list[str]:
+    menu = trace.settings["menu"]
+    return [one["name"] for one in (*menu["problems"], *menu["dishes"])]
+
+
+def _panel(axes: Axes, trace: Trace, names: list[str], end: float) -> None:
+    places = {name: place for place, name in enumerate(names)}
+    axes.set_xlim(-0.005 * end, 1.01 * end)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.set_yticks(range(len(names)), names)
+    axes.tick_params(axis="y", length=0)
+    for place in range(len(names) - 1):
+        axes.axhline(place + 0.5, color=OTHER, alpha=0.25, linewidth=0.6)
+    for stretch in trace.stretches:
+        _stretch(axes, stretch, places)
+    for signal in trace.signals.values():
+        _window(axes, signal, places[signal.dish], end)
+    for deed in trace.deeds:
+        _deed(axes, deed, places[deed.dish])
+    for poll in trace.polls:
+        axes.plot([in_ticks(poll)] * 2, [-0.5, -0.28], color=INK, linewidth=0.7, alpha=0.6)
+    axes.axvline(in_ticks(trace.end or 0), color=INK, linewidth=0.9, linestyle=(0, (1, 2)))
+    axes.set_title(_title(trace), loc="left", fontsize=12, pad=5)
+
+
+def _title(trace: Trace) -> str:
+    dishes = len(trace.settings["menu"]["dishes"])
+    good = sum(deed.quality or 0 for deed in trace.deeds)
+    problems = len(trace.settings["menu"]["problems"])
+    score = "failed" if trace.score is None else f"{in_ticks(trace.end or 0):g} ticks"
+    method = trace.episode.get("method", "episode")
+    return (
+        f"{method}: {good} of {dishes} dishes in time, "
+        f"{len(trace.complete)} of {problems} problems complete, {score}"
+    )
+
+
+def _stretch(axes: Axes, stretch: Stretch, places: dict[str, int]) -> None:
+    place = places[stretch.problem]
+    shade = mpl.colormaps[_PROBLEMS](0.45 + 0.15 * (place % 3))
+    start, end = in_ticks(stretch.start), in_ticks(stretch.end)
+    axes.barh(place, end - start, left=start, height=0.62, color=shade, edgecolor="none")
+    if stretch.ending == "interrupted":
+        axes.plot([end, end], [place - 0.42, place + 0.42], color=INK, linewidth=1.6)
+
+
+def _window(axes: Axes, signal: Signal, place: int, end: float) -> None:
+    start = in_ticks(signal.at)
+    colour = _CRITICAL if signal.is_critical else _SOFT
+    ideal = in_ticks(signal.window_end)
+    until = min(in_ticks(signal.deadline), inf if signal.is_critical else 1.01 * end)
+    axes.barh(place, until - start, left=start, height=0.62, color=colour, alpha=0.28)
+    axes.barh(place, ideal - start, left=start, height=0.62, color=colour, alpha=0.55)
+    axes.plot([start], [place], marker="d", markersize=6.5, color=colour, markeredgecolor=INK)
+
+
+def _deed(axes: Axes, deed: Deed, place: int) -> None:
+    start = in_ticks(deed.start)
+    if deed.verb == "stage":
+        axes.plot([start], [place], marker="^", markersize=5, color=OTHER)
+        return
+    end = start if deed.end is None else in_ticks(deed.end)
+    if deed.verb == "prepare":
+        axes.barh(place, end - start, left=start, height=0.3, color=OTHER)
+        return
+    colour = _GOOD if deed.quality else _BAD
+    axes.barh(place, end - start, left=start, height=0.3, color=colour)
+    marker = "o" if deed.quality else "X"
+    axes.plot([end], [place], marker=marker, markersize=6, color=colour, markeredgecolor="none")
+    if deed.by == "reflex":
+        axes.plot(
+            [end], [place], marker="o", markersize=10, fillstyle="none", color=colour, linewidth=1
+        )
+
+
+def _handles() -> list[Patch | Line2D]:
+    def mark(marker: str | int, colour: str, label: str, *, hollow: bool = False) -> Line2D:
+        return Line2D(
+            [],
+            [],
+            linestyle="",
+            marker=marker,
+            color=colour,
+            label=label,
+            fillstyle="none" if hollow else "full",
+            markersize=9 if hollow else 7,
+        )
+
+    return [
+        Patch(color=mpl.colormaps[_PROBLEMS](0.6), label="tutoring"),
+        mark("|", INK, "interrupted"),
+        Patch(color=OTHER, label="preparing"),
+        mark("^", OTHER, "staged"),
+        mark("d", OTHER, "signal"),
+        Patch(color=_CRITICAL, alpha=0.55, label="window, critical"),
+        Patch(color=_SOFT, alpha=0.4, label="window, soft, and warm"),
+        mark("o", _GOOD, "finished in time"),
+        mark("X", _BAD, "finished too late"),
+        mark("o", _GOOD, "by the reflex", hollow=True),
+        mark(2, INK, "poll, at the top"),
+        Line2D([], [], color=INK, linewidth=0.9, linestyle=(0, (1, 2)), label="end"),
+    ]

@@ -1,0 +1,275 @@
+"""The report of the kitchen: a page, the numbers behind it, the episodes, and Figure 7."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from timeful.environments.kitchen.settings import KitchenSettings, in_ticks
+from timeful.errors import RecordError
+from timeful.records.recorder import read_record
+from timeful.runs.page import (
+    Block,
+    Bullets,
+    Entry,
+    Figure,
+    Notice,
+    Paragraph,
+    Section,
+    Table,
+    render,
+)
+from timeful.runs.results import ResultRow, write_csv, write_json
+from timeful.suites.engagement.kitchen_numbers import (
+    METRICS,
+    Cell,
+    Number,
+    claims,
+    make_cells,
+    result_rows,
+)
+from timeful.suites.engagement.kitchen_rows import KitchenRow
+from timeful.suites.engagement.kitchen_settings import shown
+from timeful.suites.engagement.kitchen_spec import METHODS
+from timeful.suites.engagement.kitchen_tables import (
+    LAYOUTS,
+    STAND_IN,
+    Layout,
+    banded,
+    text_published,
+    words,
+)
+from timeful.suites.engagement.kitchen_trace import Trace, trace
+from timeful.suites.engagement.published_kitchen import ALL, MODEL
+from timeful.suites.engagement.toys_tables import brief
+
+TITLE = "timeful: the kitchen of the Engagement Process"
+FIGURE_CASE = "resume_pressure-3d3q1s"
+"""The paper's Figure 7: three dishes, three problems, one slot; here the first such case."""
+
+_SHOWN_FAILURES = 50
+
+
+def write_report(rows: Sequence[KitchenRow], out: Path, settings: Mapping[str, Any]) -> Path:
+    """Write `report.html`, `results.json`, `table.csv`, `episodes.csv` and `figure7.svg`.
+
+    The same episodes give the same bytes, in whatever order they were played.
+
+    Args:
+        rows: The episodes.
+        out: The folder; the figure is made from the records in it.
+        settings: What the episodes have in common, as the run's folder keeps it.
+
+    Returns:
+        The path of the page.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    methods = [method.name for method in METHODS]
+    episodes = sorted(
+        rows, key=lambda row: (row.setting, row.sample, row.case, methods.index(row.method))
+    )
+    cells = make_cells(episodes)
+    numbers = result_rows(cells)
+    write_json(numbers, out / "results.json")
+    write_csv(numbers, ResultRow, out / "table.csv")
+    write_csv(episodes, KitchenRow, out / "episodes.csv")
+    page = render(
+        title=TITLE,
+        subtitle="Engagement Process, section 5.2.2 and Appendix E: ours beside the published",
+        sections=_sections(episodes, cells, out, settings),
+    )
+    path = out / "report.html"
+    path.write_text(page, encoding="utf-8", newline="\n")
+    return path
+
+
+def _sections(
+    rows: Sequence[KitchenRow], cells: Sequence[Cell], out: Path, settings: Mapping[str, Any]
+) -> list[Section]:
+    made = [_what_was_run(rows, settings)]
+    for title, names in (
+        ("Tables 4, 20 and 22", ("Tables 4 and 20", "Tables 4 and 22", "Table 22, continued")),
+        ("Table 24: continuity of tutoring", ("Table 24",)),
+        ("Tables 21 and 23: by family", ("Table 21", "Table 23")),
+    ):
+        layouts = [layout for layout in LAYOUTS if layout.name in names and layout.cells(cells)]
+        made.append(Section(title, tuple(_table(layout, cells) for layout in layouts)))
+    made += [_promises(cells), *_figure(rows, out)]
+    made += [Section("What else was counted", (_further(cells),)), _world(settings)]
+    failed = [row for row in rows if row.status == "failed"]
+    if failed:
+        items = tuple(
+            f"{row.setting}, {row.method}, {row.case}, set {row.sample}: {row.error}"
+            for row in failed[:_SHOWN_FAILURES]
+        )
+        made.append(Section(f"Failed episodes ({len(failed)})", (Bullets(items),)))
+    return made
+
+
+def _what_was_run(rows: Sequence[KitchenRow], settings: Mapping[str, Any]) -> Section:
+    blocks: list[Block] = []
+    if rows and all(row.stand_in for row in rows):
+        blocks.append(Notice(STAND_IN))
+    blocks.append(
+        Paragraph(
+            "A controller cooks and tutors on one timeline. Each of its calls is a thought that "
+            "costs its tokens; each tutored problem is a thought as well, which goes on from the "
+            "token where it was interrupted. All methods meet the same cases; they differ in "
+            "when signals become visible and who reacts first, and the agent is the same under "
+            "all of them. Set 0 holds cases of the paper's seeds and ranges, and the other sets "
+            "are drawn like it; no published case is known, so none is the paper's."
+        )
+    )
+    failed = sum(row.status == "failed" for row in rows)
+    facts = (
+        ("episodes", f"{len(rows)}, of which {failed} failed"),
+        ("sets of cases", str(len({row.sample for row in rows}))),
+        ("controller", ", ".join(sorted({row.controller for row in rows}))),
+        ("tutor", ", ".join(sorted({row.tutor for row in rows}))),
+        ("interval of polls", f"{in_ticks(settings['interval']):g} ticks"),
+        ("delay of the reflex", f"{in_ticks(settings['delay']):g} ticks"),
+        ("tokens of the rule's answers", str(settings["answer_tokens"])),
+        ("interrupted texts go on", f"by {settings['resumption']}"),
+        ("version", str(settings.get("version"))),
+    )
+    return Section("What was run", (*blocks, Table(head=("setting", "value"), rows=facts, words=2)))
+
+
+def _table(layout: Layout, cells: Sequence[Cell]) -> Table:
+    body: list[tuple[str | Entry, ...]] = []
+    for cell in layout.cells(cells):
+        name = cell.method if cell.family == ALL else f"{cell.family}, {cell.method}"
+        whose = f"ours, n={cell.episodes}" + (f", {cell.failed} failed" if cell.failed else "")
+        body.append((name, whose, *(_ours(cell, metric) for metric in layout.metrics)))
+        published = [cell.published(metric) for metric in layout.metrics]
+        if any(published) and cell.numbers:
+            theirs = (
+                text_published(one, cell.numbers[metric].metric.decimals)
+                for one, metric in zip(published, layout.metrics, strict=True)
+            )
+            body.append(("", MODEL, *(Entry(text, tone="quiet") for text in theirs)))
+    return Table(
+        caption=f"{layout.name}: {layout.title}",
+        head=("method", "whose", *layout.metrics),
+        rows=tuple(body),
+        words=2,
+    )
+
+
+def _ours(cell: Cell, metric: str) -> Entry:
+    if not cell.numbers:
+        return Entry("failed", tone="alarm")
+    number, band = cell.numbers[metric], cell.band(metric)
+    if not number.is_known:
+        return Entry("")
+    digits = number.metric.decimals
+    text = f"{number.mean:.{digits}f} ±{(number.high - number.low) / 2:.{digits}f}"
+    small = [] if number.spread is None else [f"[{brief(number.spread)}]"]
+    if band is None:
+        return Entry(text, " ".join(small), "strong")
+    is_in = band.holds(number.mean)
+    small.append(f"{'in' if is_in else 'outside'} {words(band)}")
+    return Entry(text, " ".join(small), "strong" if is_in else "alarm")
+
+
+def _promises(cells: Sequence[Cell]) -> Section:
+    found = banded(cells)
+    inside = sum(band.holds(cell.mean(metric)) for cell, metric, band in found)
+    rows = tuple(
+        (claim.text, Entry("holds") if claim.holds else Entry("does not hold", tone="alarm"))
+        for claim in claims(cells)
+    )
+    blocks: list[Block] = [
+        Paragraph(
+            f"{inside} of {len(found)} numbers with a band are inside it. In the tables, ± is half "
+            "of the 95 % bootstrap interval over cases, and [ ] the standard deviation over sets. "
+            "Bands hold for the usual settings and the rule, whose calls cost 12 ticks."
+        ),
+        Bullets(
+            (
+                "The published AgentLoop with one dish is far below a controller that waits: the "
+                "signal comes after tutoring, so that waiting finds it. The variant that mostly "
+                "quits then has the published success, but not its switches.",
+                "The published AgentLoop with several dishes bounded its tutoring by choice; a "
+                "controller that does not sees signals three times as late. Its numbers are no "
+                "target, nor are those of polls there, whose every look costs here.",
+                "With soft dishes finished at once, ReflexPatch and EP do the same here at the "
+                "same instants. The published difference between them is within its intervals.",
+                "A problem that goes on as the same stream repeats nothing and restarts never, "
+                "by construction; overlap then counts chance repetitions of single words.",
+            )
+        ),
+    ]
+    if rows:
+        blocks.append(Table(head=("order of means", ""), rows=rows, words=2))
+    return Section("Bands, orders, and what stays unexplained", tuple(blocks))
+
+
+def figure_traces(rows: Sequence[KitchenRow], out: Path) -> list[Trace]:
+    """The episodes of Figure 7, in the order of the methods; none if they were not played."""
+    cases = [
+        (row.sample, row.case)
+        for row in rows
+        if row.case.startswith(FIGURE_CASE) and row.status == "ok"
+    ]
+    if not cases:
+        return []
+    sample, case = min(cases)
+    paths = sorted((out / "episodes").glob(f"multi-dish-*-{case}-set{sample}.jsonl"))
+    found = {made.episode["method"]: made for made in (trace(read_record(p)) for p in paths)}
+    return [found[m.name] for m in METHODS if m.name in found and not m.is_variant]
+
+
+def _figure(rows: Sequence[KitchenRow], out: Path) -> list[Section]:
+    traces = figure_traces(rows, out)
+    if not traces:
+        return []
+    from timeful.suites.engagement.kitchen_figure import timeline  # noqa: PLC0415  (matplotlib)
+
+    svg = timeline(traces)
+    (out / "figure7.svg").write_text(svg, encoding="utf-8", newline="\n")
+    case = traces[0].episode["case"]
+    figure = Figure(
+        image=svg,
+        alt="Timelines of one case under each interface: tutoring, signals, windows and actions",
+        caption=f"As Figure 7, for the case {case} of set {traces[0].episode['sample']}: three "
+        "dishes, three problems, one slot. The published case is not known. Any other record is "
+        "drawn by `timeful draw`.",
+    )
+    return [Section("Figure 7", (figure,))]
+
+
+def _further(cells: Sequence[Cell]) -> Table:
+    known = [name for layout in LAYOUTS for name in layout.metrics]
+    own = [metric for metric in METRICS if metric.name not in known]
+    body = [
+        (
+            f"{cell.setting}, {cell.method}",
+            *(_plain(cell.numbers[metric.name]) for metric in own),
+        )
+        for cell in cells
+        if cell.numbers and cell.family == ALL
+    ]
+    return Table(head=("", *(metric.name for metric in own)), rows=tuple(body))
+
+
+def _plain(number: Number) -> str:
+    return f"{number.mean:.{number.metric.decimals}f}" if number.is_known else ""
+
+
+def _world(settings: Mapping[str, Any]) -> Section:
+    try:
+        world = msgspec.convert(settings["world"], KitchenSettings)
+    except (KeyError, msgspec.ValidationError) as error:
+        raise RecordError(f"the run's settings are not those of a kitchen: {error}") from error
+    usual = dict(shown(KitchenSettings()))
+    rows = tuple(
+        (name, Entry(text, "" if text == usual[name] else f"usual: {usual[name]}"))
+        for name, text in shown(world)
+    )
+    return Section(
+        "Settings (Appendix E)",
+        (Table(head=("setting", "value"), rows=rows, words=2),),
+        is_folded=True,
+    )

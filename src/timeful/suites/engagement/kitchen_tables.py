@@ -1,0 +1,194 @@
+"""The tables of the kitchen: which numbers stand in which, and all of them as plain text."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import isinf
+
+from timeful.suites.engagement.kitchen_numbers import Cell, Number, claims
+from timeful.suites.engagement.published_kitchen import (
+    ALL,
+    CRITICAL,
+    DEFER,
+    DISH,
+    FINISHED,
+    INTERRUPTED,
+    MODEL,
+    MULTI,
+    ONE,
+    OVERLAP,
+    PRIORITY,
+    RESTART,
+    RESUME,
+    RESUMED,
+    SEEN,
+    SOFT,
+    SWITCHES,
+    UTILITY,
+)
+from timeful.suites.engagement.published_toys import Band, Published
+
+STAND_IN = "Stand-in: a rule cooks and prose is tutored; no language model was run."
+
+_NAME, _ENTRY = 18, 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """A published table, or a part of it."""
+
+    name: str
+    title: str
+    setting: str
+    metrics: tuple[str, ...]
+    by_family: bool = False
+
+    def cells(self, cells: Sequence[Cell]) -> list[Cell]:
+        """Those that stand in it."""
+        return [
+            cell
+            for cell in cells
+            if cell.setting == self.setting and (cell.family != ALL) == self.by_family
+        ]
+
+
+_CONTINUITY = (INTERRUPTED, RESUMED, OVERLAP, RESTART)
+
+LAYOUTS = (
+    Layout(
+        name="Tables 4 and 20",
+        title="one dish, one problem",
+        setting=ONE,
+        metrics=(UTILITY, DISH, SEEN, FINISHED, SWITCHES),
+    ),
+    Layout(
+        name="Tables 4 and 22",
+        title="several dishes and problems",
+        setting=MULTI,
+        metrics=(UTILITY, CRITICAL, SOFT, SEEN, FINISHED),
+    ),
+    Layout(
+        name="Table 22, continued",
+        title="several dishes and problems",
+        setting=MULTI,
+        metrics=(PRIORITY, DEFER, RESUME),
+    ),
+    Layout(
+        name="Table 24",
+        title="continuity of tutoring, one dish",
+        setting=ONE,
+        metrics=_CONTINUITY,
+    ),
+    Layout(
+        name="Table 24",
+        title="continuity of tutoring, several dishes",
+        setting=MULTI,
+        metrics=_CONTINUITY,
+    ),
+    Layout(
+        name="Table 21",
+        title="one dish, by dish family",
+        setting=ONE,
+        metrics=(UTILITY, SEEN, FINISHED),
+        by_family=True,
+    ),
+    Layout(
+        name="Table 23",
+        title="several dishes, by case family",
+        setting=MULTI,
+        metrics=(UTILITY, CRITICAL, SOFT, DEFER, RESUME),
+        by_family=True,
+    ),
+)
+
+
+def text_tables(cells: Sequence[Cell]) -> str:
+    """All tables, in at most 80 columns, and what is to be said about them."""
+    blocks = ["\n".join(_block(layout, cells)) for layout in LAYOUTS if layout.cells(cells)]
+    return "\n\n".join([*blocks, "\n".join(_legend(cells))]) + "\n"
+
+
+def _block(layout: Layout, cells: Sequence[Cell]) -> Iterator[str]:
+    yield f"{layout.name}: {layout.title}"
+    yield _line("", layout.metrics)
+    family = ALL
+    for cell in layout.cells(cells):
+        if cell.family != family:
+            family = cell.family
+            yield family
+        if not cell.numbers:
+            yield _line(cell.method, ["failed"])
+            continue
+        yield _line(cell.method, [text_ours(cell.numbers[name]) for name in layout.metrics])
+        published = [cell.published(name) for name in layout.metrics]
+        if any(published):
+            digits = [cell.numbers[name].metric.decimals for name in layout.metrics]
+            entries = [text_published(p, d) for p, d in zip(published, digits, strict=True)]
+            yield _line("  published", entries)
+        bands = [text_band(cell, name) for name in layout.metrics]
+        if any(bands):
+            yield _line("  band", bands)
+
+
+def text_ours(number: Number) -> str:
+    """A mean and half its interval, such as "21.20±.38"; a dash if nothing was counted."""
+    if not number.is_known:
+        return "-"
+    return _with_half(number.mean, (number.high - number.low) / 2, number.metric.decimals)
+
+
+def text_published(published: Published | None, decimals: int) -> str:
+    """A published number with its half-width; nothing if none was printed."""
+    if published is None:
+        return ""
+    return _with_half(published.value, published.half_width or 0.0, decimals)
+
+
+def _with_half(mean: float, half: float, decimals: int) -> str:
+    width = f"{half:.{decimals}f}"
+    return f"{mean:.{decimals}f}±{width.removeprefix('0') or '0'}"
+
+
+def text_band(cell: Cell, metric: str) -> str:
+    """Whether a number is in its band; nothing if it has none."""
+    band = cell.band(metric)
+    return "" if band is None else "in" if band.holds(cell.mean(metric)) else "OUT"
+
+
+def words(band: Band) -> str:
+    """A band in words."""
+    return f"at least {band.low:g}" if isinf(band.high) else f"{band.low:g} to {band.high:g}"
+
+
+def _line(name: str, entries: Sequence[str]) -> str:
+    return (f"{name:<{_NAME}}" + "".join(e.ljust(_ENTRY) for e in entries)).rstrip()
+
+
+def banded(cells: Sequence[Cell]) -> list[tuple[Cell, str, Band]]:
+    """The numbers that have a band."""
+    return [
+        (cell, metric, band)
+        for cell in cells
+        for metric in cell.numbers
+        if (band := cell.band(metric)) is not None
+    ]
+
+
+def _legend(cells: Sequence[Cell]) -> Iterator[str]:
+    if all(cell.stand_in for cell in cells):
+        yield STAND_IN
+    yield f"Published: {MODEL}. Ours: mean over sets of cases, with half of the 95 %"
+    yield "bootstrap interval over cases; delays in ticks. Rows without a published line"
+    yield "are variants of the rule, and none of the paper's."
+    found = banded(cells)
+    missed = [(c, m, b) for c, m, b in found if not b.holds(c.mean(m))]
+    if found:
+        yield f"Bands: {len(found) - len(missed)} of {len(found)} numbers are inside."
+    for cell, metric, band in missed:
+        yield f"outside: {cell.setting}, {cell.method}: {metric} {cell.mean(metric):.4g},"
+        yield f"  band {words(band)}"
+    made = claims(cells)
+    if made:
+        yield f"Orders on means: {sum(claim.holds for claim in made)} of {len(made)} hold."
+    for claim in made:
+        if not claim.holds:
+            yield f"does not hold: {claim.text}"
