@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.environments.patrol.worlds import alarmed, patrols, quiet
+from tests.environments.patrol.worlds import alarmed, patrols
 from timeful.compiled import compiled
 from timeful.environments.patrol import episodes
 from timeful.environments.patrol.dynamics import (
@@ -19,19 +19,18 @@ from timeful.environments.patrol.dynamics import (
     State,
     begin,
     can_respond,
+    goes_off,
+    set_off,
     tick,
 )
 from timeful.environments.patrol.episodes import COUNTS, fresh_state, play
 from timeful.environments.patrol.settings import DEPTH_2, DEPTH_3, MODULE, Dynamics, PatrolSettings
 from timeful.seeding import child
 
-SILENT = child(0, "never heard")
-
 
 def run(world: PatrolSettings, state: State, ticks: int, respond: bool = False) -> list[float]:
     """Some ticks without new alarms; a response in the first of them."""
-    rules = quiet(world).rules()
-    return [tick(rules, state, respond and not k, SILENT) for k in range(ticks)]
+    return [tick(world.rules(), state, respond and not k) for k in range(ticks)]
 
 
 def test_handling_a_checkpoint_takes_its_ticks_and_the_way_its_steps():
@@ -168,9 +167,9 @@ def test_no_alarm_is_lost_and_every_reward_is_accounted_for(world, seed, is_loop
     total = 0.0
     for _ in range(world.horizon):
         respond = can_respond(state, is_loop) and bool(rng.random() < 0.5)
-        had_alarm = state.alarm
-        total += tick(rules, state, respond, rng)
-        if state.alarm and not had_alarm:
+        total += tick(rules, state, respond)
+        if goes_off(rules, state, rng):
+            set_off(rules, state, rng)
             assert world.deadlines[0] <= state.deadline <= world.deadlines[1]
             way = abs(state.row - state.alarm_row) + abs(state.col - state.alarm_col)
             assert way >= world.alarm_distance
@@ -216,6 +215,8 @@ def test_a_new_episode_begins_with_nothing_of_the_last():
     fresh = astuple(state)
     rng = child(1, "restart")
     for _ in range(300):
-        tick(DEPTH_2.rules(), state, can_respond(state, False), rng)
+        tick(DEPTH_2.rules(), state, can_respond(state, False))
+        if goes_off(DEPTH_2.rules(), state, rng):
+            set_off(DEPTH_2.rules(), state, rng)
     begin(DEPTH_2.rules(), state)
     assert astuple(state) == fresh

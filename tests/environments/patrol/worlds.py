@@ -42,11 +42,6 @@ def patrols(draw: st.DrawFn, horizon: int) -> PatrolSettings:
     )
 
 
-def quiet(world: PatrolSettings) -> PatrolSettings:
-    """The same without alarms of its own."""
-    return replace(world, alarm_probability=0.0)
-
-
 def alarmed(world: PatrolSettings, cell: tuple[int, int], deadline: int) -> State:
     """The start of a patrol, with an alarm that has just gone off."""
     state = State()

@@ -12,7 +12,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from timeful.environments.patrol.dynamics import Rules, State, begin, can_respond, situation, tick
+from timeful.environments.patrol.dynamics import (
+    Rules,
+    State,
+    begin,
+    can_respond,
+    goes_off,
+    set_off,
+    situation,
+    tick,
+)
 
 
 class Numbers(NamedTuple):
@@ -62,8 +71,10 @@ def learn(
                 last, choice = row, _choose(values[row], epsilon, rng)
                 earned, weight = 0.0, 1.0
                 respond = choice == 1
-            earned += weight * tick(rules, state, respond, rng)
+            earned += weight * tick(rules, state, respond)
             weight *= learner.discount
+            if goes_off(rules, state, rng):
+                set_off(rules, state, rng)
         if last >= 0:
             _back_up(values, visits, last, choice, learner.rate, earned)
 

@@ -99,18 +99,17 @@ def begin(rules: Rules, state: State) -> None:
     state.interrupt_cost = state.score = 0.0
 
 
-def tick(rules: Rules, state: State, respond: bool, rng: np.random.Generator) -> float:
-    """Let one tick pass and return its reward.
+def tick(rules: Rules, state: State, respond: bool) -> float:
+    """Let one tick pass and return its reward; then an alarm may go off, see `goes_off`.
 
     A decision takes no time: a response moves in the very tick in which it was decided. Then
-    the alarm ages; then, if there is none, one may appear. So an alarm at distance d > 0 is
-    resolved in d + 2 ticks, just in time if its deadline says d + 2 when it is first seen.
+    the alarm ages. So an alarm at distance d > 0 is resolved in d + 2 ticks, just in time if its
+    deadline says d + 2 when it is first seen.
 
     Args:
         rules: The settings.
         state: What the agent does and sees, changed in place.
         respond: Whether to leave everything for the alarm; only if `can_respond`.
-        rng: Draws whether, where and how urgent.
     """
     reward = 0.0
     state.boundary = 0
@@ -122,11 +121,37 @@ def tick(rules: Rules, state: State, respond: bool, rng: np.random.Generator) ->
         reward += _act(rules, state)
     if not rules.is_aged_first:
         reward -= _age(rules, state)
-    if not state.alarm:
-        _appear(rules, state, rng)
     state.tick += 1
     state.score += reward
     return reward
+
+
+def goes_off(rules: Rules, state: State, rng: np.random.Generator) -> bool:
+    """Whether a new alarm goes off at the end of a tick; there is one at a time.
+
+    Apart from `tick`, which would take twice as long: compiled functions count references to a
+    generator that they are given.
+    """
+    return not state.alarm and rng.random() < rules.probability
+
+
+def set_off(rules: Rules, state: State, rng: np.random.Generator) -> None:
+    """Let an alarm go off at one of the places that are far enough, if there are any."""
+    places = rules.size**2 if rules.is_alarmed_anywhere else len(rules.cells)
+    far = 0
+    for place in range(places):
+        far += _is_far(rules, state, place)
+    if not far:
+        return
+    chosen = rng.integers(0, far)
+    for place in range(places):
+        if _is_far(rules, state, place):
+            if chosen == 0:
+                state.alarm_row, state.alarm_col = _cell(rules, place)
+            chosen -= 1
+    state.alarm = 1
+    state.alarms += 1
+    state.deadline = int(rng.integers(rules.deadline_low, rules.deadline_high + 1))
 
 
 def can_respond(state: State, is_loop: bool) -> bool:
@@ -244,27 +269,6 @@ def _age(rules: Rules, state: State) -> float:
     elif state.mode > HANDLING:
         _return(rules, state)
     return rules.tick_penalty + rules.expire_penalty
-
-
-def _appear(rules: Rules, state: State, rng: np.random.Generator) -> None:
-    """Let an alarm go off, perhaps, at one of the places that are far enough."""
-    if rng.random() >= rules.probability:
-        return
-    places = rules.size**2 if rules.is_alarmed_anywhere else len(rules.cells)
-    far = 0
-    for place in range(places):
-        far += _is_far(rules, state, place)
-    if not far:
-        return
-    chosen = rng.integers(0, far)
-    for place in range(places):
-        if _is_far(rules, state, place):
-            if chosen == 0:
-                state.alarm_row, state.alarm_col = _cell(rules, place)
-            chosen -= 1
-    state.alarm = 1
-    state.alarms += 1
-    state.deadline = int(rng.integers(rules.deadline_low, rules.deadline_high + 1))
 
 
 def _is_far(rules: Rules, state: State, place: int) -> bool:

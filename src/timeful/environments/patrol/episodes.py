@@ -7,7 +7,16 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import NDArray
 
-from timeful.environments.patrol.dynamics import Rules, State, begin, can_respond, situation, tick
+from timeful.environments.patrol.dynamics import (
+    Rules,
+    State,
+    begin,
+    can_respond,
+    goes_off,
+    set_off,
+    situation,
+    tick,
+)
 
 COUNTS = (
     *("return", "alarms", "resolved", "expired", "active_ticks"),
@@ -50,7 +59,9 @@ def play(
         begin(rules, state)
         for _ in range(rules.horizon):
             respond = can_respond(state, is_loop) and table[situation(state)]
-            tick(rules, state, respond, rng)
+            tick(rules, state, respond)
+            if goes_off(rules, state, rng):
+                set_off(rules, state, rng)
         row[0], row[1], row[2] = state.score, state.alarms, state.resolved
         row[3], row[4], row[5] = state.expired, state.active_ticks, state.checkpoints
         row[6], row[7] = state.interruptions, state.interrupt_cost

@@ -11,7 +11,7 @@ import numpy as np
 
 from timeful.core.units import START, Duration, Instant, seconds
 from timeful.environments.environment import Observation
-from timeful.environments.patrol.dynamics import State, begin, can_respond, tick
+from timeful.environments.patrol.dynamics import State, begin, can_respond, goes_off, set_off, tick
 from timeful.environments.patrol.settings import PatrolSettings
 from timeful.environments.patrol.view import PatrolView, show
 from timeful.errors import IllegalActionError, SettingsError, WorldError
@@ -77,7 +77,10 @@ class Patrol:
         self._check(action)
         if self.is_over:
             raise WorldError("the patrol is over; reset it to begin again")
-        return tick(self._rules, self._state, action == RESPOND, self._rng)
+        reward = tick(self._rules, self._state, action == RESPOND)
+        if goes_off(self._rules, self._state, self._rng):
+            set_off(self._rules, self._state, self._rng)
+        return reward
 
     @property
     def is_over(self) -> bool:
