@@ -4,7 +4,7 @@ import platform
 import subprocess
 from collections.abc import Callable
 
-from benchmarks import games, kernel, patrol, startup, wall
+from benchmarks import games, kernel, patrol, startup, toys, wall
 
 
 def section(title: str, job: Callable[[], None]) -> None:
@@ -19,6 +19,7 @@ def main() -> None:
     print(f"{platform.machine()}, Python {platform.python_version()}, commit {commit or 'unknown'}")
     section("Kernel beside SimPy", kernel.main)
     section("Games, without text", games.main)
+    section("Deliberation, plain and compiled", toys.main)
     section("Patrol, plain and compiled", patrol.main)
     section("Start-up", startup.main)
     section("Wall time beside a model that stalls", wall.main)
