@@ -17,9 +17,12 @@ from timeful.core.units import Duration, Instant, seconds
 from timeful.environments.conformance import CHECKS, Setting
 from timeful.environments.environment import Environment, Turn
 from timeful.environments.game import DIFFICULTIES, MODES, View
+from timeful.environments.patrol.settings import MODULE
+from timeful.environments.patrol.world import CONTINUE, RESPOND, Patrol
 from timeful.environments.registry import make_game
 from timeful.environments.ticking import Ticking
 from timeful.errors import IllegalActionError, SettingsError, WorldError, check_known
+from timeful.seeding import child
 
 SECOND = seconds(1)
 
@@ -162,12 +165,28 @@ WORLDS = {
         seeds=range(8),
         thinking=seconds(0.5),
     ),
+    "patrol": lambda: WorldEnv(
+        lambda seed: Patrol(MODULE, child(seed, "alarms")),
+        [CONTINUE, RESPOND],
+        seeds=range(100),
+    ),
 }
 
 
 @pytest.mark.parametrize("name", WORLDS)
 def test_gymnasiums_own_checker_finds_nothing(name: str) -> None:
     check_env(WORLDS[name](), skip_render_check=True)  # its warnings are errors here
+
+
+def test_a_world_of_events_can_be_left_alone_and_says_what_may_not_be_done() -> None:
+    env = WORLDS["patrol"]()
+    env.reset(seed=2)
+    total, illegal, over = 0.0, 0, False
+    while not over:
+        _, reward, over, _, info = env.step(np.int64(1))  # to respond, alarm or not
+        total, illegal = total + reward, illegal + (not info["legal"])
+    assert total == pytest.approx(env.world.score, abs=1e-9)
+    assert 0 < illegal < MODULE.horizon, "without an alarm there is nothing to respond to"
 
 
 def test_without_thinking_a_step_is_a_turn() -> None:

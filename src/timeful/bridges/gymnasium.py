@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from string import printable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import msgspec
 import numpy as np
@@ -81,6 +81,9 @@ class GymnasiumGame:
             number of turns.
     """
 
+    name: ClassVar[str] = "gymnasium"
+    actions: ClassVar[tuple[str, ...]] = ()
+    horizon: ClassVar[int] = 0
     restarted = False
     busy = False
 
@@ -103,10 +106,11 @@ class GymnasiumGame:
         if default not in self._table:
             known = ", ".join(self._table)
             raise SettingsError(f"the default {default!r} is no action; actions are {known}")
+        # What other games share as a class, each of these has of its own.
+        vars(self)["name"] = name or (spec.id if spec else type(env.unwrapped).__name__)
+        vars(self)["actions"] = tuple(self._table)
+        vars(self)["horizon"] = limit
         self.env = env
-        self.name = name or (spec.id if spec else type(env.unwrapped).__name__)
-        self.actions = tuple(self._table)
-        self.horizon = limit
         self.default_action = default
         self._seed = seed
         self._show = show
@@ -117,13 +121,9 @@ class GymnasiumGame:
         observation, _ = self.env.reset(seed=self._seed)
         self._seen(observation)
         self._history: list[str] = []
+        self.turn = 0
         self.score = 0.0
         self.done = False
-
-    @property
-    def turn(self) -> int:
-        """The number of turns that have passed."""
-        return len(self._history)
 
     def step(self, action: str) -> float:
         """Play one turn and return its reward.
@@ -139,6 +139,7 @@ class GymnasiumGame:
         observation, reward, terminated, truncated, _ = self.env.step(self._table[action])
         self._seen(observation)
         self._history.append(action)
+        self.turn += 1
         self.score += float(reward)
         self.done = terminated or truncated or self.turn >= self.horizon
         return float(reward)
