@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from timeful.agents import answers
 from timeful.agents.answers import Parsed
-from timeful.agents.prompts import freeway, overcooked, snake
+from timeful.agents.prompts import freeway, kitchen, overcooked, snake
 from timeful.environments.game import View
 from timeful.errors import check_known
 from timeful.models.model import Guidance, Message, Prompt, Purpose
@@ -102,6 +102,15 @@ _PLAYBOOKS = {
         plan_text=overcooked.plan,
         react_text=overcooked.react,
         code_text=overcooked.code,
+    ),
+    # The kitchen with tutoring, where problems are written by the world (`writes_itself`).
+    "kitchen": Playbook(
+        actions=tuple(kitchen.NAMES.values()),
+        names=kitchen.NAMES,
+        plans_go_stale=False,
+        plan_text=kitchen.plan,
+        react_text=kitchen.react,
+        code_text=kitchen.code,
     ),
 }
 

@@ -5,14 +5,20 @@ template": role, clock, XML protocol, tutoring segments, visible state, utility,
 last the rule of the interface, which is the experiment's to word.
 """
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from timeful.agents.prompts.sections import joined
+from timeful.agents.prompts.sections import (
+    code_answer,
+    guidance_section,
+    joined,
+    state_as_json,
+)
 from timeful.core.units import Instant
+from timeful.environments.game import View
 from timeful.environments.kitchen.settings import Utility, in_ticks
 from timeful.environments.kitchen.view import DishView, KitchenView
-from timeful.models.model import Message, Prompt
+from timeful.models.model import Guidance, Message, Prompt
 
 _USUAL = Utility()
 
@@ -173,15 +179,12 @@ def _due(dish: DishView, now: Instant) -> str:
     return f"{end} ({left:g} ticks left)" if left >= 0 else f"{end}, which has passed"
 
 
-# --- as a game of single words, for agents that plan and react (a playbook) -------------------
-
-_LARGEST = (5, 3)
-"""How many dishes and problems the words of a playbook reach."""
+# --- in words of a fixed list, for agents that plan and react (a playbook) ---------------------
 
 
 def _words() -> dict[str, str]:
-    dishes = [f"D{number}" for number in range(1, _LARGEST[0] + 1)]
-    problems = [f"Q{number}" for number in range(1, _LARGEST[1] + 1)]
+    dishes = [f"D{number}" for number in range(1, 6)]
+    problems = [f"Q{number}" for number in range(1, 4)]
     made = {
         f"{verb.upper()}-{dish}": f'<{verb} dish="{dish}"/>'
         for verb in ("prepare", "stage", "finish")
@@ -192,28 +195,61 @@ def _words() -> dict[str, str]:
 
 
 NAMES = _words()
-"""The words that stand for elements, where an answer is given in a box."""
+"""The words that stand for elements where an answer is given in a box, for the largest case."""
+
+_STATE_FORM = """\
+- `"at"`: the instant, in nanoseconds; a tick is a million of them
+- `"free_slots"`: how many slots of the stove are free
+- `"dishes"`: each with `"name"`, `"kind"`, `"stage"`, `"signal"` and `"deadline"`
+- `"problems"`: each with `"name"`, `"written"` and `"complete"`"""
 
 
-def word(element: str) -> str:
-    """The word of an element.
-
-    Raises:
-        KeyError: If it has none.
-    """
-    return next(name for name, known in NAMES.items() if known == element)
+def plan(view: View) -> str:
+    """Ask for the actions to come, in order."""
+    task = "Plan the next actions, in the order in which they should be taken."
+    return _boxed(view, task, example="STAGE-D1\nTUTOR-Q1")
 
 
-def boxed(task: str, example: str) -> Callable[[KitchenView], str]:
-    """A text that asks for words in a box about a view."""
+def react(view: View, guidance: Sequence[Guidance]) -> str:
+    """Ask for the action to take now, with what planners have said."""
+    task = "Choose the action to take now. You have little time, so be brief."
+    return joined(_boxed(view, task, example="STAGE-D1"), guidance_section(guidance))
 
-    def text(view: KitchenView) -> str:
-        answer = (
-            "## Answer\n\nThe words are PREPARE-D1, STAGE-D1, FINISH-D1 (of any dish), TUTOR-Q1 "
-            f"(of any problem), WAIT and END. {task} End with a box, in this form:\n\n"
-            f"\\boxed{{{example}}}"
-        )
-        shown = state(Situation(view=view, now=view.at)).rpartition("\n\n")[0]
-        return joined(_ROLE, _CLOCK, _guidance(_USUAL), answer, shown)
 
-    return text
+def code(view: View) -> str:
+    """Ask for a function that runs the kitchen."""
+    return joined(
+        _ROLE,
+        _CLOCK,
+        _guidance(_USUAL),
+        code_answer({"WAIT": "<wait/>", "END": "<end/>"}, form=_STATE_FORM, example="<wait/>"),
+        "The other actions are written in the same way, such as "
+        f"{', '.join(f'`{NAMES[name]}`' for name in _SHOWN)}.",
+        state_as_json(_kitchen(view)),
+    )
+
+
+_SHOWN = ("PREPARE-D1", "STAGE-D1", "FINISH-D1", "TUTOR-Q1")
+
+
+def _boxed(view: View, task: str, *, example: str) -> str:
+    shown = _kitchen(view)
+    answer = (
+        f"## Answer\n\n{task} The actions are {', '.join(_SHOWN)} (of any dish or problem), WAIT "
+        f"and END. End with a box, in this form:\n\n\\boxed{{{example}}}"
+    )
+    text = state(Situation(view=shown, now=shown.at)).rpartition("\n\n")[0]
+    return joined(_ROLE, _CLOCK, _WORLD_TUTORS, _guidance(_USUAL), answer, text)
+
+
+_WORLD_TUTORS = """\
+## Tutoring
+
+Once a problem is set about, it is written at one token a tick until it is complete, or until you
+do something in the kitchen. It can be gone on with later."""
+
+
+def _kitchen(view: View) -> KitchenView:
+    if not isinstance(view, KitchenView):
+        raise TypeError(f"a view of the kitchen is needed, got {type(view).__name__}")
+    return view
