@@ -37,9 +37,15 @@ _BUG = 70
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 88}
 
 run = Lazy(
-    {"realtime": "timeful.cli.run:realtime"},
+    {
+        "realtime": "timeful.cli.run:realtime",
+        "engagement": "timeful.cli.engagement:engagement",
+        "engagement/toys": "timeful.cli.engagement_toys:toys",
+        "engagement/inbox": "timeful.cli.engagement_inbox:inbox",
+        "engagement/kitchen": "timeful.cli.engagement_kitchen:kitchen",
+    },
     name="run",
-    help="Run a suite, or go on with a run that was stopped.",
+    help="Run a suite or an experiment of it, or go on with a run that was stopped.",
     context_settings=_CONTEXT,
 )
 
@@ -50,6 +56,7 @@ app = Lazy(
         "calibrate": "timeful.cli.calibrate:calibrate",
         "report": "timeful.cli.report:report",
         "show": "timeful.cli.show:show",
+        "draw": "timeful.cli.engagement_kitchen:draw",
         "list": "timeful.cli.show:list_parts",
     },
     name="timeful",

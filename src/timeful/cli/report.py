@@ -4,17 +4,55 @@ from pathlib import Path
 
 import click
 
+from timeful.errors import RecordError, unknown
+
 
 @click.command()
 @click.argument("out", type=click.Path(path_type=Path))
 def report(out: Path) -> None:
-    """Print the table of the run in folder OUT and write its report again.
+    """Print the tables of the run in folder OUT and write its report again.
 
     Both are made from the run's records alone.
     """
+    from timeful.suites.engagement.run import read_settings
+
+    reports = {
+        "realtime": _realtime,
+        "engagement/inbox": _inbox,
+        "engagement/kitchen": _kitchen,
+        "engagement/toys": _toys,
+    }
+    suite = str(read_settings(out).get("suite"))
+    if suite not in reports:
+        raise RecordError(f"{out} holds a run of an {unknown('experiment', suite, reports)}")
+    reports[suite](out)
+
+
+def _realtime(out: Path) -> None:
     from timeful.suites.realtime.run import report_again
     from timeful.suites.realtime.tables import text_table
 
     finished = report_again(out)
     print(text_table(finished.rows))
     print(f"report   {finished.report}")
+
+
+def _inbox(out: Path) -> None:
+    from timeful.cli.engagement_inbox import show
+    from timeful.suites.engagement.inbox import report_inbox
+
+    show(report_inbox(out), out)
+
+
+def _kitchen(out: Path) -> None:
+    from timeful.cli.engagement_kitchen import show
+    from timeful.suites.engagement.kitchen import report_kitchen
+
+    show(report_kitchen(out), out)
+
+
+def _toys(out: Path) -> None:
+    raise RecordError(
+        f"{out} holds toys, of which no episodes are kept: give the run's command again, it is "
+        "done in a minute"
+    )

@@ -21,14 +21,20 @@ def show(record: Path) -> None:
 
 @click.command("list")
 def list_parts() -> None:
-    """List the suites, games, agents and models."""
+    """List what there is to run, and of what parts."""
     from timeful.environments.registry import GAME_NAMES
+    from timeful.suites.engagement.kitchen_spec import LAWS as ENGAGEMENT_LAWS
     from timeful.suites.realtime.conditions import AGENTS
     from timeful.suites.realtime.spec import EXPERIMENTS, LAWS
 
-    print("suites       realtime")
-    print(f"experiments  {', '.join(EXPERIMENTS)}")
-    print(f"games        {', '.join(GAME_NAMES)}")
-    print(f"agents       {', '.join(AGENTS)}")
-    print(f"interfaces   {', '.join(LAWS)}")
-    print("models       search, openai:NAME, replay:FILE")
+    print("runs         realtime, engagement, engagement/toys, engagement/inbox,")
+    print("             engagement/kitchen")
+    print("realtime")
+    print(f"  experiments  {', '.join(EXPERIMENTS)}")
+    print(f"  games        {', '.join(GAME_NAMES)}")
+    print(f"  agents       {', '.join(AGENTS)}")
+    print(f"  interfaces   {', '.join(LAWS)}")
+    print("  models       search, openai:NAME, replay:FILE")
+    print("engagement")
+    print(f"  interfaces   {', '.join(ENGAGEMENT_LAWS)}")
+    print("  models       rules, openai:NAME, replay:FILE")

@@ -1,0 +1,60 @@
+"""`timeful run engagement`: toys, inbox and kitchen, one after the other."""
+
+from pathlib import Path
+
+import click
+
+from timeful.errors import check_known
+
+
+@click.command()
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default="runs/engagement",
+    show_default=True,
+    help="The folder; each experiment has its run folder in it.",
+)
+@click.option(
+    "--preset",
+    default="paper",
+    help="paper: as many episodes as published (default). quick: fewer of inbox and kitchen.",
+)
+@click.option("--workers", type=int, help="How many processes.  [default: one a core]")
+@click.option("--replace", is_flag=True, help="Start afresh where a folder holds another run.")
+@click.option("--retry-failed", is_flag=True, help="Play failed episodes again.")
+@click.pass_context
+def engagement(
+    context: click.Context,
+    *,
+    out: Path,
+    preset: str,
+    workers: int | None,
+    replace: bool,
+    retry_failed: bool,
+) -> None:
+    """Every experiment of the Engagement Process that needs no paid model, beside the published.
+
+    This is `engagement/toys`, `engagement/inbox` and `engagement/kitchen` with their defaults;
+    those have options of their own, --model among them. What was stopped goes on when the same
+    command is given again.
+    """
+    from timeful.cli.engagement_inbox import inbox
+    from timeful.cli.engagement_kitchen import kitchen
+    from timeful.cli.engagement_toys import toys
+
+    check_known("preset", preset, ("quick", "paper"))
+    common = {"workers": workers, "replace": replace}
+    episodes = {**common, "preset": preset, "retry_failed": retry_failed}
+    has_failed = False
+    for command, options in ((toys, common), (inbox, episodes), (kitchen, episodes)):
+        name = str(command.name)
+        click.echo(f"\n=== engagement/{name}\n")
+        try:
+            context.invoke(command, out=out / name, **options)
+        except SystemExit as end:  # episodes that failed; the others are played all the same
+            if end.code != 1:
+                raise
+            has_failed = True
+    if has_failed:
+        raise SystemExit(1)
