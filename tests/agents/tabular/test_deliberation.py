@@ -22,7 +22,11 @@ from timeful.environments.deliberation.settings import SEQUENTIAL, SINGLE
 from timeful.environments.deliberation.world import Deliberation
 from timeful.errors import SettingsError, SlowPathWarning
 from timeful.interfaces.event_driven import EventDriven
+from timeful.interfaces.fixed_rate import FixedRate
 from timeful.interfaces.frozen import Frozen
+from timeful.interfaces.loop import Loop
+from timeful.interfaces.polling import Polling
+from timeful.interfaces.reflex import Reflex
 from timeful.records.recorder import Recorder
 from timeful.runs.episode import EpisodeSetting, play_episode
 from timeful.seeding import child
@@ -93,21 +97,42 @@ def test_the_timeline_gives_the_returns_of_the_loop(settings, law, trained):
     policy = train(worlds[trained], LEARNERS[1], episodes=400, rng=child(5, "train"))
     loop = evaluate(worlds[law], policy, episodes=40, rng=child(5, "episodes"))
     rng = child(5, "episodes")
-    returns = []
-    for _ in range(40):
-        world = Deliberation(settings, rng)
-        agent = partial(deliberate, policy=policy, durations=settings.durations)
-        assert play_episode(
-            EpisodeSetting(settings={}, seed=0),
-            environment=world,
-            interface=LAWS[law],
-            agent=agent,
-            clock=VirtualClock(),
-            recorder=Recorder(None),
-        )
-        returns.append(world.score)
+    returns = [play(Deliberation(settings, rng), LAWS[law], policy).score for _ in range(40)]
     assert returns == list(loop.counts["return"])
     assert len(set(returns)) > 1
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        partial(Loop, full=False),
+        partial(Polling, interval=seconds(0.3), cost=0, full=False),
+        partial(Reflex, rule=lambda view: None, delay=0, full=False),
+        # Its ticks fall on all instants that there are.
+        partial(FixedRate, period=seconds(0.1), full=False),
+    ],
+    ids=["loop", "polling", "reflex", "fixed rate"],
+)
+def test_laws_about_events_do_not_matter_to_who_waits_for_none(law):
+    policy = train(SEQUENTIAL, LEARNERS[0], episodes=200, rng=child(6, "train"))
+    loop = evaluate(SEQUENTIAL, policy, episodes=20, rng=child(6, "episodes"))
+    rng = child(6, "episodes")
+    returns = [play(Deliberation(SEQUENTIAL, rng), law, policy).score for _ in range(20)]
+    assert returns == list(loop.counts["return"])
+
+
+def play(world, law, policy):
+    """Play an episode on the timeline and give back the world at its end."""
+    agent = partial(deliberate, policy=policy, durations=SINGLE.durations)
+    assert play_episode(
+        EpisodeSetting(settings={}, seed=0),
+        environment=world,
+        interface=law,
+        agent=agent,
+        clock=VirtualClock(),
+        recorder=Recorder(None),
+    )
+    return world
 
 
 def test_evaluation_counts_what_the_table_would_do():

@@ -178,13 +178,16 @@ def by_hand(world, slack, left):
     return total / len(world.gaps)
 
 
-def test_the_optimum_of_a_few_tasks_is_that_of_plain_recursion():
+@pytest.mark.parametrize(
+    ("gaps", "durations", "qualities"),
+    [
+        ((0.4, 1.5), (0.2, 1.0, 2.4), (-1.0, 0.5, log(9))),
+        ((1, 3), (2,), (log(9),)),  # slack is often exactly 0: the task expires at no cost of time
+    ],
+)
+def test_the_optimum_of_a_few_tasks_is_that_of_plain_recursion(gaps, durations, qualities):
     # Without difficulty there is nothing to average, so the recursion is exact.
     world = DeliberationSettings(
-        tasks=4,
-        gaps=spans(0.4, 1.5),
-        durations=spans(0.2, 1.0, 2.4),
-        qualities=(-1.0, 0.5, log(9)),
-        beta=0.0,
+        tasks=4, gaps=spans(*gaps), durations=spans(*durations), qualities=qualities, beta=0.0
     )
     assert best_return(world) == pytest.approx(by_hand(world, 0, 4), abs=1e-12)
