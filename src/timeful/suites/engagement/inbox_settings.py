@@ -39,9 +39,7 @@ def changed(settings: InboxSettings, changes: Iterable[str]) -> InboxSettings:
         try:
             part[name] = _READ[kinds[name]](text.strip())
         except ValueError as error:
-            raise SettingsError(
-                f"the setting {given.strip()!r} cannot be {text!r}: {error}"
-            ) from None
+            raise SettingsError(f"{given.strip()} cannot be {text.strip()!r}: {error}") from None
     # Made at once, since settings that only fit together must be changed together.
     return replace(settings, **world, scoring=replace(settings.scoring, **scoring))
 

@@ -109,7 +109,9 @@ class InboxEpisode:
                 "seed": self.seed,
                 "episode": self.episode,
             },
-            **self.common(),
+            "world": asdict(self.world),
+            "poll": self.poll,
+            "temperature": [self.triage.temperature, self.writer.temperature],
         }
 
     def common(self) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from timeful.suites.engagement.published_inbox import MAIN_MODEL
 from timeful.suites.engagement.published_toys import Published
 
 POLICY_TITLES = {
-    "stand-in": "stand-in: rules with fitted parameters sort the emails",
-    "urgent-first": "ablation: every email is handled, urgent ones first",
+    "stand-in": "stand-in: fitted rules sort the emails",
+    "urgent-first": "ablation: all emails are handled, urgent first",
 }
 
 STAND_IN = "Stand-in: rules sort the emails, no language model was run."
@@ -64,9 +64,12 @@ def text_published(published: Published | None) -> str:
 
 
 def _with_half(mean: float, half_width: float) -> str:
-    """A mean and half its interval, such as "0.787±.010" or "7.55±.20"."""
-    digits = 2 if abs(mean) >= 3.5 else 3
-    return f"{mean:.{digits}f}±{f'{half_width:.{digits}f}'.removeprefix('0')}"
+    """A mean and half its interval, such as "0.787±.010", with as many digits as fit."""
+    for digits in (3, 2, 1, 0):
+        text = f"{mean:.{digits}f}±{f'{half_width:.{digits}f}'.removeprefix('0')}"
+        if len(text) < _ENTRY:
+            break
+    return text
 
 
 def _line(name: str, whose: str, entries: Sequence[str]) -> str:
@@ -89,7 +92,7 @@ def outside(cells: Sequence[Cell]) -> list[tuple[Cell, str]]:
 def _legend(cells: Sequence[Cell]) -> Iterator[str]:
     if all(cell.stand_in for cell in cells):
         yield STAND_IN
-    yield f"Published: {MAIN_MODEL}. Half-widths: bootstrap 95 % over episodes, 1,000 resamples."
+    yield f"Published: {MAIN_MODEL}. ±: bootstrap 95 % over episodes, 1,000 resamples."
     banded = sum(
         cell.band(metric.name) is not None for cell in cells if cell.numbers for metric in COLUMNS
     )
@@ -99,13 +102,13 @@ def _legend(cells: Sequence[Cell]) -> Iterator[str]:
     for cell, metric in missed:
         band = cell.band(metric)
         assert band is not None
-        yield f"outside: {cell.decomposition}, {cell.policy}, {METHODS[cell.interface]}: {metric}"
-        yield f"  {cell.mean(metric):.3f}, band {band.low:g} to {band.high:g}"
+        yield f"outside: {cell.decomposition}, {cell.policy}, {METHODS[cell.interface]}:"
+        yield f"  {metric} {cell.mean(metric):.3f}, band {band.low:g} to {band.high:g}"
     made = claims(cells)
     if made:
         yield f"Orders on means: {sum(claim.holds for claim in made)} of {len(made)} hold."
     for claim in made:
         if not claim.holds:
-            yield f"does not hold: {claim.text}"
+            yield f"does not hold:\n  {claim.text}"
     if any(cell.policy == MODEL for cell in cells):
         yield "No band is set for language models."

@@ -41,6 +41,11 @@ class Voice:
         """Whether an endpoint answers."""
         return self.choice is not None and self.choice.is_live
 
+    @property
+    def temperature(self) -> float | None:
+        """An endpoint's sampling temperature, if one was given."""
+        return None if self.choice is None else self.choice.temperature
+
     def settings(self) -> dict[str, Any]:
         """It as plain JSON values, without credentials."""
         if self.choice is None:

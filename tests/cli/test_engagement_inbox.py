@@ -1,0 +1,94 @@
+"""`timeful run engagement/inbox`, as a person uses it."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from timeful.cli.engagement_inbox import inbox
+from timeful.environments.inbox.settings import InboxSettings
+from timeful.errors import SettingsError, TimefulError
+from timeful.suites.engagement.inbox_settings import NAMES, changed, shown
+
+ONE = ["--seeds", "2", "--episodes", "1", "--workers", "1"]
+
+
+def invoke(*arguments: str) -> str:
+    result = CliRunner().invoke(inbox, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_a_run_ends_with_the_tables_beside_the_published_ones(tmp_path: Path) -> None:
+    said = invoke(*ONE, "--out", str(tmp_path / "run"))
+    lines = said.splitlines()
+    assert said.count("Tables 3 and 18:") == 4
+    assert max(len(line) for line in lines if not line.startswith(("report", "records"))) <= 80
+    assert [line.split()[0] for line in lines[-2:]] == ["report", "records"]
+    assert "no language model was run" in said
+    assert invoke(*ONE, "--out", str(tmp_path / "run")) == said, "and again at once"
+
+
+def test_another_world_is_set_by_name(tmp_path: Path) -> None:
+    options = ["--set", "arrival-rate=0", "--interface", "loop", "--policy", "stand-in"]
+    said = invoke(*ONE, *options, "--out", str(tmp_path / "run"))
+    assert "2.395" in said, "the whole task, one switch, no email"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--preset", "fast"], "unknown preset 'fast'"),
+        (["--interface", "frozen"], "cannot have the interface 'frozen'"),
+        (["--interface", "lop"], "Did you mean 'loop'"),
+        (["--decomposition", "singel"], "Did you mean 'single'"),
+        (["--policy", "urgent"], "unknown policy 'urgent'"),
+        (["--policy", "model"], "is not for the model 'rules'"),
+        (["--seeds", "0"], "at least one seed"),
+        (["--workers", "0"], "at least one worker"),
+        (["--poll-interval", "0"], "above 0 s"),
+        (["--poll-interval", "nan"], "above 0 s"),
+        (["--interface", "loop", "--poll-interval", "5"], "--poll-interval would change nothing"),
+        (["--set", "handle=-1"], "handle cannot be '-1'"),
+        (["--set", "urgency=0.4,0.4,1.2"], "from 0 to 1, got 1.2"),
+        (["--set", "arival-rate=0.3"], "Did you mean 'arrival-rate'"),
+        (["--set", "arrival-rate"], "given as NAME=VALUE"),
+        (["--set", "arrival-rate=often"], "arrival-rate cannot be 'often'"),
+        (["--set", "high-slack=5"], "it takes two numbers"),
+        (["--set", "target=4.5"], "target cannot be '4.5'"),
+        (["--set", "check=1", "--set", "check=2"], "given twice"),
+        (["--transcripts", "ful"], "Did you mean 'full'"),
+        (["--model", "rule"], "Did you mean 'rules'"),
+        (["--model", "openai:m", "--policy", "stand-in"], "--policy would change nothing"),
+        (["--temperature", "1"], "--temperature would change nothing"),
+        (["--record", "x"], "--record would change nothing"),
+        (["--base-url", "http://h/v1"], "--base-url would change nothing"),
+    ],
+)
+def test_what_cannot_be_is_said_before_anything_runs(
+    arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "openai:m" in arguments:
+        monkeypatch.setenv("OPENAI_BASE_URL", "http://host/v1")
+    out = tmp_path / "run"
+    with pytest.raises(TimefulError, match=message.replace("(", r"\(")):
+        CliRunner().invoke(inbox, [*arguments, "--out", str(out)], catch_exceptions=False)
+    assert not out.exists()
+
+
+def test_every_setting_can_be_set_to_what_it_is() -> None:
+    usual = InboxSettings()
+    values = {name.replace(" ", "-"): text for name, text in shown(usual)}
+    assert tuple(sorted(values)) == tuple(sorted(NAMES))
+    changes = [
+        f"{name}={text.removesuffix(' s').replace(' to ', ',').replace(' ', '')}"
+        for name, text in values.items()
+    ]
+    assert changed(usual, changes) == usual
+
+
+def test_settings_that_only_fit_together_are_changed_together() -> None:
+    world = changed(InboxSettings(), ["urgency=1,0,0", "high-slack=1,2", "timeout-penalty=2"])
+    assert (world.urgency, world.scoring.timeout_penalty) == ((1, 0, 0), 2)
+    with pytest.raises(SettingsError, match="add up to 1"):
+        changed(InboxSettings(), ["urgency=1,0,0.5"])
