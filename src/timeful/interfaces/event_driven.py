@@ -68,6 +68,11 @@ class EventDriven(Window):
             self._move(Instant(self._kernel.now - self._origin))
             self._aim()
 
+    async def _settle(self) -> None:
+        """Wait until the world has done all that it does at this instant."""
+        while self._due <= self._kernel.now and not self.over:
+            await self._kernel.world_turn(self._kernel.now)
+
     def _aim(self) -> None:
         change, known = self._environment.next_change(), self._environment.next_tick
         # A world that an intervention ended has still to move, now, for its end to be seen.

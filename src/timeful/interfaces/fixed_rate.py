@@ -12,7 +12,8 @@ Real-Time Reasoning Gym, section 2 (T_E and DEFAULT_ACTION).
 """
 
 from timeful.core.kernel import Kernel
-from timeful.core.units import Duration, Instant
+from timeful.core.stream import Stream
+from timeful.core.units import FAR, Duration, Instant
 from timeful.environments.environment import Environment
 from timeful.errors import SettingsError
 from timeful.interfaces.event_driven import EventDriven
@@ -53,6 +54,15 @@ class FixedRate(EventDriven):
         if period is not None:
             kernel.start(self._beats(period), name="beats")
 
+    async def finish(self) -> None:
+        """Wait for the end of the action that is under way, and for the tick that shows it."""
+        await super().finish()
+        while self._hidden and not self.over:
+            await self._change(None, FAR)
+
+    def _is_over(self, stream: Stream | None, started: int) -> bool:
+        return super()._is_over(stream, started) and (stream is not None or not self._hidden)
+
     def _is_open(self) -> bool:
         return self._period is None
 
@@ -64,8 +74,7 @@ class FixedRate(EventDriven):
     async def _beats(self, period: Duration) -> None:
         while not self.over:
             await self._kernel.world_turn(self._beat)
-            while self._due <= self._kernel.now and not self.over:
-                await self._kernel.world_turn(self._beat)  # what happens now is seen now
+            await self._settle()  # what happens at the tick is seen at it
             if self.over:
                 return  # its end has been shown
             self._beat = self.next_tick = Instant(self._beat + period)

@@ -83,10 +83,10 @@ class Frozen(Window):
 
     def _step(self) -> None:
         change = self._environment.next_change()
-        if change is not None:
+        if change is not None:  # else an action has ended it, which is still to be seen
             self._world_now = change
-            self._move(change)
-            self._patience_ends()
+        self._move(self._world_now)
+        self._patience_ends()
 
     def _patience_ends(self) -> None:
         self.next_tick = Instant(self._kernel.now + self._patience)

@@ -94,6 +94,7 @@ class Reflex(EventDriven):
             if action is not None:
                 await self._kernel.sleep(self._delay)
                 self._try(action)
+                await self._settle()  # so that what comes next finds it done
                 await self.finish()
 
     def _try(self, action: str) -> None:
