@@ -238,6 +238,8 @@ def test_what_cannot_be_solved_is_refused() -> None:
         search(house, 5, limit=3)
     with pytest.raises(SettingsError, match="rounds"):
         discounted(house, rounds=0)
+    with pytest.raises(SettingsError, match="vectors are to be pruned at once, more than 3"):
+        recursion(house, 9, limit=3)
     wait = BeliefPolicy(house, lambda _: {NOTHING: 1.0})
     with pytest.raises(SettingsError, match="more than 10 pairs"):
         evaluate_forever(house, wait, limit=10)

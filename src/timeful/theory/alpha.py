@@ -79,23 +79,31 @@ class _Graph(NamedTuple):
         return _Graph(choices, tuple(tuple(places[n] for n in self.links[m]) for m in queue)), queue
 
 
-def recursion(process: Process, horizon: int) -> tuple[Vectors, ...]:
+def recursion(process: Process, horizon: int, *, limit: int = 10_000) -> tuple[Vectors, ...]:
     """Solve a horizon for all beliefs; entry k has k ticks to go, and entry 0 is zero.
+
+    Args:
+        process: The process.
+        horizon: In ticks, at least 0.
+        limit: The greatest number of vectors to prune at once; beyond, it would take minutes.
 
     Raises:
         SettingsError: If some intervention is not admissible everywhere: then the value is no
-            longer the best of linear functions of all beliefs. Use `bellman.search`.
+            longer the best of linear functions of all beliefs. Use `bellman.search`. Also beyond
+            the limit.
     """
     _check_admissible(process)
     blank = np.zeros((1, len(process.states)))
     idle = (0,) * len(process.event_sets)
     stages = [Vectors(process=process, vectors=blank, choices=(0,), links=(idle,))]
     for _ in range(horizon):
-        stages.append(_backup(process, stages[-1].vectors))
+        stages.append(_backup(process, stages[-1].vectors, limit=limit))
     return tuple(stages)
 
 
-def discounted(process: Process, *, error: float = 1e-9, rounds: int = 500) -> Vectors:
+def discounted(
+    process: Process, *, error: float = 1e-9, rounds: int = 500, limit: int = 10_000
+) -> Vectors:
     """Solve a discounted process without end, for all beliefs.
 
     The vectors are the exact values of a finite controller. Where an optimal controller is
@@ -106,6 +114,7 @@ def discounted(process: Process, *, error: float = 1e-9, rounds: int = 500) -> V
         error: The greatest gap to accept, as a share of the largest value above 1. Below about
             1e-12 / (1 - discount) it is lost in rounding.
         rounds: The greatest number of policy iterations.
+        limit: As for `recursion`.
 
     Raises:
         SettingsError: As `recursion`, for a discount of 1, and if the error is not reached.
@@ -122,7 +131,7 @@ def discounted(process: Process, *, error: float = 1e-9, rounds: int = 500) -> V
         scale = max(1.0, float(np.abs(vectors).max()))
         slack = max(SLACK * scale, error * scale * (1 - process.discount) / (2 * prunings))
         best = undominated(vectors, slack=slack)
-        better = _backup(process, vectors[best], slack=slack)
+        better = _backup(process, vectors[best], slack=slack, limit=limit)
         margin = max(0.0, *(witness(vector, vectors)[0] for vector in better.vectors))
         gap = (margin + prunings * slack) / (1 - process.discount)
         if gap <= error * scale:
@@ -142,9 +151,10 @@ def discounted(process: Process, *, error: float = 1e-9, rounds: int = 500) -> V
     )
 
 
-def _backup(process: Process, after: Array, *, slack: float = 0.0) -> Vectors:
+def _backup(process: Process, after: Array, *, limit: int, slack: float = 0.0) -> Vectors:
     """The vectors with one tick more to go than those in `after`, shape (K, S)."""
-    found = [_plans(process, choice, after, slack) for choice in range(len(process.interventions))]
+    every = range(len(process.interventions))
+    found = [_plans(process, choice, after, slack=slack, limit=limit) for choice in every]
     stacked = np.concatenate([vectors for vectors, _ in found])
     paths = [(choice, path) for choice, (_, paths) in enumerate(found) for path in paths]
     best = undominated(stacked, slack=slack)
@@ -156,7 +166,9 @@ def _backup(process: Process, after: Array, *, slack: float = 0.0) -> Vectors:
     )
 
 
-def _plans(process: Process, choice: int, after: Array, slack: float) -> tuple[Array, Links]:
+def _plans(
+    process: Process, choice: int, after: Array, *, slack: float, limit: int
+) -> tuple[Array, Links]:
     """The vectors that begin with one intervention set, and where each event set leads.
 
     A plan goes on with one of the vectors in `after` for each event set. They are summed up one
@@ -168,6 +180,11 @@ def _plans(process: Process, choice: int, after: Array, slack: float) -> tuple[A
         seen = process.transition[choice] * process.observation[:, place]
         parts = process.discount * after @ seen.T
         kept = undominated(parts, slack=slack)
+        if len(sums) * len(kept) > limit:
+            raise SettingsError(
+                f"{len(sums) * len(kept)} vectors are to be pruned at once, more than {limit}; "
+                "allow a larger `error` or `limit`, or use `bellman.search` from one belief"
+            )
         crossed: Array = (sums[:, np.newaxis] + parts[kept]).reshape(-1, sums.shape[1])
         longer = [(*path, plan) for path in paths for plan in kept]
         best = undominated(crossed, slack=slack)
