@@ -1,10 +1,12 @@
 """`timeful run engagement/inbox`, as a person uses it."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from tests.servers.fake import Body, FakeServer, Say, Step
 from timeful.cli.engagement_inbox import inbox
 from timeful.environments.inbox.settings import InboxSettings
 from timeful.errors import SettingsError, TimefulError
@@ -33,6 +35,34 @@ def test_another_world_is_set_by_name(tmp_path: Path) -> None:
     options = ["--set", "arrival-rate=0", "--interface", "loop", "--policy", "stand-in"]
     said = invoke(*ONE, *options, "--out", str(tmp_path / "run"))
     assert "2.395" in said, "the whole task, one switch, no email"
+
+
+def test_the_same_runs_through_an_endpoint_and_from_what_was_recorded_of_it(
+    tmp_path: Path,
+) -> None:
+    def script(body: Body) -> Iterator[Step]:
+        asked = body["messages"][-1]["content"]
+        if asked.startswith("The document"):
+            return iter([Say("word ", tokens=n) for n in range(1, 201)])
+        number = asked.split("Email ")[1].split(",")[0]
+        return iter([Say(f'<handle id="{number}"/>')])
+
+    few = ["--seeds", "1", "--episodes", "1", "--workers", "1", "--set", "horizon=20"]
+    cassette = str(tmp_path / "said.jsonl")
+    with FakeServer(script) as server:
+        voices = ["--model", "openai:m", "--writer", "openai:m", "--record", cassette]
+        live = invoke(*few, *voices, "--base-url", server.base_url, "--out", str(tmp_path / "live"))
+        assert server.requests
+    voices = ["--model", f"replay:{cassette}", "--writer", f"replay:{cassette}"]
+    replayed = invoke(*few, *voices, "--out", str(tmp_path / "replayed"))
+    assert "openai:m sorts the emails" in live
+    assert "no language model was run" not in live
+
+    def numbers(said: str) -> list[str]:
+        return [line for line in said.splitlines() if " ours " in line]
+
+    assert numbers(live) == numbers(replayed)
+    assert len(numbers(live)) == 8
 
 
 @pytest.mark.parametrize(

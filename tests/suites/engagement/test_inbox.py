@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from timeful.core.units import seconds
 from timeful.environments.inbox.settings import InboxSettings, Scoring
+from timeful.environments.inbox.task import FITTED, Lengths
 from timeful.errors import RecordError, SettingsError
 from timeful.records.events import (
     Acted,
@@ -69,6 +70,21 @@ def test_without_any_fitted_policy_the_order_of_the_interfaces_survives() -> Non
     single = [replace(LIKE, interface="loop", policy=policy) for policy in POLICIES]
     first, second = (msgspec.structs.asdict(summarize(played(spec))) for spec in single)
     assert {name for name in first if first[name] != second[name]} == {"policy", "sha256"}
+
+
+def test_a_loop_with_one_decision_point_comes_out_as_published_without_any_triage(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All that it takes is a document of 980 tokens, give or take 280 (engagement facts, 3.1)."""
+    monkeypatch.setitem(FITTED, "single", Lengths(mean=980, spread=280))
+    sweep = InboxSweep(
+        decompositions=("single",), interfaces=("loop",), policies=("urgent-first",), episodes=2
+    )
+    [cell] = make_cells(summarize(played(spec)) for spec in sweep.spell_out(LIKE))
+    assert 0.4 <= cell.mean("Utility") <= 1.1
+    assert 0.36 <= cell.mean("Balanced") <= 0.43
+    assert 0.56 <= cell.mean("Timeout") <= 0.63
+    assert 13.0 <= cell.mean("Latency") <= 14.5
 
 
 SPECS = st.builds(
