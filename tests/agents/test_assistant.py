@@ -196,7 +196,7 @@ def test_return_leaves_the_rest_of_the_inbox_for_later() -> None:
         ("handle it", "no-answer: handle it"),
         ('<handle id="2"/>', "asked about email 1, and answered about 2"),
         ('<handle id="first"/>', "'first' is no email"),
-        ('<remind id="1" after="soon"/>', "after is a number of seconds, got 'soon'"),
+        ('<remind id="1" after="soon"/>', "after is a number of seconds above 0, got 'soon'"),
         ('<handle id="1"/><ignore id="1"/>', "several: "),
         ('<open id="1"/>', "<open> is no action"),
     ],

@@ -135,6 +135,8 @@ def test_the_horizon_cuts_what_is_under_way() -> None:
         "handle one",
         "handle 1 1",
         "remind 1 x",
+        "remind 1 0",
+        "remind 1 0.0",
         "remind 1 -3",
         "remind 1 inf",
         "remind 1 1e9",

@@ -173,5 +173,5 @@ def _problem(parsed: ParsedTag, number: int) -> str:
     if int(given) != number:
         return f"{Outcome.ILLEGAL}: asked about email {number}, and answered about {given}"
     if after is not None and not is_span(after):
-        return f"{Outcome.ILLEGAL}: after is a number of seconds, got {after!r}"
+        return f"{Outcome.ILLEGAL}: after is a number of seconds above 0, got {after!r}"
     return ""

@@ -80,6 +80,7 @@ def is_count(text: str) -> bool:
 
 
 def is_span(text: str) -> bool:
-    """Whether it is a number of seconds, such as 12 or 2.5."""
+    """Whether it is a number of seconds above 0, such as 12 or 2.5."""
     whole, _, part = text.partition(".")
-    return len(text) < 10 and text.isascii() and whole.isdecimal() and (part or "0").isdecimal()
+    is_number = text.isascii() and whole.isdecimal() and (part or "0").isdecimal()
+    return len(text) < 10 and is_number and float(text) > 0
