@@ -240,6 +240,8 @@ def test_what_cannot_be_solved_is_refused() -> None:
         discounted(house, rounds=0)
     with pytest.raises(SettingsError, match="vectors are to be pruned at once, more than 3"):
         recursion(house, 9, limit=3)
+    with pytest.raises(SettingsError, match="plans over a horizon are no controller"):
+        recursion(house, 2)[-1].controller()
     wait = BeliefPolicy(house, lambda _: {NOTHING: 1.0})
     with pytest.raises(SettingsError, match="more than 10 pairs"):
         evaluate_forever(house, wait, limit=10)

@@ -29,6 +29,7 @@ class Vectors:
         choices: For each vector, the place of the intervention set its plan begins with.
         links: For each vector and event set, the vector of the plan to go on with. It is one of
             those with a tick less to go or, without a horizon, one of these.
+        has_horizon: Whether the links lead to the vectors with a tick less to go.
         gap: By how much the optimal value may exceed these, at any belief; 0 over a horizon.
     """
 
@@ -36,6 +37,7 @@ class Vectors:
     vectors: Array
     choices: tuple[int, ...]
     links: tuple[tuple[int, ...], ...]
+    has_horizon: bool = True
     gap: float = 0.0
 
     def value(self, belief: Array) -> float:
@@ -49,8 +51,13 @@ class Vectors:
     def controller(self, belief: Array | None = None) -> Controller:
         """The plans as a controller that begins where it is best for a belief.
 
-        Only for vectors without a horizon, whose links lead to each other.
+        Raises:
+            SettingsError: If there is a horizon: then the plans change from tick to tick.
         """
+        if self.has_horizon:
+            raise SettingsError(
+                "plans over a horizon are no controller; `bellman.search` gives a policy"
+            )
         begin = self.process.start if belief is None else belief
         sets = self.process.event_sets
         return Controller(
@@ -112,7 +119,7 @@ def discounted(
     Args:
         process: A process with a discount below 1.
         error: The greatest gap to accept, as a share of the largest value above 1. Below about
-            1e-12 / (1 - discount) it is lost in rounding.
+            1e-11 / (1 - discount) it is lost in rounding.
         rounds: The greatest number of policy iterations.
         limit: As for `recursion`.
 
@@ -125,11 +132,12 @@ def discounted(
     graph = _Graph(tuple(every), tuple((node,) * len(process.event_sets) for node in every))
     gap = np.inf
     # The nodes are pruned before a backup, which prunes twice an event set and once in the end.
+    # Each loses at most the slack, and half of the gap is kept for that.
     prunings = 2 * len(process.event_sets) + 2
     for _ in range(rounds):
         vectors = _values(process, graph)
         scale = max(1.0, float(np.abs(vectors).max()))
-        slack = max(SLACK * scale, error * scale * (1 - process.discount) / (2 * prunings))
+        slack = max(4 * SLACK * scale, error * scale * (1 - process.discount) / (2 * prunings))
         best = undominated(vectors, slack=slack)
         better = _backup(process, vectors[best], slack=slack, limit=limit)
         margin = max(0.0, *(witness(vector, vectors)[0] for vector in better.vectors))
@@ -141,6 +149,7 @@ def discounted(
                 vectors=vectors[nodes],
                 choices=graph.choices,
                 links=graph.links,
+                has_horizon=False,
                 gap=gap,
             )
         links = tuple(tuple(best[then] for then in to) for to in better.links)

@@ -40,9 +40,10 @@ def undominated(vectors: Array, *, slack: float = 0.0) -> list[int]:
 
     Args:
         vectors: Shape (K, S).
-        slack: Vectors with a margin up to this are dropped too; nothing below rounding counts.
+        slack: How much the best may lose at any belief by what is dropped; at least rounding.
     """
-    slack = max(slack, SLACK * max(1.0, float(np.abs(vectors).max(initial=0.0))))
+    # Dropping goes in two rounds, and a vector may be dropped for one that is dropped itself.
+    slack = max(slack, SLACK * max(1.0, float(np.abs(vectors).max(initial=0.0)))) / 2
     waiting = _not_below_another(vectors, slack)
     kept: list[int] = []
     while waiting:
