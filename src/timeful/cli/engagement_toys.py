@@ -18,7 +18,7 @@ from timeful.errors import SlowPathWarning
     show_default=True,
     help="The run folder.",
 )
-@click.option("--seeds", default=5, show_default=True, help="How many training seeds, from 42 on.")
+@click.option("--seeds", default=10, show_default=True, help="How many training seeds, from 42 on.")
 @click.option("--training", default=8_000, show_default=True, help="Episodes to learn from.")
 @click.option("--evaluation", default=3_000, show_default=True, help="Episodes to evaluate.")
 @click.option("--workers", type=int, help="How many threads.  [default: one a core]")

@@ -213,6 +213,18 @@ def test_a_claim_that_does_not_hold_is_seen():
     assert claim.is_promised
 
 
+def test_what_the_first_five_seeds_alone_would_show_is_said():
+    rows = [
+        patrolled("EP", "paper-like", seed, shift=-60.0 if seed < 47 else 60.0)
+        for seed in range(42, 52)
+    ]
+    (number, *_) = numbers_of(rows)
+    assert number.band.holds(number.mean)
+    said = [line for line in findings(numbers_of(rows)) if "first five" in line]
+    assert "patrol/depth-3, EP, paper-like: return 90" in said[0]
+    assert not [line for line in findings(numbers_of(rows[:5])) if "first five" in line]
+
+
 def test_what_beats_the_published_ep_is_said_of_converged_learners_alone():
     rows = [
         replace(row, learner=name)
@@ -317,5 +329,5 @@ def test_plans_that_cannot_be_are_refused(wrong, message):
         Plan(**wrong)
 
 
-def test_the_usual_plan_is_the_papers_with_five_seeds_in_a_row():
-    assert Plan() == Plan(seeds=(42, 43, 44, 45, 46), training=8_000, evaluation=3_000)
+def test_the_usual_plan_is_the_papers_with_ten_seeds_in_a_row():
+    assert Plan() == Plan(seeds=tuple(range(42, 52)), training=8_000, evaluation=3_000)

@@ -193,7 +193,7 @@ def _legend(numbers: Sequence[Number]) -> Iterator[str]:
     yield "Means over training seeds, with half of the 95 % bootstrap interval over"
     yield "evaluation episodes, as published; [spread]: standard deviation over seeds."
     yield "Published numbers are those of one training seed. Optimum: the exact mean of"
-    yield "the best policy there is. Tables 1 and 2 are parts of these; the report has them."
+    yield "the best policy there is. Tables 1 and 2 are parts of these, and in the report."
     banded = [number for number in numbers if number.band is not None]
     missed = outside(numbers)
     yield f"Bands: {len(banded) - len(missed)} of {len(banded)} numbers are inside."
