@@ -234,7 +234,8 @@ def test_what_beats_the_published_ep_is_said_of_converged_learners_alone():
     ]
     said = [line for line in findings(numbers_of(rows)) if "not the best" in line]
     assert len(said) == 1
-    assert "'converged' gets 150.0 where 143.3 was published" in said[0]
+    assert "the published EP (143.3)" in said[0]
+    assert "allows: 'converged' gets 150.0." in said[0]
 
 
 def test_result_rows_carry_the_spread_the_learner_and_the_source():
