@@ -208,9 +208,15 @@ def test_a_language_model_has_no_variants_and_no_bands() -> None:
     live = Rig(controller=voice("openai:x", stand_in="rules", base_url="http://localhost:1/v1"))
     names = {which.method.name for which in episodes(Sweep(samples=1), live)}
     assert names == {"AgentLoop", "Periodic Poll", "ReflexPatch", "EP"}
-    row = msgspec.structs.replace(rows()[0], stand_in=False)
-    assert banded(make_cells([row])) == []
-    assert claims(make_cells([row])) == []
+    spoken = make_cells(msgspec.structs.replace(row, stand_in=False) for row in rows())
+    assert banded(spoken) == []
+    assert claims(spoken) == []
+
+
+def test_a_part_of_a_set_has_no_bands_and_no_orders() -> None:
+    some = make_cells(row for row in rows() if not row.case.endswith("seed23"))
+    assert {c.setting for c, _, _ in banded(some)} == {MULTI}
+    assert all(claim.text.startswith(MULTI) for claim in claims(some))
 
 
 def test_every_method_plays_the_same_cases_under_names_of_their_own() -> None:

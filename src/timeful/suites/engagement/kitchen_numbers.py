@@ -42,6 +42,9 @@ from timeful.suites.engagement.published_kitchen import (
 from timeful.suites.engagement.published_toys import Band, Published
 from timeful.suites.engagement.toys_claims import Claim
 
+WHOLE = {ONE: 128, MULTI: 72}
+"""How many cases a whole set has."""
+
 _EACH = "episodes"
 
 METRICS: tuple[Metric, ...] = (
@@ -131,9 +134,10 @@ class Cell:
         return PUBLISHED.get((self.setting, self.family, self.method, metric))
 
     def band(self, metric: str) -> Band | None:
-        """Where it counts as reproduced; language models have no bands."""
+        """Where it counts as reproduced; neither language models nor parts of a set have bands."""
         key = (self.setting, self.family, self.method, metric)
-        return BANDS.get(key) if self.stand_in else None
+        is_whole = self.episodes >= WHOLE[self.setting]
+        return BANDS.get(key) if self.stand_in and is_whole else None
 
 
 def make_cells(rows: Iterable[KitchenRow]) -> list[Cell]:
@@ -221,8 +225,12 @@ _FAR = 3.0
 
 
 def claims(cells: Sequence[Cell]) -> list[Claim]:
-    """What must hold on means for the rule (engagement facts, 4.3)."""
-    found = {(c.setting, c.method): c for c in cells if c.family == ALL and c.stand_in}
+    """What must hold on means for the rule over whole sets (engagement facts, 4.3)."""
+    found = {
+        (c.setting, c.method): c
+        for c in cells
+        if c.family == ALL and c.stand_in and c.episodes >= WHOLE[c.setting]
+    }
     made = []
     for setting, success in ((ONE, DISH), (MULTI, CRITICAL)):
         four = [
@@ -233,10 +241,10 @@ def claims(cells: Sequence[Cell]) -> list[Claim]:
         if len(order) < 4:
             continue
         loop, poll, reflex, ep = (cell.mean(success) for cell in order)
-        text = f"{setting}: {success} AgentLoop < Periodic Poll < ReflexPatch <= EP"
+        text = f"{setting}: {success} AgentLoop < Poll < ReflexPatch <= EP"
         made.append(_claim(text, loop < poll < reflex <= ep))
         loop, poll, reflex, ep = (cell.mean(SEEN) for cell in order)
-        text = f"{setting}: {SEEN} AgentLoop > {_FAR:g} x Periodic Poll, Poll > ReflexPatch >= EP"
+        text = f"{setting}: {SEEN} AgentLoop > {_FAR:g} x Poll, Poll > ReflexPatch >= EP"
         made.append(_claim(text, loop > _FAR * poll and poll > reflex >= ep))
     for method in ("ReflexPatch", "EP"):
         cell = found.get((ONE, method))

@@ -180,6 +180,8 @@ def _legend(cells: Sequence[Cell]) -> Iterator[str]:
     yield "bootstrap interval over cases; delays in ticks. Rows without a published line"
     yield "are variants of the rule, and none of the paper's."
     found = banded(cells)
+    if not found and all(cell.stand_in for cell in cells):
+        yield "Bands and orders are for whole sets of cases."
     missed = [(c, m, b) for c, m, b in found if not b.holds(c.mean(m))]
     if found:
         yield f"Bands: {len(found) - len(missed)} of {len(found)} numbers are inside."
@@ -191,4 +193,5 @@ def _legend(cells: Sequence[Cell]) -> Iterator[str]:
         yield f"Orders on means: {sum(claim.holds for claim in made)} of {len(made)} hold."
     for claim in made:
         if not claim.holds:
-            yield f"does not hold: {claim.text}"
+            yield "does not hold:"
+            yield f"  {claim.text}"
