@@ -412,7 +412,7 @@ def test_an_error_of_a_model_arrives_at_the_agent(law: str, way: str, broken_at:
             caught.append(thought.tokens)
         await session.sleep(tokens(5))
 
-    played = run(agent, law, rings=(11, 22))
+    run(agent, law, rings=(11, 22))
     assert caught == [broken_at]
 
 

@@ -5,12 +5,14 @@ out as events, each with an instant of its own. The two are never paired by cons
 (Engagement Process, section 3.1.)
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
+from timeful.core.kernel import Kernel
 from timeful.core.units import Instant
 from timeful.environments.game import View
+from timeful.records.recorder import Recorder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,4 +100,20 @@ class Environment(Protocol):
     @property
     def score(self) -> float:
         """The utility so far."""
+        ...
+
+
+@runtime_checkable
+class Living(Protocol):
+    """What an environment has beside, if others move it as well: modules of `runs.module`."""
+
+    def live(self, kernel: Kernel, recorder: Recorder, stirred: Callable[[], None]) -> None:
+        """Begin, now; the interface that it is joined by calls this once.
+
+        Args:
+            kernel: The timeline.
+            recorder: Where those in it write.
+            stirred: To be called when `next_change` has moved by something else than an
+                intervention through this interface.
+        """
         ...

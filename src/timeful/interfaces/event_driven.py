@@ -16,11 +16,11 @@ from typing import Literal
 from timeful.core.activity import Interrupted
 from timeful.core.kernel import Kernel
 from timeful.core.units import FAR, Instant
-from timeful.environments.environment import Environment
+from timeful.environments.environment import Environment, Living
 from timeful.interfaces.window import Window
 from timeful.records.recorder import Recorder
 
-_AIM = "an action changed what comes next"
+_AIM = "what comes next has changed"
 
 
 class EventDriven(Window):
@@ -40,6 +40,8 @@ class EventDriven(Window):
         self._origin = kernel.now
         self._aim()
         self.world = kernel.start(self._live(), name="world")
+        if isinstance(environment, Living):  # those in it begin when it already turns
+            environment.live(kernel, recorder, self._aim_anew)
 
     def act(self, action: str) -> None:
         """Intervene now; at the instant of an event, before it.
@@ -50,12 +52,9 @@ class EventDriven(Window):
         self._intervene(action, by="agent")
 
     def _intervene(self, action: str, *, by: Literal["agent", "reflex"]) -> None:
-        due = self._due
         self._environment.intervene((action,), at=Instant(self._kernel.now - self._origin))
         self._record_act(action, by=by)
-        self._aim()
-        if self._due != due:
-            self.world.interrupt(_AIM)
+        self._aim_anew()
 
     async def _live(self) -> None:
         while not self.over:
@@ -72,6 +71,12 @@ class EventDriven(Window):
         """Wait until the world has done all that it does at this instant."""
         while self._due <= self._kernel.now and not self.over:
             await self._kernel.world_turn(self._kernel.now)
+
+    def _aim_anew(self) -> None:
+        due = self._due
+        self._aim()
+        if self._due != due:
+            self.world.interrupt(_AIM)
 
     def _aim(self) -> None:
         change, known = self._environment.next_change(), self._environment.next_tick

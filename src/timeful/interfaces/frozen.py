@@ -15,7 +15,7 @@ from timeful.core.activity import Event
 from timeful.core.kernel import Kernel
 from timeful.core.stream import Stream
 from timeful.core.units import FAR, START, Duration, Instant
-from timeful.environments.environment import Environment
+from timeful.environments.environment import Environment, Living
 from timeful.errors import SettingsError
 from timeful.interfaces.window import Window
 from timeful.records.recorder import Recorder
@@ -33,7 +33,7 @@ class Frozen(Window):
         full: Whether states are written as well.
 
     Raises:
-        SettingsError: If the patience is not above 0.
+        SettingsError: If the patience is not above 0, or others live in the world.
     """
 
     def __init__(
@@ -47,6 +47,8 @@ class Frozen(Window):
     ) -> None:
         if patience <= 0:
             raise SettingsError(f"the patience of a frozen world must be above 0, got {patience}")
+        if isinstance(environment, Living):
+            raise SettingsError("a world in which others live waits for nobody; do not freeze it")
         super().__init__(kernel, environment, recorder, full=full)
         self._patience = patience
         self._world_now = START

@@ -184,7 +184,7 @@ class Wall(Event, frozen=True, kw_only=True, tag="wall"):
     retries: int
 
 
-AnyEvent = (
+Inner = (
     EpisodeStarted
     | Happened
     | Observed
@@ -204,3 +204,14 @@ AnyEvent = (
     | EpisodeFailed
     | Wall
 )
+"""What a record says of one agent."""
+
+
+class Within(Event, frozen=True, kw_only=True, tag="within"):
+    """Something that happened to a module of the agent; its name, and that of any around it."""
+
+    module: str
+    what: Inner
+
+
+AnyEvent = Inner | Within

@@ -8,7 +8,7 @@ from typing import BinaryIO
 import msgspec
 
 from timeful.errors import RecordError
-from timeful.records.events import Acted, AnyEvent, Event, Turned, Wall
+from timeful.records.events import Acted, AnyEvent, Event, Turned, Wall, Within
 
 _DECISIONS = (Acted, Turned)
 
@@ -51,6 +51,27 @@ class Recorder:
         if self._file is not None:
             self._file.close()
             self._file = None
+
+
+class ModuleRecorder(Recorder):
+    """Writes what happens to a module into the record of the agent that it is part of."""
+
+    def __init__(self, outer: Recorder, module: str) -> None:
+        super().__init__()
+        self._outer = outer
+        self._module = module
+
+    def write(self, event: Event) -> None:
+        """Append one event, under the name of the module."""
+        module = self._module
+        if isinstance(event, Within):
+            module, event = f"{module}/{event.module}", event.what
+        self._outer.write(Within(at=event.at, module=module, what=event))  # type: ignore[arg-type]
+
+
+def within(events: Iterable[Event], module: str) -> list[Event]:
+    """The events of one module, by its name after those around it: "controller/body"."""
+    return [e.what for e in events if isinstance(e, Within) and e.module == module]
 
 
 def read_record(path: Path) -> Iterator[AnyEvent]:

@@ -65,19 +65,16 @@ def play_episode(
     began_ns, began_cpu = monotonic_ns(), cpu_seconds()
     recorder.write(EpisodeStarted(at=0, version=__version__, settings=setting.settings))
     kernel = Kernel(clock)
-    retries = 0
+    session: Session | None = None
     end: EpisodeEnded | EpisodeFailed
     try:
-        joined = interface(kernel, environment, recorder)
-        session = Session(
-            kernel, joined, recorder, seed=setting.seed, transcripts=setting.transcripts
-        )
-        try:
+        with kernel:
+            joined = interface(kernel, environment, recorder)
+            session = Session(
+                kernel, joined, recorder, seed=setting.seed, transcripts=setting.transcripts
+            )
             kernel.start(agent(session), name="agent")
             kernel.run_until(joined.world)
-        finally:
-            kernel.close()
-            retries = session.retries
         end = EpisodeEnded(
             at=kernel.now, reason="world over", turns=joined.turn, score=joined.score
         )
@@ -93,7 +90,7 @@ def play_episode(
             at=kernel.now,
             real_s=(monotonic_ns() - began_ns) / 1e9,
             cpu_s=cpu_seconds() - began_cpu,
-            retries=retries,
+            retries=0 if session is None else session.retries,
         )
     )
     return isinstance(end, EpisodeEnded)
