@@ -168,6 +168,7 @@ def test_a_random_policy_is_worth_its_mixture() -> None:
     assert never == 0
     # Looking changes nothing in this house, so the mixture is plain.
     assert half == pytest.approx((never + always) / 2, abs=1e-12)
+    assert evaluate(house, Coin(0.5), 5) == pytest.approx(evaluate(house, Coin(1.0), 5) / 2)
 
 
 def test_a_policy_over_beliefs_is_evaluated_exactly() -> None:

@@ -147,6 +147,23 @@ def test_two_ticks_are_one_of_twice_the_span_if_nothing_is_done(
     assert paid == pytest.approx(first + twice.discount * second, abs=1e-9)
 
 
+@settings(max_examples=10, deadline=None)
+@given(chains(), st.floats(0.1, 2))
+def test_a_tick_is_worth_the_integral_of_its_utility(chain: Continuous, span: float) -> None:
+    size = len(chain.states)
+    rates = (chain.hidden + sum(chain.told.values())) * (1 - np.eye(size))
+    generator = rates - np.diag(rates.sum(axis=1))
+
+    def rate(at: float) -> float:
+        return float(chain.start @ expm(generator * at) @ chain.utility) * exp(-chain.decay * at)
+
+    ticked = chain.ticked(span)
+    worth = ticked.start @ ticked.utility[0]
+    expected = quad(rate, 0, span)[0] + chain.start @ chain.cost[0]
+    assert worth == pytest.approx(expected, abs=1e-9)
+    assert ticked.discount == chain.discount(span) == pytest.approx(exp(-chain.decay * span))
+
+
 def test_whoever_may_act_more_often_never_does_worse() -> None:
     values = [search(house().ticked(2.0 / 2**k), 2**k).value for k in range(4)]
     assert values == sorted(values)

@@ -75,5 +75,6 @@ def test_one_of_equal_vectors_is_kept() -> None:
 def test_a_vector_that_only_touches_the_others_is_dropped() -> None:
     corners = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
     assert undominated(corners) == [0, 1]
+    assert undominated(corners[::-1]) == [1, 2], "in whatever order they come"
     above = np.array([[1.0, 0.0], [0.0, 1.0], [0.51, 0.51]])
     assert undominated(above) == [0, 1, 2]

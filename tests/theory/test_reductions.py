@@ -387,6 +387,16 @@ def test_an_observation_inside_an_option_helps_whoever_may_act_on_it() -> None:
     assert any_tick.value > 2 * boundary.value
 
 
+def test_the_end_of_an_option_is_an_event_beside_those_of_the_world() -> None:
+    world, options = corridor()
+    process = from_options(world, options)
+    started = certain(process, Deciding(0))
+    along = update(process, started, frozenset({"to the end"}), frozenset({("at", 1)}))
+    assert along[process.state_at(Underway(1, "to the end"))] == 1
+    ended = update(process, started, frozenset({"one step"}), frozenset({("at", 1), "ended"}))
+    assert ended[process.state_at(Deciding(1))] == 1
+
+
 def test_what_options_cannot_be_is_refused() -> None:
     world, options = corridor()
     with pytest.raises(SettingsError, match=r"unknown time to decide 'anytime'.*any-tick"):
