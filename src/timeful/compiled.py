@@ -18,7 +18,6 @@ from typing import Any
 
 from timeful.errors import SlowPathWarning
 
-
 _LOCK = Lock()  # numba is told where to keep code by a setting that threads share
 
 

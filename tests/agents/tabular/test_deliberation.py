@@ -7,7 +7,6 @@ from functools import partial
 import numpy as np
 import pytest
 
-from timeful import compiled as speed
 from timeful.agents.tabular import deliberation
 from timeful.agents.tabular.deliberation import (
     DeliberationLearner,
@@ -44,7 +43,6 @@ LAWS = {
 
 def without_numba(monkeypatch):
     monkeypatch.setitem(sys.modules, "numba", None)
-    speed.compiled.cache_clear()
 
 
 @pytest.fixture
@@ -56,7 +54,6 @@ def plain(monkeypatch):
             without_numba(patch)
             with pytest.warns(SlowPathWarning, match=r"pip install 'timeful\[numba\]'"):
                 done = job()
-        speed.compiled.cache_clear()
         return done
 
     return run
