@@ -5,6 +5,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.envs.toy_text.cliffwalking import CliffWalkingEnv
+from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv
 from gymnasium.utils.env_checker import check_env
 
 from tests.theory.models import alarm, tiger
@@ -37,18 +39,18 @@ def table_values(env: Any, discount: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("name", "settings", "discount"),
+    ("make", "settings", "discount"),
     [
-        ("FrozenLake-v1", {}, 0.95),
-        ("FrozenLake-v1", {"is_slippery": False}, 0.9),
-        ("FrozenLake-v1", {"map_name": "8x8"}, 0.99),
-        ("CliffWalking-v1", {}, 0.9),
+        (FrozenLakeEnv, {}, 0.95),
+        (FrozenLakeEnv, {"is_slippery": False}, 0.9),
+        (FrozenLakeEnv, {"map_name": "8x8"}, 0.99),
+        (CliffWalkingEnv, {}, 0.9),
     ],
 )
 def test_a_table_of_gymnasium_and_its_process_have_the_same_values(
-    name: str, settings: dict[str, Any], discount: float
+    make: Any, settings: dict[str, Any], discount: float
 ) -> None:
-    env = gymnasium.make(name, **settings)
+    env = make(**settings)
     process = from_table(env, discount)
     values, expected = observed(process).values, table_values(env, discount)
     reached = [state for state in process.states if isinstance(state, int)]
