@@ -1,7 +1,4 @@
-"""The kitchen's laws as functions of values: what an action begins, and what comes next.
-
-A state is complete: what it shows, and what it hides (when dishes will signal).
-"""
+"""The kitchen's laws as functions of states: what an action begins, and what comes next."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -10,6 +7,7 @@ from typing import Any
 from timeful.core.units import FAR, START, Duration, Instant
 from timeful.environments.kitchen.actions import Action, Verb
 from timeful.environments.kitchen.settings import Case, KitchenSettings, in_ticks, ticks
+from timeful.environments.kitchen.state import Doing, State, Writing
 from timeful.environments.kitchen.view import DishView, KitchenView, Mode, ProblemView
 from timeful.errors import IllegalActionError
 
@@ -29,41 +27,6 @@ _ENDED: dict[Verb, str] = {
     "end": "ended",
 }
 """What the end of an action is called among the events."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Doing:
-    """An action under way; one that takes no time ends at the instant at which it began."""
-
-    action: Action
-    start: Instant
-    end: Instant
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Writing:
-    """A problem that the world writes on by itself, and until when."""
-
-    problem: str
-    since: Instant
-    until: Instant
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class State:
-    """A kitchen at an instant.
-
-    `shown` is what can be seen, `rings` when each dish on the stove will signal, in the order of
-    the dishes, and `timer` when a wait is over; `earned` is the reward without costs.
-    """
-
-    shown: KitchenView
-    rings: tuple[Instant | None, ...]
-    doing: Doing | None = None
-    writing: Writing | None = None
-    timer: Instant | None = None
-    earned: float = 0.0
-    is_over: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,11 +102,11 @@ class Laws:
     def _span(self, state: State, action: Action) -> Duration:
         match action.verb:
             case "prepare":
-                return _dish(state, action).prep
+                return state.dish(action.target).prep
             case "stage":
                 return self.settings.staging
             case "finish":
-                return _dish(state, action).finish
+                return state.dish(action.target).finish
         return Duration(0)
 
     def _check(self, state: State, action: Action) -> None:
@@ -156,7 +119,7 @@ class Laws:
                 _check_wait(state, action)
 
     def _check_problem(self, state: State, action: Action) -> None:
-        problem = _problem(state, action)
+        problem = state.problem(action.target)
         if problem.is_complete:
             raise IllegalActionError(f"{action}: {problem.name} is complete")
         if action.verb == "tutor" and action.number == 0:
@@ -172,13 +135,13 @@ class Laws:
         if action.number is not None:
             return Instant(at + ticks(action.number))
         # A dish that has signalled meanwhile ends a wait at once: it never signals again.
-        return None if _is_anything_to_come(state) else at
+        return None if state.is_anything_to_come else at
 
     def _stop_writing(self, state: State, at: Instant) -> State:
         if state.writing is None:
             return state
         written = int((at - state.writing.since) // ticks(1))
-        return replace(_write_on(state, state.writing.problem, written), writing=None)
+        return replace(state.written_on(state.writing.problem, written), writing=None)
 
     # --- what comes next ---------------------------------------------------------------------
 
@@ -219,50 +182,50 @@ class Laws:
         if writing is not None and writing.until <= to:
             yield self._written(state, writing)
         if state.timer is not None and state.timer <= to:
-            after = replace(_seen(state, state.timer), timer=None)
+            after = replace(state.after(state.timer), timer=None)
             yield Event(at=state.timer, name="timer", data={}, state=after)
         if self.settings.budget <= to:
             budget = Instant(self.settings.budget)
-            after = replace(_seen(state, budget), is_over=True)
+            after = replace(state.after(budget), is_over=True)
             yield Event(at=budget, name="budget", data={}, state=after)
 
     def _signal(self, state: State, place: int, at: Instant) -> Event:
         rings = list(state.rings)
         rings[place] = None
         dish = replace(state.shown.dishes[place], stage="signalled", signal=at)
-        after = replace(_seen(state, at), rings=tuple(rings), timer=None)
+        after = replace(state.after(at), rings=tuple(rings), timer=None)
         data = {"dish": dish.name, "window_end": dish.window_end, "deadline": dish.deadline}
-        return Event(at=at, name="signal", data=data, state=_with_dish(after, dish))
+        return Event(at=at, name="signal", data=data, state=after.with_dish(dish))
 
     def _written(self, state: State, writing: Writing) -> Event:
-        after = replace(_seen(state, writing.until), writing=None)
+        after = replace(state.after(writing.until), writing=None)
         count = int((writing.until - writing.since) // ticks(1))
-        after = self._complete(_write_on(after, writing.problem, count), writing.problem)
-        data = _progress(after, writing.problem)
+        after = self._complete(after.written_on(writing.problem, count), writing.problem)
+        data = after.progress(writing.problem)
         return Event(at=writing.until, name="tutored", data=data, state=after)
 
     def _end(self, state: State, doing: Doing) -> Event:
         """The end of an action, and what it did."""
         action, at = doing.action, doing.end
-        after = replace(_seen(state, at), doing=None)
+        after = replace(state.after(at), doing=None)
         after = replace(after, shown=replace(after.shown, doing=None))
         data: dict[str, Any] = {}
         match action.verb:
             case "prepare":
-                after = _with_dish(after, replace(_dish(after, action), stage="prepared"))
+                after = after.with_dish(replace(after.dish(action.target), stage="prepared"))
                 data = {"dish": action.target}
             case "stage":
                 after = self._staged(after, action, at)
                 data = {"dish": action.target}
             case "finish":
                 after = self._finished(after, action, doing)
-                data = {"dish": action.target, "quality": _dish(after, action).quality}
+                data = {"dish": action.target, "quality": after.dish(action.target).quality}
             case "tutor":
                 after = self._tutoring(after, action, at)
-                data = _progress(after, action.target)
+                data = after.progress(action.target)
             case "tutored":
                 after = self._told(after, action)
-                data = _progress(after, action.target)
+                data = after.progress(action.target)
             case "end":
                 after = replace(after, is_over=True)
         return Event(at=at, name=_ENDED[action.verb], data=data, state=after, is_outcome=True)
@@ -274,41 +237,41 @@ class Laws:
                 state.shown.dishes, self.offsets, state.rings, strict=True
             )
         )
-        return _with_dish(
-            replace(state, rings=rings), replace(_dish(state, action), stage="staged")
+        return replace(state, rings=rings).with_dish(
+            replace(state.dish(action.target), stage="staged")
         )
 
     def _finished(self, state: State, action: Action, doing: Doing) -> State:
-        dish = _dish(state, action)
+        dish = state.dish(action.target)
         judged = doing.end if self.settings.judged == "end" else doing.start
         quality = int(judged <= dish.deadline)
         earned = state.earned + self.settings.utility.dish * quality
         done = replace(dish, stage="finished", quality=quality)
-        return replace(_with_dish(state, done), earned=earned)
+        return replace(state.with_dish(done), earned=earned)
 
     def _tutoring(self, state: State, action: Action, at: Instant) -> State:
         if not self.settings.writes_itself:
             return state
-        count = min(_problem(state, action).left, action.number or FAR)
+        count = min(state.problem(action.target).left, action.number or FAR)
         until = Instant(at + ticks(count))
         return replace(state, writing=Writing(problem=action.target, since=at, until=until))
 
     def _told(self, state: State, action: Action) -> State:
-        more = (action.number or 0) - _problem(state, action).written
-        after = _write_on(state, action.target, more)
+        more = (action.number or 0) - state.problem(action.target).written
+        after = state.written_on(action.target, more)
         return self._complete(after, action.target, is_done=action.is_done)
 
     def _complete(self, state: State, name: str, *, is_done: bool = False) -> State:
         """Count a problem as complete if its length is written, or its text is at its end."""
-        problem = next(p for p in state.shown.problems if p.name == name)
+        problem = state.problem(name)
         if not (is_done or problem.written >= problem.length):
             return state
         earned = state.earned + self.settings.utility.problem
-        return replace(_with_problem(state, replace(problem, is_complete=True)), earned=earned)
+        return replace(state.with_problem(replace(problem, is_complete=True)), earned=earned)
 
 
 def _check_dish(state: State, action: Action) -> None:
-    dish = _dish(state, action)
+    dish = state.dish(action.target)
     needed = {"prepare": "raw", "stage": "prepared", "finish": "signalled"}[action.verb]
     if dish.stage != needed:
         raise IllegalActionError(f"{action}: {dish.name} is {dish.stage}, not {needed}")
@@ -319,49 +282,5 @@ def _check_dish(state: State, action: Action) -> None:
 def _check_wait(state: State, action: Action) -> None:
     if action.number == 0:
         raise IllegalActionError(f"{action}: a wait takes at least 1 tick")
-    if action.number is None and not (_is_anything_to_come(state) or state.shown.signalled):
+    if action.number is None and not (state.is_anything_to_come or state.shown.signalled):
         raise IllegalActionError(f"{action}: there is nothing to wait for")
-
-
-def _is_anything_to_come(state: State) -> bool:
-    return any(ring is not None for ring in state.rings) or state.writing is not None
-
-
-def _dish(state: State, action: Action) -> DishView:
-    for dish in state.shown.dishes:
-        if dish.name == action.target:
-            return dish
-    raise IllegalActionError.named(action.target, (dish.name for dish in state.shown.dishes))
-
-
-def _problem(state: State, action: Action) -> ProblemView:
-    for problem in state.shown.problems:
-        if problem.name == action.target:
-            return problem
-    raise IllegalActionError.named(action.target, (p.name for p in state.shown.problems))
-
-
-def _seen(state: State, at: Instant) -> State:
-    """One more event, at an instant."""
-    shown = replace(state.shown, at=at, turn=state.shown.turn + 1)
-    return replace(state, shown=shown)
-
-
-def _with_dish(state: State, dish: DishView) -> State:
-    dishes = tuple(dish if old.name == dish.name else old for old in state.shown.dishes)
-    return replace(state, shown=replace(state.shown, dishes=dishes))
-
-
-def _with_problem(state: State, problem: ProblemView) -> State:
-    problems = tuple(problem if old.name == problem.name else old for old in state.shown.problems)
-    return replace(state, shown=replace(state.shown, problems=problems))
-
-
-def _write_on(state: State, name: str, count: int) -> State:
-    problem = next(p for p in state.shown.problems if p.name == name)
-    return _with_problem(state, replace(problem, written=problem.written + count))
-
-
-def _progress(state: State, name: str) -> dict[str, Any]:
-    problem = next(p for p in state.shown.problems if p.name == name)
-    return {"problem": name, "written": problem.written, "complete": problem.is_complete}

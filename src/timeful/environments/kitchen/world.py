@@ -22,8 +22,9 @@ import numpy as np
 from timeful.core.units import START, Duration, Instant
 from timeful.environments.environment import Observation
 from timeful.environments.kitchen.actions import parse
-from timeful.environments.kitchen.dynamics import Laws, State
+from timeful.environments.kitchen.dynamics import Laws
 from timeful.environments.kitchen.settings import TICK, Case, KitchenSettings
+from timeful.environments.kitchen.state import State
 from timeful.environments.kitchen.view import KitchenView
 from timeful.errors import IllegalActionError
 

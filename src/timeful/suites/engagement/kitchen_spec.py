@@ -10,6 +10,7 @@ from timeful.core.units import Duration
 from timeful.environments.kitchen.cases import multi_dish_cases, one_dish_cases
 from timeful.environments.kitchen.settings import Case, KitchenSettings, in_ticks, ticks
 from timeful.errors import SettingsError, check_known
+from timeful.interfaces.laws import check_fits
 from timeful.suites.engagement.kitchen_rules import Cook
 from timeful.suites.engagement.models import Voice
 
@@ -19,6 +20,8 @@ Setting = Literal["one-dish", "multi-dish"]
 Law = Literal["loop", "polling", "reflex", "event-driven"]
 SETTINGS: tuple[Setting, ...] = get_args(Setting)
 LAWS: tuple[Law, ...] = get_args(Law)
+
+_INTERVAL, _DELAY = ticks(40), ticks(12)
 
 CALLS = {"one-dish": 40, "multi-dish": 60}
 """The most controller calls (appendix E)."""
@@ -82,8 +85,8 @@ class Rig:
     controller: Voice = field(default_factory=lambda: Voice(stand_in="rules"))
     tutor: Voice = field(default_factory=lambda: Voice(stand_in="prose"))
     world: KitchenSettings = field(default_factory=KitchenSettings)
-    interval: Duration = ticks(40)  # noqa: RUF009 - an integer
-    delay: Duration = ticks(12)  # noqa: RUF009 - an integer
+    interval: Duration = _INTERVAL
+    delay: Duration = _DELAY
     answer_tokens: int = 12
     calls: int | None = None
     resumption: Resumption = "stream"
@@ -197,6 +200,8 @@ class Sweep:
             ("interface", self.laws, LAWS),
         ):
             for name in given:
+                if kind == "interface":
+                    check_fits("kitchen", name)
                 check_known(kind, name, known)
         if self.samples < 1:
             raise SettingsError(f"a run needs at least 1 set of cases, got {self.samples}")
