@@ -97,6 +97,17 @@ def test_two_silences_in_a_row_are_one(chain: Continuous, first: float, second: 
     assert waited == pytest.approx(chain.wait(chain.start, first + second), abs=1e-12)
 
 
+@settings(max_examples=30, deadline=None)
+@given(chains(), st.floats(0, 2))
+def test_whoever_does_not_listen_believes_the_mean_of_whoever_does(
+    chain: Continuous, span: float
+) -> None:
+    ticked = chain.ticked(span)
+    ends = predict(ticked, ticked.start, NOTHING).reshape(-1, len(chain.states)).sum(axis=0)
+    assert chain.start @ chain.elapse(span) == pytest.approx(ends, abs=1e-9)
+    assert (chain.silence(span) <= chain.elapse(span) + 1e-15).all()
+
+
 @settings(max_examples=10, deadline=None)
 @given(chains(), st.floats(0.1, 2))
 def test_silence_and_the_densities_of_all_events_account_for_everything(

@@ -101,6 +101,10 @@ class Continuous:
         """P(s' at the end, and no event on the way | s), shape (S, S); rows sum to at most 1."""
         return self.flow(self._generator(NOTHING) * _span(span))
 
+    def elapse(self, span: float) -> Array:
+        """P(s' at the end | s) whatever is told of on the way, for whoever does not listen."""
+        return self.flow(self._generator(self._everything()) * _span(span))
+
     def wait(self, belief: Array, span: float) -> Array:
         """The belief after a span in which nothing was observed.
 
@@ -166,7 +170,7 @@ class Continuous:
 
         By inclusion and exclusion over the sets that the events might have stayed within.
         """
-        atoms = sorted(frozenset().union(*self.told), key=repr)
+        atoms = sorted(self._everything(), key=repr)
         every = [frozenset(some) for k in range(len(atoms) + 1) for some in combinations(atoms, k)]
         within = {some: self.flow(self._generator(some) * span) for some in every}
         exactly: dict[Events, Array] = {}
@@ -175,6 +179,9 @@ class Continuous:
             # Sets that cannot come as a whole leave rounding, which is no probability.
             exactly[events] = np.where((kernel := sum(parts)) > 1e-15, kernel, 0.0)
         return {events: kernel for events, kernel in exactly.items() if kernel.any()}
+
+    def _everything(self) -> Events:
+        return frozenset().union(*self.told)
 
     def _generator(self, within: Events) -> Array:
         """The rates of moving on while only event sets within these are told of."""
@@ -187,9 +194,8 @@ class Continuous:
     def _accrued(self, span: float) -> Array:
         """The expected utility of a span from each state, discounted to its start."""
         low, size = float(self.utility.min()), len(self.states)
-        everything: Events = frozenset().union(*self.told)
         joined = np.zeros((size + 1, size + 1))
-        joined[:size, :size] = self._generator(everything) - self.decay * np.eye(size)
+        joined[:size, :size] = self._generator(self._everything()) - self.decay * np.eye(size)
         joined[:size, size] = self.utility - low  # so that no rate is negative
         weight = -expm1(-self.decay * span) / self.decay if self.decay > 0 else span
         accrued: Array = self.flow(joined * span)[:size, size] + low * weight
