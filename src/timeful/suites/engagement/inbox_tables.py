@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from timeful.suites.engagement.evaluated import Metric
 from timeful.suites.engagement.inbox_numbers import COLUMNS, Cell, claims
 from timeful.suites.engagement.inbox_spec import METHODS, MODEL
 from timeful.suites.engagement.published_inbox import MAIN_MODEL
@@ -38,10 +39,10 @@ def _block(cells: Sequence[Cell]) -> Iterator[str]:
         if not cell.numbers:
             yield _line(name, "ours", ["failed"])
             continue
-        yield _line(name, "ours", [_ours(cell, metric.name) for metric in COLUMNS])
-        published = [cell.published(metric.name) for metric in COLUMNS]
-        if any(published):
-            yield _line("", "published", [text_published(one) for one in published])
+        yield _line(name, "ours", [_ours(cell, metric) for metric in COLUMNS])
+        if any(cell.published(metric.name) for metric in COLUMNS):
+            theirs = [text_published(cell.published(each.name), each) for each in COLUMNS]
+            yield _line("", "published", theirs)
         bands = [cell.band(metric.name) for metric in COLUMNS]
         if any(bands):
             inside = [
@@ -51,21 +52,21 @@ def _block(cells: Sequence[Cell]) -> Iterator[str]:
             yield _line("", "band", inside)
 
 
-def _ours(cell: Cell, metric: str) -> str:
-    number = cell.numbers[metric]
-    return _with_half(number.mean, number.half_width)
+def _ours(cell: Cell, metric: Metric) -> str:
+    number = cell.numbers[metric.name]
+    return _with_half(number.mean, number.half_width, metric)
 
 
-def text_published(published: Published | None) -> str:
-    """A published number with its half-width."""
+def text_published(published: Published | None, metric: Metric) -> str:
+    """A published number with its half-width, as it was printed."""
     if published is None:
         return ""
-    return _with_half(published.value, published.half_width or 0.0)
+    return _with_half(published.value, published.half_width or 0.0, metric)
 
 
-def _with_half(mean: float, half_width: float) -> str:
+def _with_half(mean: float, half_width: float, metric: Metric) -> str:
     """A mean and half its interval, such as "0.787±.010", with as many digits as fit."""
-    for digits in (3, 2, 1, 0):
+    for digits in range(metric.decimals, -1, -1):
         text = f"{mean:.{digits}f}±{f'{half_width:.{digits}f}'.removeprefix('0')}"
         if len(text) < _ENTRY:
             break
