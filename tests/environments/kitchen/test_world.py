@@ -146,6 +146,13 @@ def test_a_wait_is_over_with_its_ticks_or_with_a_signal() -> None:
     assert world.next_change() == at(1000)
 
 
+def test_a_wait_that_was_given_up_does_not_ring() -> None:
+    world = kitchen()
+    world.intervene(('<wait ticks="30"/>',), at=at(0))
+    do(world, 5, '<prepare dish="D1"/>')
+    assert names(list(world.advance(at(7999)))) == []
+
+
 def test_the_time_budget_ends_an_episode_that_nobody_ended() -> None:
     world = kitchen(settings=replace(SILENT, budget=ticks(500)))
     assert [(one.event, one.at) for one in world.advance(at(9999))] == [("budget", at(500))]

@@ -59,6 +59,7 @@ from timeful.suites.engagement.published_kitchen import (
     MULTI,
     ONE,
     PUBLISHED,
+    SEEN,
     UTILITY,
 )
 
@@ -297,6 +298,14 @@ def test_under_polls_the_same_script_sees_later_and_pays_for_looking(
     assert row.utility == pytest.approx((row.score or 0) - 0.05 * 2)
 
 
+def test_a_dish_that_was_seen_and_never_finished_has_one_delay_and_not_the_other() -> None:
+    row = rows()[0]
+    left = msgspec.structs.replace(row, seen_after=(4.0, 8.0), finished_after=(20.0,))
+    other = msgspec.structs.replace(row, case="other", seen_after=(), finished_after=())
+    whole = make_cells([left, other])[0]
+    assert (whole.mean(SEEN), whole.mean(FINISHED)) == (6.0, 20.0)
+
+
 @pytest.mark.parametrize(
     ("before", "after", "share"),
     [
@@ -386,6 +395,10 @@ def check_laws(events: Sequence[Event], made: Trace, which: KitchenSpec) -> None
             assert deed.quality == int(deed.end <= signal.deadline)
     for signal in made.signals.values():
         assert signal.seen is None or signal.seen >= signal.at
+    # One pair of hands: what is done is done one after the other.
+    busy = sorted((s.start, s.end) for s in made.stretches)
+    busy = sorted(busy + [(d.start, d.end) for d in made.deeds if d.end is not None])
+    assert all(one[1] <= other[0] for one, other in pairwise(busy))
 
 
 def check_texts(events: Sequence[Event], made: Trace) -> None:
