@@ -13,7 +13,7 @@ from timeful.errors import SettingsError, check_known
 if TYPE_CHECKING:
     from timeful.agents.session import Transcripts
     from timeful.environments.game import Mode
-    from timeful.suites.realtime.spec import Clock, EpisodeSpec, Law, Sweep
+    from timeful.suites.realtime.spec import Clock, EpisodeSpec, Sweep
 
 _FILE = click.Path(path_type=Path)
 
@@ -50,7 +50,12 @@ _FILE = click.Path(path_type=Path)
 @click.option("--samples", type=int, help="Sampling seeds for each; else as the preset.")
 @click.option("--seed", default=0, show_default=True, help="The seed of all sampling.")
 @click.option("--mode", default="compat", show_default=True, help="compat (as published) or paper.")
-@click.option("--interface", default="fixed-rate", show_default=True, help="fixed-rate or frozen.")
+@click.option(
+    "--interface",
+    default="fixed-rate",
+    show_default=True,
+    help="fixed-rate, frozen, event-driven, loop or polling:SPAN, in tokens or milliseconds.",
+)
 @click.option("--reserve", type=int, help="The reactor's share, at most the turn.  [default: 2048]")
 @click.option(
     "--budget",
@@ -164,7 +169,7 @@ def realtime(
         # The spec checks them, and names the nearest ones.
         mode=cast("Mode", mode),
         clock=cast("Clock", clock),
-        interface=cast("Law", interface),
+        interface=interface,
         planner=choice(planner or model),
         reactor=choice(reactor or model),
         pace=load_calibration(pace).pace if pace else TOKEN_TIME if clock == "token" else None,

@@ -175,6 +175,17 @@ def test_all_episodes_of_a_process_share_one_thread_for_a_model(tmp_path: Path) 
     assert len(streams() - before) == 1
 
 
+@pytest.mark.parametrize("interface", ["event-driven", "loop", "polling:512"])
+def test_a_sweep_runs_under_other_laws_and_says_so(tmp_path: Path, interface: str) -> None:
+    sweep = replace(SMALL, agents=("planning", "agile"))
+    usual = run(tmp_path / "usual", sweep)
+    other = run(tmp_path / "other", sweep, replace(LIKE, interface=interface))
+    assert not other.failed
+    assert {row.agent for row in other.rows} == {f"{row.agent}@{interface}" for row in usual.rows}
+    if interface == "event-driven":  # in a world of turns, the same law
+        assert [row.score for row in other.rows] == [row.score for row in usual.rows]
+
+
 def test_a_frozen_world_is_labelled(tmp_path: Path) -> None:
     finished = run(
         tmp_path, replace(SMALL, agents=("planning",)), replace(LIKE, interface="frozen")

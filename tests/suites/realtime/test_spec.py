@@ -88,6 +88,11 @@ def test_a_sweep_that_cannot_run_is_an_error_before_it_runs(
     [
         ({"clock": "sundial"}, "unknown clock"),
         ({"interface": "frozn"}, "Did you mean 'frozen'"),
+        ({"interface": "polling"}, "needs an interval, as in polling:512"),
+        ({"interface": "loop:512"}, "nothing else has one"),
+        ({"interface": "polling:0"}, "whole number of tokens above 0, got '0'"),
+        ({"interface": "polling:1.5"}, "whole number of tokens above 0, got '1.5'"),
+        ({"interface": "reflex"}, "needs a rule of its own"),
         ({"mode": "papers"}, "Did you mean 'paper'"),
         ({"clock": "paced", "pace": None}, "needs a pace"),
         ({"clock": "token", "pace": None}, "pace of its own"),

@@ -10,6 +10,7 @@ from timeful.core.units import Duration, in_seconds, seconds
 from timeful.environments.inbox.settings import InboxSettings
 from timeful.environments.inbox.task import DECOMPOSITIONS, Decomposition
 from timeful.errors import SettingsError, check_known
+from timeful.interfaces.laws import check_fits
 from timeful.models.pace import Pace
 from timeful.suites.engagement.models import Voice
 
@@ -30,10 +31,6 @@ MODEL = "model"
 """The policy of a language model, which is its own."""
 
 POLL = seconds(15)
-_IMPOSSIBLE = {
-    "frozen": "a world that waits for the agent brings no email while it writes",
-    "fixed-rate": "emails come when they come, and not at ticks",
-}
 MOST_EPISODES = 1_000_000
 
 
@@ -131,11 +128,7 @@ def check_interface(interface: str) -> None:
     Raises:
         SettingsError: It says why.
     """
-    if interface in _IMPOSSIBLE:
-        raise SettingsError(
-            f"an inbox cannot have the interface {interface!r}: {_IMPOSSIBLE[interface]}; "
-            f"it can have {', '.join(METHODS)}"
-        )
+    check_fits("inbox", interface)
     check_known("interface", interface, METHODS)
 
 

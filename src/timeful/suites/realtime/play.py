@@ -13,10 +13,14 @@ from timeful.core.clock import Clock, VirtualClock, WallClock
 from timeful.core.units import Duration
 from timeful.environments.registry import make_game
 from timeful.environments.ticking import Ticking
+from timeful.interfaces.event_driven import EventDriven
 from timeful.interfaces.fixed_rate import FixedRate
 from timeful.interfaces.frozen import Frozen
+from timeful.interfaces.loop import Loop
+from timeful.interfaces.polling import Polling
 from timeful.models.choice import Role
 from timeful.models.model import Model
+from timeful.models.pace import NO_WAIT
 from timeful.records.events import EpisodeFailed, EpisodeStarted
 from timeful.records.recorder import Recorder, read_record
 from timeful.records.rows import EpisodeRow
@@ -68,8 +72,15 @@ def job(api_key: str = "") -> Job[EpisodeSpec, EpisodeRow]:
 def interface(spec: EpisodeSpec) -> Interface:
     """The law that joins the agent's time to the world's."""
     full = spec.transcripts == "full"
-    if spec.interface == "frozen":
-        return partial(Frozen, patience=spec.span(PATIENCE), full=full)
+    match spec.law:
+        case "frozen":
+            return partial(Frozen, patience=spec.span(PATIENCE), full=full)
+        case "event-driven":
+            return partial(EventDriven, full=full)
+        case "loop":
+            return partial(Loop, full=full)
+        case "polling":
+            return partial(Polling, interval=spec.interval, cost=NO_WAIT, full=full)
     return partial(FixedRate, full=full)
 
 

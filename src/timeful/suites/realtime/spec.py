@@ -16,14 +16,14 @@ from timeful.core.units import Duration, milliseconds
 from timeful.environments.game import DIFFICULTIES, MODES, Difficulty, Mode
 from timeful.environments.registry import GAME_NAMES
 from timeful.errors import SettingsError, check_known
+from timeful.interfaces.laws import check_fits
 from timeful.models.choice import ModelChoice, Role
 from timeful.models.pace import TOKEN, TOKEN_TIME, Pace
 from timeful.suites.realtime.conditions import AGENTS, BASE_PRESSURE, PRESSURES
 
 Clock = Literal["token", "paced", "wall"]
-Law = Literal["fixed-rate", "frozen"]
 CLOCKS = ("token", "paced", "wall")
-LAWS = ("fixed-rate", "frozen")
+LAWS = ("fixed-rate", "frozen", "event-driven", "loop", "polling:SPAN")
 TWO_THREADS = ("agile", "agile-concurrent", "agile-reduced")
 BUDGETED = ("reactive", "reactive-budget")
 RESERVE = 2048
@@ -49,7 +49,8 @@ class EpisodeSpec:
         step: The length of a turn.
         budget: The longest a reactive agent may think about a turn (N_i); None is all of it.
         reserve: The reactor's share of a turn (T_R), for agents of two threads.
-        interface: The law that joins the agent's time to the world's.
+        interface: The law that joins the agent's time to the world's, one of `LAWS`. In a world
+            of turns, event-driven is fixed-rate by another name; polling has an interval.
         pace: What tokens cost, of both models. On a wall clock it may be None, and says nothing
             about an endpoint's tokens, which come when they come.
         time_scale: How much faster than real time a wall clock runs.
@@ -69,7 +70,7 @@ class EpisodeSpec:
     clock: Clock = "token"
     budget: int | None = None
     reserve: int | None = None
-    interface: Law = "fixed-rate"
+    interface: str = "fixed-rate"
     planner: ModelChoice = field(default_factory=ModelChoice)
     reactor: ModelChoice = field(default_factory=ModelChoice)
     pace: Pace | None = TOKEN_TIME
@@ -83,7 +84,7 @@ class EpisodeSpec:
         check_known("agent", self.agent, AGENTS)
         check_known("mode", self.mode, MODES)
         check_known("clock", self.clock, CLOCKS)
-        check_known("interface", self.interface, LAWS)
+        self._check_interface()
         check_known("kind of transcripts", self.transcripts, get_args(Transcripts))
         if self.step < 1:
             raise SettingsError(f"a turn must last at least 1 {self.unit}, got {self.step}")
@@ -104,10 +105,40 @@ class EpisodeSpec:
         if self.sample < 0:
             raise SettingsError(f"a sampling seed must not be negative, got {self.sample}")
 
+    def _check_interface(self) -> None:
+        law, has_span, span = self.interface.partition(":")
+        if law == "reflex":
+            raise SettingsError("a reflex needs a rule of its own; the agents of this suite plan")
+        check_fits(self.game, law)
+        if (law == "polling") != bool(has_span):
+            raise SettingsError(
+                f"polling needs an interval, as in polling:512, and nothing else has one; "
+                f"got {self.interface!r}"
+            )
+        if has_span and not (span.isascii() and span.isdigit() and int(span) > 0):
+            raise SettingsError(
+                f"the interval of polling is a whole number of {self.unit}s above 0, got {span!r}"
+            )
+
+    @property
+    def law(self) -> str:
+        """The name of the interface, without the interval of polling."""
+        return self.interface.partition(":")[0]
+
+    @property
+    def interval(self) -> Duration:
+        """The span between two looks; for polling."""
+        return self.span(int(self.interface.partition(":")[2]))
+
     @property
     def unit(self) -> str:
         """What spans are counted in."""
         return "token" if self.clock == "token" else "millisecond"
+
+    @property
+    def label(self) -> str:
+        """The agent as tables name it: under another law than the paper's it is another one."""
+        return self.agent if self.law == "fixed-rate" else f"{self.agent}@{self.interface}"
 
     @property
     def key(self) -> str:
@@ -142,7 +173,7 @@ class EpisodeSpec:
                 "game": self.game,
                 "difficulty": self.difficulty,
                 "mode": self.mode,
-                "agent": self.agent if self.interface == "fixed-rate" else f"{self.agent}@frozen",
+                "agent": self.label,
                 "model": " + ".join(dict.fromkeys(m.spec for m in self.models)),
                 "stand_in": any(m.is_stand_in for m in self.models),
                 "clock": self.clock,
