@@ -99,12 +99,15 @@ def test_the_readmes_commands_for_a_real_model_run_as_they_stand(tmp_path: Path)
     # A shell's comment begins with a # after a space; `tape.jsonl#name` holds none.
     told = [re.sub(r"\s#.*", "", line) for line in lines]
     commands = [shlex.split(line) for line in told if line.startswith("timeful ")]
-    few = ["--game", "freeway", "--difficulty", "easy", "--seeds", "1", "--samples", "1"]
+    few = {
+        "realtime": ["--game", "freeway", "--difficulty", "easy", "--seeds", "1", "--samples", "1"],
+        "engagement/inbox": ["--decomposition", "single", "--seeds", "1"],
+    }
     with FakeServer(words) as server:
         for command in commands:
             here = [server.base_url if word.startswith("https:") else word for word in command]
             run = subprocess.run(
-                [sys.executable, "-m", *here, *few],
+                [sys.executable, "-m", *here, *few[here[2]]],
                 cwd=tmp_path,
                 capture_output=True,
                 text=True,
