@@ -417,6 +417,9 @@ def check_texts(events: Sequence[Event], made: Trace) -> None:
         # Each token takes a tick; of a word that was broken off, some may have been paid before.
         assert sum(in_ticks(stretch.end - stretch.start) for stretch in stretches) >= tokens
         assert tokens == told[name] or (is_cut and tokens >= told[name])
+        # Where it was broken off is counted in the text that is recorded.
+        assert made.breaks[name] == sorted(made.breaks[name])
+        assert made.breaks[name][-1] == len(made.texts[name]) or is_cut
     thoughts = [e for e in events if isinstance(e, ThoughtEnded)]
     assert len({thought.thought for thought in thoughts}) == len(thoughts)
 
