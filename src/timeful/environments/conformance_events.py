@@ -217,10 +217,11 @@ def _lives(env: Environment, world: World, purpose: str) -> Iterator[_Step]:
     rng, now, count = _rng(world, purpose), START, 0
     while (change := env.next_change()) is not None:
         count += 1
-        if count <= world.patience and rng.random() < 0.8:
+        if count <= world.patience and rng.random() < 0.9:
             # At the very instant of the change, the intervention comes first.
-            late = rng.random() < 0.3 or change >= 1 << 61
-            at = change if late else Instant(now + int((change - now) * rng.random() ** 8))
+            power = int(rng.integers(1, 10))  # soon or late, for changes may be far apart
+            late = rng.random() < 0.1 or change >= 1 << 61
+            at = change if late else Instant(now + int((change - now) * rng.random() ** power))
             if any(_takes(env, [act], at) for act in world.actions(env.view(), rng)):
                 ahead = env.next_change() is not None
                 yield _Step(env=env, before=now, at=at, seen=(), acted=True, was_ahead=ahead)
