@@ -26,6 +26,9 @@ _INTERVAL, _DELAY = ticks(40), ticks(12)
 CALLS = {"one-dish": 40, "multi-dish": 60}
 """The most controller calls (appendix E)."""
 
+_GOLDEN = (5**0.5 - 1) / 2
+"""Its multiples fill the unit interval evenly, however many are taken."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Method:
@@ -234,6 +237,6 @@ def cases_of(setting: Setting, sample: int) -> list[Case]:
 
 
 def _spread(cases: list[Case], count: int | None) -> list[Case]:
-    if count is None or count >= len(cases):
-        return cases
-    return [cases[place * len(cases) // count] for place in range(count)]
+    """So many cases, evenly spread but at no fixed distance, which could leave a family out."""
+    ranked = sorted(range(len(cases)), key=lambda place: place * _GOLDEN % 1)
+    return [cases[place] for place in sorted(ranked[:count])]
