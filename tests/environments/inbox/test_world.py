@@ -234,6 +234,16 @@ def test_a_small_episode_is_worth_what_equations_1_to_4_say() -> None:
     assert balanced == pytest.approx(0.6 + 0.4 * email_part - 0.5 * (1 - email_part))
 
 
+@pytest.mark.parametrize(
+    ("main", "email_part", "balanced"), [(1, 0, 0.1), (0, 1, -0.1), (0.5, 1, 0.45), (1, 1, 1)]
+)
+def test_a_gap_costs_the_same_to_either_side(
+    main: float, email_part: float, balanced: float
+) -> None:
+    found = balanced_score(SETTINGS.scoring, main=main, email=email_part)
+    assert found == pytest.approx(balanced)
+
+
 def test_without_an_email_the_email_score_is_1() -> None:
     assert email_score(SETTINGS.scoring, []) == 1.0
 
