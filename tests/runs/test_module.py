@@ -19,8 +19,10 @@ from timeful.records.events import (
     Happened,
     Observed,
     ThoughtStarted,
+    Within,
 )
 from timeful.records.recorder import Recorder, read_record, within
+from timeful.records.timeline import line
 from timeful.runs.episode import EpisodeSetting, Interface, play_episode
 from timeful.runs.module import DONE, InnerView, Module, ModuleView
 
@@ -231,6 +233,10 @@ def test_a_record_of_modules_can_be_read_again(tmp_path: Any) -> None:
     recorder.close()
     events = list(read_record(tmp_path / "record.jsonl"))
     assert within(events, "m1/m2") == within(recorder.events, "m1/m2") != []
+    assert line(next(e for e in events if isinstance(e, Within))) == (
+        "       0.002  happened         number=1 what=bell "
+        'data={"number":1} reward=0.0 score=0.0 (m1/m2)'
+    )
 
 
 def test_a_module_that_is_reset_begins_the_same_episode_again() -> None:

@@ -5,13 +5,15 @@ from typing import Any
 import msgspec
 
 from timeful.core.units import in_seconds
-from timeful.records.events import Event
+from timeful.records.events import Event, Within
 
 _WIDTH = 100
 
 
 def line(event: Event) -> str:
-    """One event in one line: the instant in seconds, what happened, and its fields."""
+    """One event in one line: the instant in seconds, what happened, its fields, and to whom."""
+    if isinstance(event, Within):
+        return f"{line(event.what)} ({event.module})"
     fields: dict[str, Any] = msgspec.to_builtins(event)
     name, at = fields.pop("event"), fields.pop("at")
     words = " ".join(f"{k}={_short(v)}" for k, v in fields.items() if v is not None)
