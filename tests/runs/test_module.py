@@ -255,3 +255,12 @@ def test_a_module_that_is_reset_begins_the_same_episode_again() -> None:
         )
         hashes.add(recorder.sha256)
     assert len(hashes) == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [({"name": ""}, "without '/'"), ({"name": "a/b"}, "'a/b'"), ({"orders": ()}, "no orders")],
+)
+def test_a_module_that_cannot_be_is_refused(wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises(SettingsError, match=said):
+        Module(walker, porter(), EVENT_DRIVEN, **({"name": "m", "orders": ("walk:8",)} | wrong))

@@ -20,7 +20,7 @@ from timeful.core.kernel import Kernel
 from timeful.core.units import FAR, START, Instant
 from timeful.environments.environment import Environment, Living, Observation
 from timeful.environments.game import View
-from timeful.errors import IllegalActionError
+from timeful.errors import IllegalActionError, SettingsError
 from timeful.records.recorder import ModuleRecorder, Recorder
 from timeful.runs.episode import Interface, Joined
 
@@ -78,6 +78,9 @@ class Module:
         orders: The words with which an order may begin.
         seed: The sampling seed of the module's thoughts.
         transcripts: What is kept of its thoughts, as in a session.
+
+    Raises:
+        SettingsError: If the name cannot be told from those around it, or there are no orders.
     """
 
     def __init__(
@@ -91,6 +94,10 @@ class Module:
         seed: int = 0,
         transcripts: Transcripts = "full",
     ) -> None:
+        if not name or "/" in name:
+            raise SettingsError(f"a module needs a name without '/', got {name!r}")
+        if not orders:
+            raise SettingsError(f"the module {name!r} takes no orders; name the words for them")
         self._agent = agent
         self._inner = environment
         self._interface = interface
