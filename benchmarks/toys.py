@@ -9,7 +9,7 @@ from timeful.compiled import compiled
 from timeful.core.clock import cpu_seconds
 from timeful.environments.deliberation.settings import DeliberationSettings
 from timeful.seeding import child
-from timeful.suites.engagement.deliberation import LEARNERS, WORLDS, Kind
+from timeful.suites.engagement.toys.deliberation import LEARNERS, WORLDS, Kind
 
 ROUNDS = 5
 EPISODES = {"plain": 300, "compiled": 8_000}

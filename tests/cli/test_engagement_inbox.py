@@ -10,7 +10,7 @@ from tests.servers.fake import Body, FakeServer, Say, Step
 from timeful.cli.engagement_inbox import inbox
 from timeful.environments.inbox.settings import InboxSettings
 from timeful.errors import SettingsError, TimefulError
-from timeful.suites.engagement.inbox_settings import NAMES, changed, shown
+from timeful.suites.engagement.inbox.settings import NAMES, changed, shown
 
 ONE = ["--seeds", "2", "--episodes", "1", "--workers", "1"]
 

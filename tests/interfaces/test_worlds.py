@@ -56,10 +56,10 @@ from timeful.records.recorder import Recorder
 from timeful.runs.episode import EpisodeSetting, Interface, play_episode
 from timeful.runs.module import Module
 from timeful.seeding import child
-from timeful.suites.engagement.inbox_play import triage, writer
-from timeful.suites.engagement.inbox_spec import InboxEpisode
-from timeful.suites.engagement.kitchen_play import passage
-from timeful.suites.engagement.kitchen_rules import Cook
+from timeful.suites.engagement.inbox.play import triage, writer
+from timeful.suites.engagement.inbox.spec import InboxEpisode
+from timeful.suites.engagement.kitchen.play import passage
+from timeful.suites.engagement.kitchen.rules import Cook
 
 ROOT = Path(__file__).parents[2]
 FITTING = [pair for pair in product(WORLDS, LAWS) if pair not in IMPOSSIBLE]

@@ -12,8 +12,8 @@ from timeful.errors import SettingsError, check_known
 if TYPE_CHECKING:
     from timeful.agents.session import Transcripts
     from timeful.environments.inbox.task import Decomposition
-    from timeful.suites.engagement.inbox_rows import InboxRow
-    from timeful.suites.engagement.inbox_spec import InboxEpisode, InboxSweep
+    from timeful.suites.engagement.inbox.rows import InboxRow
+    from timeful.suites.engagement.inbox.spec import InboxEpisode, InboxSweep
     from timeful.suites.engagement.models import Voice
     from timeful.suites.engagement.run import Finished
 
@@ -109,8 +109,8 @@ def inbox(
     """
     from timeful.core.units import seconds as to_span
     from timeful.environments.inbox.settings import InboxSettings
-    from timeful.suites.engagement.inbox_settings import changed
-    from timeful.suites.engagement.inbox_spec import MODEL, InboxEpisode, InboxSweep
+    from timeful.suites.engagement.inbox.settings import changed
+    from timeful.suites.engagement.inbox.spec import MODEL, InboxEpisode, InboxSweep
     from timeful.suites.engagement.models import voice
 
     check_known("preset", preset, tuple(PRESETS))
@@ -179,7 +179,7 @@ def _run(
     retry_failed: bool,
 ) -> None:
     from timeful.cli.progress import Progress
-    from timeful.suites.engagement.inbox import run_inbox
+    from timeful.suites.engagement.inbox.run import run_inbox
 
     progress = Progress()
     try:
@@ -204,8 +204,8 @@ def _run(
 
 def show(finished: "Finished[InboxRow]", out: Path) -> None:
     """Print what a run came to, and exit with 1 if episodes failed."""
-    from timeful.suites.engagement.inbox_numbers import make_cells
-    from timeful.suites.engagement.inbox_tables import text_tables
+    from timeful.suites.engagement.inbox.numbers import make_cells
+    from timeful.suites.engagement.inbox.tables import text_tables
 
     print(text_tables(make_cells(finished.rows)))
     print(f"report   {finished.report}")

@@ -11,8 +11,8 @@ from timeful.errors import SettingsError, check_known
 
 if TYPE_CHECKING:
     from timeful.agents.controller import Resumption
-    from timeful.suites.engagement.kitchen_rows import KitchenRow
-    from timeful.suites.engagement.kitchen_spec import Rig, Sweep
+    from timeful.suites.engagement.kitchen.rows import KitchenRow
+    from timeful.suites.engagement.kitchen.spec import Rig, Sweep
     from timeful.suites.engagement.models import Voice
     from timeful.suites.engagement.run import Finished
 
@@ -118,8 +118,8 @@ def kitchen(
     OPENAI_API_KEY. A run that was stopped goes on when the same command is given again.
     """
     from timeful.environments.kitchen.settings import KitchenSettings, ticks
-    from timeful.suites.engagement.kitchen_settings import changed
-    from timeful.suites.engagement.kitchen_spec import Rig, Sweep
+    from timeful.suites.engagement.kitchen.settings import changed
+    from timeful.suites.engagement.kitchen.spec import Rig, Sweep
     from timeful.suites.engagement.models import voice
 
     check_known("preset", preset, tuple(PRESETS))
@@ -188,7 +188,7 @@ def _run(
     retry_failed: bool,
 ) -> None:
     from timeful.cli.progress import Progress
-    from timeful.suites.engagement.kitchen import run_kitchen
+    from timeful.suites.engagement.kitchen.run import run_kitchen
 
     progress = Progress()
     try:
@@ -213,8 +213,8 @@ def _run(
 
 def show(finished: "Finished[KitchenRow]", out: Path) -> None:
     """Print what a run came to, and exit with 1 if episodes failed."""
-    from timeful.suites.engagement.kitchen_numbers import make_cells
-    from timeful.suites.engagement.kitchen_tables import text_tables
+    from timeful.suites.engagement.kitchen.numbers import make_cells
+    from timeful.suites.engagement.kitchen.tables import text_tables
 
     print(text_tables(make_cells(finished.rows)))
     print(f"report   {finished.report}")
@@ -239,6 +239,6 @@ def show(finished: "Finished[KitchenRow]", out: Path) -> None:
 )
 def draw(records: tuple[Path, ...], figure: Path) -> None:
     """Draw RECORDS of kitchen episodes as timelines, one below the other, as Figure 7 does."""
-    from timeful.suites.engagement import kitchen as suite
+    from timeful.suites.engagement.kitchen import run as suite
 
     print(f"figure   {suite.draw(records, figure)}")

@@ -33,8 +33,8 @@ def toys(
     it, ask for a hundredth of the episodes.
     """
     from timeful.compiled import why_slow
-    from timeful.suites.engagement.evaluated import Plan
-    from timeful.suites.engagement.toys import run_toys
+    from timeful.suites.engagement.toys.evaluated import Plan
+    from timeful.suites.engagement.toys.run import run_toys
 
     plan = Plan(seeds=tuple(range(42, 42 + seeds)), training=training, evaluation=evaluation)
     slow = why_slow()

@@ -39,14 +39,14 @@ def _realtime(out: Path) -> None:
 
 def _inbox(out: Path) -> None:
     from timeful.cli.engagement_inbox import show
-    from timeful.suites.engagement.inbox import report_inbox
+    from timeful.suites.engagement.inbox.run import report_inbox
 
     show(report_inbox(out), out)
 
 
 def _kitchen(out: Path) -> None:
     from timeful.cli.engagement_kitchen import show
-    from timeful.suites.engagement.kitchen import report_kitchen
+    from timeful.suites.engagement.kitchen.run import report_kitchen
 
     show(report_kitchen(out), out)
 

@@ -23,7 +23,7 @@ def show(record: Path) -> None:
 def list_parts() -> None:
     """List what there is to run, and of what parts."""
     from timeful.environments.registry import GAME_NAMES
-    from timeful.suites.engagement.kitchen_spec import LAWS as ENGAGEMENT_LAWS
+    from timeful.suites.engagement.kitchen.spec import LAWS as ENGAGEMENT_LAWS
     from timeful.suites.realtime.conditions import AGENTS
     from timeful.suites.realtime.spec import EXPERIMENTS, LAWS
 

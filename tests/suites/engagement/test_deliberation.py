@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from timeful.suites.engagement import deliberation
-from timeful.suites.engagement.evaluated import Plan
 from timeful.suites.engagement.intervals import value
-from timeful.suites.engagement.published_toys import BANDS
+from timeful.suites.engagement.toys import deliberation
+from timeful.suites.engagement.toys.evaluated import Plan
+from timeful.suites.engagement.toys.published import BANDS
 
 CONSTANT_RATE = ("sequential", "paper-like")
 

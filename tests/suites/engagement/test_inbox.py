@@ -25,12 +25,12 @@ from timeful.records.events import (
     ThoughtStarted,
 )
 from timeful.records.recorder import Recorder
-from timeful.suites.engagement.inbox_numbers import COLUMNS, Cell, claims, make_cells, result_rows
-from timeful.suites.engagement.inbox_play import play
-from timeful.suites.engagement.inbox_rows import InboxRow, summarize
-from timeful.suites.engagement.inbox_spec import METHODS, POLICIES, InboxEpisode, InboxSweep
-from timeful.suites.engagement.inbox_tables import outside, text_tables
-from timeful.suites.engagement.published_inbox import BANDS, METRICS, MODELS, PUBLISHED
+from timeful.suites.engagement.inbox.numbers import COLUMNS, Cell, claims, make_cells, result_rows
+from timeful.suites.engagement.inbox.play import play
+from timeful.suites.engagement.inbox.published import BANDS, METRICS, MODELS, PUBLISHED
+from timeful.suites.engagement.inbox.rows import InboxRow, summarize
+from timeful.suites.engagement.inbox.spec import METHODS, POLICIES, InboxEpisode, InboxSweep
+from timeful.suites.engagement.inbox.tables import outside, text_tables
 
 LIKE = InboxEpisode(
     decomposition="single", interface="event-driven", policy="stand-in", seed=0, episode=0

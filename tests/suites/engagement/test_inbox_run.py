@@ -12,10 +12,10 @@ from timeful.core.units import seconds
 from timeful.errors import RecordError, SettingsError
 from timeful.records.events import Noted, ThoughtEnded, ThoughtStarted
 from timeful.records.recorder import Recorder, read_record, record_hash
-from timeful.suites.engagement.inbox import report_inbox, run_inbox
-from timeful.suites.engagement.inbox_play import play
-from timeful.suites.engagement.inbox_rows import InboxRow, summarize
-from timeful.suites.engagement.inbox_spec import MODEL, InboxEpisode, InboxSweep
+from timeful.suites.engagement.inbox.play import play
+from timeful.suites.engagement.inbox.rows import InboxRow, summarize
+from timeful.suites.engagement.inbox.run import report_inbox, run_inbox
+from timeful.suites.engagement.inbox.spec import MODEL, InboxEpisode, InboxSweep
 from timeful.suites.engagement.models import voice
 from timeful.suites.engagement.run import Finished
 

@@ -22,35 +22,16 @@ from timeful.models.prose import Passage, ProseModel
 from timeful.models.rules import Answer, RuleModel
 from timeful.records.events import Event, Happened, Looked, Observed, ThoughtEnded
 from timeful.records.recorder import Recorder
-from timeful.suites.engagement import kitchen_play
-from timeful.suites.engagement.kitchen_numbers import (
+from timeful.suites.engagement.kitchen import play as kitchen_play
+from timeful.suites.engagement.kitchen.numbers import (
     METRICS,
     Cell,
     claims,
     make_cells,
     result_rows,
 )
-from timeful.suites.engagement.kitchen_play import play
-from timeful.suites.engagement.kitchen_rows import (
-    KitchenRow,
-    is_restart,
-    overlap,
-    summarize,
-    utility,
-)
-from timeful.suites.engagement.kitchen_rules import Cook, passage
-from timeful.suites.engagement.kitchen_spec import (
-    METHODS,
-    KitchenSpec,
-    Rig,
-    Sweep,
-    cases_of,
-    episodes,
-)
-from timeful.suites.engagement.kitchen_tables import LAYOUTS, banded, text_tables
-from timeful.suites.engagement.kitchen_trace import Stretch, Trace, trace
-from timeful.suites.engagement.models import voice
-from timeful.suites.engagement.published_kitchen import (
+from timeful.suites.engagement.kitchen.play import play
+from timeful.suites.engagement.kitchen.published import (
     ALL,
     BANDS,
     CRITICAL,
@@ -62,6 +43,25 @@ from timeful.suites.engagement.published_kitchen import (
     SEEN,
     UTILITY,
 )
+from timeful.suites.engagement.kitchen.rows import (
+    KitchenRow,
+    is_restart,
+    overlap,
+    summarize,
+    utility,
+)
+from timeful.suites.engagement.kitchen.rules import Cook, passage
+from timeful.suites.engagement.kitchen.spec import (
+    METHODS,
+    KitchenSpec,
+    Rig,
+    Sweep,
+    cases_of,
+    episodes,
+)
+from timeful.suites.engagement.kitchen.tables import LAYOUTS, banded, text_tables
+from timeful.suites.engagement.kitchen.trace import Stretch, Trace, trace
+from timeful.suites.engagement.models import voice
 
 BY_NAME = {method.name: method for method in METHODS}
 

@@ -17,10 +17,10 @@ from timeful.errors import RecordError, SettingsError
 from timeful.models.choice import ModelChoice
 from timeful.records.events import Event, Happened, ThoughtPaused, Wall
 from timeful.records.recorder import Recorder, read_record, record_hash
-from timeful.suites.engagement.kitchen import draw, report_kitchen, run_kitchen
-from timeful.suites.engagement.kitchen_play import play
-from timeful.suites.engagement.kitchen_rows import summarize
-from timeful.suites.engagement.kitchen_spec import METHODS, KitchenSpec, Rig, Sweep
+from timeful.suites.engagement.kitchen.play import play
+from timeful.suites.engagement.kitchen.rows import summarize
+from timeful.suites.engagement.kitchen.run import draw, report_kitchen, run_kitchen
+from timeful.suites.engagement.kitchen.spec import METHODS, KitchenSpec, Rig, Sweep
 from timeful.suites.engagement.models import Voice, voice
 
 SMALL = Sweep(samples=1, cases=3)

@@ -11,12 +11,12 @@ from timeful.agents.tabular.patrol import evaluate
 from timeful.environments.patrol.policies import always_respond, patch, patch_pro, tabulate
 from timeful.environments.patrol.settings import DEPTH_2, DEPTH_3, Dynamics
 from timeful.seeding import child
-from timeful.suites.engagement import patrol
-from timeful.suites.engagement.evaluated import Evaluated, Plan
 from timeful.suites.engagement.intervals import value
-from timeful.suites.engagement.patrol_figures import trace_figure
-from timeful.suites.engagement.published_toys import BANDS
-from timeful.suites.engagement.toys_numbers import METRICS
+from timeful.suites.engagement.toys import patrol
+from timeful.suites.engagement.toys.evaluated import Evaluated, Plan
+from timeful.suites.engagement.toys.numbers import METRICS
+from timeful.suites.engagement.toys.patrol_figures import trace_figure
+from timeful.suites.engagement.toys.published import BANDS
 
 FIVE = Plan()
 TEN = Plan(seeds=tuple(range(42, 52)))

@@ -11,10 +11,10 @@ from click.testing import CliRunner
 from timeful.cli.engagement_toys import toys
 from timeful.errors import SettingsError
 from timeful.runs.results import read_results
-from timeful.suites.engagement.deliberation import jobs as deliberation_jobs
-from timeful.suites.engagement.evaluated import Plan
-from timeful.suites.engagement.patrol import jobs as patrol_jobs
-from timeful.suites.engagement.toys import run_toys
+from timeful.suites.engagement.toys.deliberation import jobs as deliberation_jobs
+from timeful.suites.engagement.toys.evaluated import Plan
+from timeful.suites.engagement.toys.patrol import jobs as patrol_jobs
+from timeful.suites.engagement.toys.run import run_toys
 
 SMALL = Plan(seeds=(42, 43), training=6, evaluation=4)
 FILES = ("report.html", "results.json", "table.csv", "seeds.csv")

@@ -7,19 +7,20 @@ import pytest
 
 from timeful.errors import SettingsError
 from timeful.seeding import child
-from timeful.suites.engagement import toys_tables
-from timeful.suites.engagement.evaluated import Evaluated, Metric, Plan
+from timeful.suites.engagement.comparison import Metric
 from timeful.suites.engagement.intervals import draw_weights, interval, resample, value
-from timeful.suites.engagement.published_toys import BANDS, PUBLISHED, PUBLISHED_MAIN
-from timeful.suites.engagement.toys_claims import claims, findings
-from timeful.suites.engagement.toys_numbers import (
+from timeful.suites.engagement.toys import tables as toys_tables
+from timeful.suites.engagement.toys.claims import claims, findings
+from timeful.suites.engagement.toys.evaluated import Evaluated, Plan
+from timeful.suites.engagement.toys.numbers import (
     METRICS,
     YARDSTICK,
     make_numbers,
     result_rows,
     seed_rows,
 )
-from timeful.suites.engagement.toys_tables import APPENDIX, MAIN, brief, text_entry, text_tables
+from timeful.suites.engagement.toys.published import BANDS, PUBLISHED, PUBLISHED_MAIN
+from timeful.suites.engagement.toys.tables import APPENDIX, MAIN, brief, text_entry, text_tables
 
 RATE = Metric(name="rate", count="hits", of="tries", scale=100)
 MEAN = Metric(name="mean", count="hits")

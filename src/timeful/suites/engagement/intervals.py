@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from timeful.suites.engagement.evaluated import Metric
+from timeful.suites.engagement.comparison import Metric
 
 RESAMPLES = 1_000
 

@@ -26,7 +26,7 @@ from timeful.environments.patrol.settings import DEPTH_2, DEPTH_3, MODULE, Patro
 from timeful.environments.patrol.view import PatrolView
 from timeful.environments.patrol.world import CONTINUE, RESPOND, Patrol
 from timeful.seeding import child
-from timeful.suites.engagement.evaluated import Evaluated, Job, Plan
+from timeful.suites.engagement.toys.evaluated import Evaluated, Job, Plan
 
 Level = Literal["module", "depth-2", "depth-3"]
 Law = Literal["EP", "Loop"]

@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from timeful.suites.engagement.published_toys import (
+from timeful.suites.engagement.comparison import Published
+from timeful.suites.engagement.toys.numbers import METRICS, Number
+from timeful.suites.engagement.toys.published import (
     DEPTH_2,
     DEPTH_3,
     MODULE,
@@ -12,9 +14,7 @@ from timeful.suites.engagement.published_toys import (
     SEQUENTIAL,
     SINGLE,
     Key,
-    Published,
 )
-from timeful.suites.engagement.toys_numbers import METRICS, Number
 
 Optima = Mapping[tuple[str, str], float]
 

@@ -24,7 +24,7 @@ from timeful.environments.kitchen.settings import Utility, in_ticks
 from timeful.errors import RecordError
 from timeful.records.events import Event
 from timeful.records.recorder import Recorder
-from timeful.suites.engagement.kitchen_trace import Signal, Stretch, Trace, trace
+from timeful.suites.engagement.kitchen.trace import Signal, Stretch, Trace, trace
 
 _RESTART = 8  # words
 

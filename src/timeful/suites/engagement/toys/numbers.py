@@ -8,10 +8,11 @@ import msgspec
 import numpy as np
 
 from timeful.runs.results import ResultRow
-from timeful.suites.engagement import deliberation
-from timeful.suites.engagement.evaluated import Evaluated, Metric
+from timeful.suites.engagement.comparison import Band, Metric, Published
 from timeful.suites.engagement.intervals import draw_weights, interval, resample, value
-from timeful.suites.engagement.published_toys import BANDS, PUBLISHED, Band, Published
+from timeful.suites.engagement.toys import deliberation
+from timeful.suites.engagement.toys.evaluated import Evaluated
+from timeful.suites.engagement.toys.published import BANDS, PUBLISHED
 
 SUITE = "engagement"
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from timeful.core.units import in_seconds
 from timeful.environments.patrol.policies import PATCH_DEADLINES, PATCH_PRO, VERY_URGENT
 from timeful.runs.page import Block, Table
-from timeful.suites.engagement import patrol
-from timeful.suites.engagement.deliberation import LEARNERS, WORLDS, Kind
-from timeful.suites.engagement.evaluated import Plan
+from timeful.suites.engagement.toys import patrol
+from timeful.suites.engagement.toys.deliberation import LEARNERS, WORLDS, Kind
+from timeful.suites.engagement.toys.evaluated import Plan
 
 FOUND = "found by trial"
 """Where a setting comes from that the paper does not print."""

@@ -8,31 +8,11 @@ that identified the dynamics; those of hand-written policies, which do not learn
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from timeful.suites.engagement.comparison import Band, Published
 
 Key = tuple[str, str, str]
 """Experiment, method and metric."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Published:
-    """A published number, the half-width of its 95 % interval if printed, and where it stands."""
-
-    value: float
-    half_width: float | None
-    source: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Band:
-    """Where the mean over at least five training seeds counts as reproduced, ends included."""
-
-    low: float
-    high: float
-
-    def holds(self, value: float) -> bool:
-        """Whether a number lies inside."""
-        return self.low <= value <= self.high
 
 
 _DELIBERATION = ("return", "success %", "timeout %", "mode 5 %")

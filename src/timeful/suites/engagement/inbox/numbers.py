@@ -11,13 +11,11 @@ from timeful.environments.inbox.settings import URGENCIES
 from timeful.environments.inbox.task import DECOMPOSITIONS
 from timeful.runs.results import ResultRow
 from timeful.seeding import child
-from timeful.suites.engagement.evaluated import Metric
-from timeful.suites.engagement.inbox_rows import InboxRow
-from timeful.suites.engagement.inbox_spec import METHODS, POLICIES
+from timeful.suites.engagement.comparison import Band, Claim, Metric, Published
+from timeful.suites.engagement.inbox.published import BANDS, MAIN_MODEL, PUBLISHED
+from timeful.suites.engagement.inbox.rows import InboxRow
+from timeful.suites.engagement.inbox.spec import METHODS, POLICIES
 from timeful.suites.engagement.intervals import draw_weights, interval, resample, value
-from timeful.suites.engagement.published_inbox import BANDS, MAIN_MODEL, PUBLISHED
-from timeful.suites.engagement.published_toys import Band, Published
-from timeful.suites.engagement.toys_claims import Claim
 
 COLUMNS: tuple[Metric, ...] = (
     Metric(name="Utility", count="utility", decimals=3),

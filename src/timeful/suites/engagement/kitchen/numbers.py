@@ -14,11 +14,9 @@ from numpy.typing import NDArray
 
 from timeful.runs.results import ResultRow
 from timeful.seeding import child
-from timeful.suites.engagement.evaluated import Metric
+from timeful.suites.engagement.comparison import Band, Claim, Metric, Published
 from timeful.suites.engagement.intervals import Counts, draw_weights, interval, resample, value
-from timeful.suites.engagement.kitchen_rows import KitchenRow
-from timeful.suites.engagement.kitchen_spec import METHODS, SETTINGS, SUITE
-from timeful.suites.engagement.published_kitchen import (
+from timeful.suites.engagement.kitchen.published import (
     ALL,
     BANDS,
     CRITICAL,
@@ -39,8 +37,8 @@ from timeful.suites.engagement.published_kitchen import (
     SWITCHES,
     UTILITY,
 )
-from timeful.suites.engagement.published_toys import Band, Published
-from timeful.suites.engagement.toys_claims import Claim
+from timeful.suites.engagement.kitchen.rows import KitchenRow
+from timeful.suites.engagement.kitchen.spec import METHODS, SETTINGS, SUITE
 
 WHOLE = {ONE: 128, MULTI: 72}
 """How many cases a whole set has."""

@@ -60,18 +60,3 @@ class Evaluated:
 
 Job = Callable[[], list[Evaluated]]
 """A piece of an experiment that runs on its own: a `partial` of a plain function."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Metric:
-    """A column of a published table: a ratio of aggregate counts, or a mean over episodes.
-
-    `of` is None for a mean over episodes; `scale` is 100 for a percentage. `decimals` are
-    how many are shown.
-    """
-
-    name: str
-    count: str
-    of: str | None = None
-    scale: float = 1.0
-    decimals: int = 1

@@ -1,14 +1,15 @@
 """What must hold of the toy experiments whatever the seed, and what is to be said openly."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean
 
 import numpy as np
 
-from timeful.suites.engagement.evaluated import Evaluated
-from timeful.suites.engagement.published_toys import (
+from timeful.suites.engagement.comparison import Claim
+from timeful.suites.engagement.toys.evaluated import Evaluated
+from timeful.suites.engagement.toys.numbers import YARDSTICK, Number
+from timeful.suites.engagement.toys.published import (
     DEPTH_2,
     DEPTH_3,
     MODULE,
@@ -16,25 +17,8 @@ from timeful.suites.engagement.published_toys import (
     SEQUENTIAL,
     SINGLE,
 )
-from timeful.suites.engagement.toys_numbers import YARDSTICK, Number
 
 FIXED = "fixed"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
-    """A sentence about the results, and of how many cases (seeds, or one mean) it holds."""
-
-    text: str
-    held: int
-    cases: int
-    is_promised: bool = True
-    """Whether it must hold of every case."""
-
-    @property
-    def holds(self) -> bool:
-        """Whether it holds of every case."""
-        return self.held == self.cases
 
 
 class Results:

@@ -6,11 +6,11 @@ from pathlib import Path
 from timeful.errors import SettingsError
 from timeful.models.pace import TOKEN_TIME
 from timeful.records.recorder import read_record
-from timeful.suites.engagement.kitchen_play import job
-from timeful.suites.engagement.kitchen_report import write_report
-from timeful.suites.engagement.kitchen_rows import KitchenRow
-from timeful.suites.engagement.kitchen_spec import SUITE, KitchenSpec, Rig, Sweep, episodes
-from timeful.suites.engagement.kitchen_trace import trace
+from timeful.suites.engagement.kitchen.play import job
+from timeful.suites.engagement.kitchen.report import write_report
+from timeful.suites.engagement.kitchen.rows import KitchenRow
+from timeful.suites.engagement.kitchen.spec import SUITE, KitchenSpec, Rig, Sweep, episodes
+from timeful.suites.engagement.kitchen.trace import trace
 from timeful.suites.engagement.run import (
     Experiment,
     Finished,
@@ -102,7 +102,7 @@ def draw(records: Sequence[Path], figure: Path) -> Path:
         raise SettingsError("nothing to draw: give at least one record of a kitchen episode")
     traces = [trace(read_record(record)) for record in records]
     # matplotlib takes a while to load, and nothing but a figure needs it.
-    from timeful.suites.engagement.kitchen_figure import timeline  # noqa: PLC0415
+    from timeful.suites.engagement.kitchen.figure import timeline  # noqa: PLC0415
 
     figure.write_text(timeline(traces), encoding="utf-8", newline="\n")
     return figure

@@ -11,11 +11,11 @@ from timeful.errors import SettingsError
 from timeful.runs.batch import open_run
 from timeful.runs.lock import locked
 from timeful.seeding import child
-from timeful.suites.engagement import deliberation, patrol
-from timeful.suites.engagement.evaluated import Evaluated, Job, Plan
-from timeful.suites.engagement.toys_numbers import Number, make_numbers
-from timeful.suites.engagement.toys_report import Results, write_report
-from timeful.suites.engagement.toys_tables import outside, text_tables
+from timeful.suites.engagement.toys import deliberation, patrol
+from timeful.suites.engagement.toys.evaluated import Evaluated, Job, Plan
+from timeful.suites.engagement.toys.numbers import Number, make_numbers
+from timeful.suites.engagement.toys.report import Results, write_report
+from timeful.suites.engagement.toys.tables import outside, text_tables
 from timeful.version import __version__
 
 

@@ -10,7 +10,7 @@ resume delays: there a language model does what no simple rule does.
 from collections.abc import Iterator
 from math import inf
 
-from timeful.suites.engagement.published_toys import Band, Published
+from timeful.suites.engagement.comparison import Band, Published
 
 MODEL = "DeepSeek-V3.2"
 

@@ -3,11 +3,10 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from timeful.suites.engagement.evaluated import Metric
-from timeful.suites.engagement.inbox_numbers import COLUMNS, Cell, claims
-from timeful.suites.engagement.inbox_spec import METHODS, MODEL
-from timeful.suites.engagement.published_inbox import MAIN_MODEL
-from timeful.suites.engagement.published_toys import Published
+from timeful.suites.engagement.comparison import Metric, Published
+from timeful.suites.engagement.inbox.numbers import COLUMNS, Cell, claims
+from timeful.suites.engagement.inbox.published import MAIN_MODEL
+from timeful.suites.engagement.inbox.spec import METHODS, MODEL
 
 POLICY_TITLES = {
     "stand-in": "stand-in: fitted rules sort the emails",

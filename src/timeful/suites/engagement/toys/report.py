@@ -11,20 +11,20 @@ from numpy.typing import NDArray
 from timeful.core.units import in_seconds
 from timeful.runs.page import Block, Bullets, Entry, Figure, Paragraph, Section, Table, Tone, render
 from timeful.runs.results import ResultRow, write_csv, write_json
-from timeful.suites.engagement import toys_settings as settings
-from timeful.suites.engagement.deliberation import LEARNERS, WORLDS, Kind
-from timeful.suites.engagement.evaluated import Evaluated, Metric, Plan
-from timeful.suites.engagement.patrol import Trace
-from timeful.suites.engagement.published_toys import Published
-from timeful.suites.engagement.toys_claims import Claim, claims, findings
-from timeful.suites.engagement.toys_numbers import (
+from timeful.suites.engagement.comparison import Claim, Metric, Published
+from timeful.suites.engagement.toys import settings
+from timeful.suites.engagement.toys.claims import claims, findings
+from timeful.suites.engagement.toys.deliberation import LEARNERS, WORLDS, Kind
+from timeful.suites.engagement.toys.evaluated import Evaluated, Plan
+from timeful.suites.engagement.toys.numbers import (
     METRICS,
     Number,
     SeedRow,
     result_rows,
     seed_rows,
 )
-from timeful.suites.engagement.toys_tables import (
+from timeful.suites.engagement.toys.patrol import Trace
+from timeful.suites.engagement.toys.tables import (
     APPENDIX,
     MAIN,
     Layout,
@@ -169,7 +169,7 @@ def _deliberation(results: Results, kind: Kind) -> Section:
 
 def _mode_figure(rows: Sequence[Evaluated], kind: Kind) -> Figure:
     # Heavy, and wanted only by those who write a report: everything else is pure numbers.
-    from timeful.suites.engagement.toys_figures import mode_shares  # noqa: PLC0415
+    from timeful.suites.engagement.toys.figures import mode_shares  # noqa: PLC0415
 
     panels = {
         f"learned in {trained}": _chosen(rows, kind, f"{trained} -> EP")
@@ -214,7 +214,7 @@ def _patrol(results: Results) -> list[Section]:
 
 
 def _trace_figures(traces: Sequence[Trace]) -> Iterator[Figure]:
-    from timeful.suites.engagement.patrol_figures import trace_figure  # noqa: PLC0415  (as above)
+    from timeful.suites.engagement.toys.patrol_figures import trace_figure  # noqa: PLC0415  (as above)
 
     for trace in traces:
         number, event = {

@@ -17,7 +17,8 @@ from timeful.environments.deliberation.settings import (
     DeliberationSettings,
 )
 from timeful.seeding import child
-from timeful.suites.engagement.evaluated import Evaluated, Job, Metric, Plan
+from timeful.suites.engagement.comparison import Metric
+from timeful.suites.engagement.toys.evaluated import Evaluated, Job, Plan
 
 Kind = Literal["single", "sequential"]
 World = Literal["EP", "Step"]

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import isinf
 
-from timeful.suites.engagement.kitchen_numbers import Cell, Number, claims
-from timeful.suites.engagement.published_kitchen import (
+from timeful.suites.engagement.comparison import Band, Published
+from timeful.suites.engagement.kitchen.numbers import Cell, Number, claims
+from timeful.suites.engagement.kitchen.published import (
     ALL,
     CRITICAL,
     DEFER,
@@ -25,7 +26,6 @@ from timeful.suites.engagement.published_kitchen import (
     SWITCHES,
     UTILITY,
 )
-from timeful.suites.engagement.published_toys import Band, Published
 
 STAND_IN = "Stand-in: a rule cooks and prose is tutored; no language model was run."
 

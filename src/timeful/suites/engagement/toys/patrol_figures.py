@@ -13,7 +13,7 @@ from matplotlib.patches import Circle, Patch, Rectangle
 
 from timeful.runs.drawing import OTHER, WIDTH, style, to_svg
 from timeful.runs.page import INK
-from timeful.suites.engagement.patrol import Frame, Trace
+from timeful.suites.engagement.toys.patrol import Frame, Trace
 
 COLOURS = {
     "handling": "#F0C419",

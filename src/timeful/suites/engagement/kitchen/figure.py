@@ -12,11 +12,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.typing import MarkerType
 
 from timeful.environments.kitchen.settings import in_ticks
 from timeful.runs.drawing import OTHER, WIDTH, style, to_svg
 from timeful.runs.page import INK
-from timeful.suites.engagement.kitchen_trace import Deed, Signal, Stretch, Trace
+from timeful.suites.engagement.kitchen.trace import Deed, Signal, Stretch, Trace
 
 _PROBLEMS = "Blues"
 _CRITICAL, _SOFT = "#E8743B", "#3FA66B"
@@ -127,7 +128,7 @@ def _deed(axes: Axes, deed: Deed, place: int) -> None:
 
 
 def _handles() -> list[Patch | Line2D]:
-    def mark(marker: str | int, colour: str, label: str, *, hollow: bool = False) -> Line2D:
+    def mark(marker: MarkerType, colour: str, label: str, *, hollow: bool = False) -> Line2D:
         return Line2D(
             [],
             [],

@@ -25,8 +25,8 @@ from timeful.records.recorder import Recorder, read_record
 from timeful.runs.batch import Job
 from timeful.runs.episode import EpisodeSetting, Interface, play_episode
 from timeful.seeding import child, child_seed
-from timeful.suites.engagement.inbox_rows import InboxRow, summarize
-from timeful.suites.engagement.inbox_spec import InboxEpisode
+from timeful.suites.engagement.inbox.rows import InboxRow, summarize
+from timeful.suites.engagement.inbox.spec import InboxEpisode
 from timeful.version import __version__
 
 _RULES = {"stand-in": as_recommended, "urgent-first": urgent_first}

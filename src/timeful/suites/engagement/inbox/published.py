@@ -8,7 +8,7 @@ consistent with them, and not that a language model sorts emails so.
 
 from collections.abc import Iterator
 
-from timeful.suites.engagement.published_toys import Band, Published
+from timeful.suites.engagement.comparison import Band, Published
 
 METRICS = ("Utility", "Balanced", "Timeout", "Latency", "Main")
 

@@ -21,7 +21,7 @@ from timeful.runs.page import (
     render,
 )
 from timeful.runs.results import ResultRow, write_csv, write_json
-from timeful.suites.engagement.kitchen_numbers import (
+from timeful.suites.engagement.kitchen.numbers import (
     METRICS,
     Cell,
     Number,
@@ -29,10 +29,11 @@ from timeful.suites.engagement.kitchen_numbers import (
     make_cells,
     result_rows,
 )
-from timeful.suites.engagement.kitchen_rows import KitchenRow
-from timeful.suites.engagement.kitchen_settings import shown
-from timeful.suites.engagement.kitchen_spec import METHODS
-from timeful.suites.engagement.kitchen_tables import (
+from timeful.suites.engagement.kitchen.published import ALL, MODEL
+from timeful.suites.engagement.kitchen.rows import KitchenRow
+from timeful.suites.engagement.kitchen.settings import shown
+from timeful.suites.engagement.kitchen.spec import METHODS
+from timeful.suites.engagement.kitchen.tables import (
     LAYOUTS,
     STAND_IN,
     Layout,
@@ -40,9 +41,8 @@ from timeful.suites.engagement.kitchen_tables import (
     text_published,
     words,
 )
-from timeful.suites.engagement.kitchen_trace import Trace, trace
-from timeful.suites.engagement.published_kitchen import ALL, MODEL
-from timeful.suites.engagement.toys_tables import brief
+from timeful.suites.engagement.kitchen.trace import Trace, trace
+from timeful.suites.engagement.toys.tables import brief
 
 TITLE = "timeful: the kitchen of the Engagement Process"
 FIGURE_CASE = "resume_pressure-3d3q1s"
@@ -227,7 +227,7 @@ def _figure(rows: Sequence[KitchenRow], out: Path) -> list[Section]:
     traces = figure_traces(rows, out)
     if not traces:
         return []
-    from timeful.suites.engagement.kitchen_figure import timeline  # noqa: PLC0415  (matplotlib)
+    from timeful.suites.engagement.kitchen.figure import timeline  # noqa: PLC0415  (matplotlib)
 
     svg = timeline(traces)
     (out / "figure7.svg").write_text(svg, encoding="utf-8", newline="\n")

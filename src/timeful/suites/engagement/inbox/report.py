@@ -13,8 +13,8 @@ from timeful.environments.inbox.task import DECOMPOSITIONS, FITTED
 from timeful.errors import RecordError
 from timeful.runs.page import Block, Bullets, Entry, Notice, Paragraph, Section, Table, render
 from timeful.runs.results import ResultRow, write_csv, write_json
-from timeful.suites.engagement.evaluated import Metric
-from timeful.suites.engagement.inbox_numbers import (
+from timeful.suites.engagement.comparison import Metric
+from timeful.suites.engagement.inbox.numbers import (
     COLUMNS,
     FURTHER,
     Cell,
@@ -22,17 +22,17 @@ from timeful.suites.engagement.inbox_numbers import (
     make_cells,
     result_rows,
 )
-from timeful.suites.engagement.inbox_rows import InboxRow
-from timeful.suites.engagement.inbox_settings import shown
-from timeful.suites.engagement.inbox_spec import METHODS
-from timeful.suites.engagement.inbox_tables import STAND_IN, text_published, title
-from timeful.suites.engagement.published_inbox import (
+from timeful.suites.engagement.inbox.published import (
     BANDS,
     MAIN_MODEL,
     METRICS,
     MODELS,
     PUBLISHED,
 )
+from timeful.suites.engagement.inbox.rows import InboxRow
+from timeful.suites.engagement.inbox.settings import shown
+from timeful.suites.engagement.inbox.spec import METHODS
+from timeful.suites.engagement.inbox.tables import STAND_IN, text_published, title
 
 TITLE = "timeful: the inbox of the Engagement Process"
 _SHOWN_FAILURES = 50

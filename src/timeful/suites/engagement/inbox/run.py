@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from timeful.suites.engagement.inbox_play import check, job
-from timeful.suites.engagement.inbox_report import write_report
-from timeful.suites.engagement.inbox_rows import InboxRow
-from timeful.suites.engagement.inbox_spec import NAME, InboxEpisode, InboxSweep
+from timeful.suites.engagement.inbox.play import check, job
+from timeful.suites.engagement.inbox.report import write_report
+from timeful.suites.engagement.inbox.rows import InboxRow
+from timeful.suites.engagement.inbox.spec import NAME, InboxEpisode, InboxSweep
 from timeful.suites.engagement.run import (
     Experiment,
     Finished,

@@ -24,9 +24,9 @@ from timeful.records.recorder import Recorder, read_record
 from timeful.runs.batch import Job
 from timeful.runs.episode import EpisodeSetting, Interface, play_episode
 from timeful.seeding import child, child_seed
-from timeful.suites.engagement.kitchen_rows import KitchenRow, summarize
-from timeful.suites.engagement.kitchen_rules import passage
-from timeful.suites.engagement.kitchen_spec import KitchenSpec, Law, Rig
+from timeful.suites.engagement.kitchen.rows import KitchenRow, summarize
+from timeful.suites.engagement.kitchen.rules import passage
+from timeful.suites.engagement.kitchen.spec import KitchenSpec, Law, Rig
 from timeful.version import __version__
 
 

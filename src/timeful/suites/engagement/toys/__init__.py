@@ -1,0 +1,1 @@
+"""The toy experiments: deliberation and patrol, learned in tables (section 5.1)."""
