@@ -332,6 +332,15 @@ def test_a_reaction_that_has_become_impossible_is_recorded_and_fails_nobody() ->
     assert reactions(played) == [(15, "answer:1", False)]
 
 
+def test_what_the_agent_has_just_done_is_not_done_again_by_the_engine() -> None:
+    async def agent(session: Session) -> None:
+        await session.do("walk:1")
+        assert session.act("answer:1")
+        await session.engage()
+
+    assert reactions(run(agent, "reflex", rings=(0,))) == []
+
+
 def test_two_activities_that_are_called_get_one_reaction() -> None:
     async def agent(session: Session) -> None:
         async def wait() -> None:

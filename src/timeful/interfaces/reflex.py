@@ -88,13 +88,15 @@ class Reflex(EventDriven):
         await self._engine
 
     async def _reactions(self) -> None:
-        while self._reacted < self._calls and not (self.over or self.busy):
+        while True:
+            await self._settle()  # what has just been done, by whomever, counts
+            if self._reacted == self._calls or self.over or self.busy:
+                return
             self._reacted = self._calls
             action = self._rule(self.view)
             if action is not None:
                 await self._kernel.sleep(self._delay)
                 self._try(action)
-                await self._settle()  # so that what comes next finds it done
                 await self.finish()
 
     def _try(self, action: str) -> None:
