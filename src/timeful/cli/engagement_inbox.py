@@ -1,23 +1,28 @@
 """`timeful run engagement/inbox`: the digital assistant with asynchronous emails."""
 
-import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import click
-from click.core import ParameterSource
 
+from timeful.cli.suite import (
+    FILE,
+    batch_options,
+    endpoint_options,
+    live_needs,
+    refuse_idle,
+    run,
+    show,
+)
 from timeful.errors import SettingsError, check_known
 
 if TYPE_CHECKING:
     from timeful.agents.session import Transcripts
     from timeful.environments.inbox.task import Decomposition
+    from timeful.runs.experiment import Finished
     from timeful.suites.engagement.inbox.rows import InboxRow
-    from timeful.suites.engagement.inbox.spec import InboxEpisode, InboxSweep
-    from timeful.suites.engagement.models import Voice
-    from timeful.suites.engagement.run import Finished
 
-_FILE = click.Path(path_type=Path)
 PRESETS = {"quick": (40, 1), "paper": (200, 5)}
 """Seeds, and episodes for each."""
 
@@ -25,7 +30,7 @@ PRESETS = {"quick": (40, 1), "paper": (200, 5)}
 @click.command()
 @click.option(
     "--out",
-    type=_FILE,
+    type=FILE,
     default="runs/engagement-inbox",
     show_default=True,
     help="The run folder; a run in it goes on.",
@@ -73,13 +78,9 @@ PRESETS = {"quick": (40, 1), "paper": (200, 5)}
     show_default=True,
     help="Who writes the main task: prose (of drawn length), openai:NAME or replay:FILE[#NAME].",
 )
-@click.option("--base-url", envvar="OPENAI_BASE_URL", help="The endpoint's API.")
-@click.option("--temperature", type=float, help="The sampling temperature.")
-@click.option("--record", type=_FILE, help="Record the endpoint's answers to this cassette.")
+@endpoint_options
 @click.option("--transcripts", help="full or answers.  [default: answers for rules, else full]")
-@click.option("--workers", type=int, help="How many processes.  [default: one a core]")
-@click.option("--replace", is_flag=True, help="Start afresh if the folder holds another run.")
-@click.option("--retry-failed", is_flag=True, help="Play failed episodes again.")
+@batch_options
 def inbox(
     *,
     out: Path,
@@ -109,20 +110,26 @@ def inbox(
     """
     from timeful.core.units import seconds as to_span
     from timeful.environments.inbox.settings import InboxSettings
+    from timeful.suites.engagement.inbox.run import experiment
     from timeful.suites.engagement.inbox.settings import changed
     from timeful.suites.engagement.inbox.spec import MODEL, InboxEpisode, InboxSweep
     from timeful.suites.engagement.models import voice
 
     check_known("preset", preset, tuple(PRESETS))
-    recorded = None if record is None else str(record)
-
-    def who(spec: str, stand_in: str) -> "Voice":
-        return voice(
-            spec, stand_in=stand_in, base_url=base_url, temperature=temperature, record=recorded
-        )
-
-    sorter, author = who(model, "rules"), who(writer, "prose")
-    _refuse_idle_options(sorter, author, interfaces)
+    who = partial(
+        voice,
+        base_url=base_url,
+        temperature=temperature,
+        record=None if record is None else str(record),
+    )
+    sorter, author = who(model, stand_in="rules"), who(writer, stand_in="prose")
+    refuse_idle(
+        {
+            "policies": (sorter.is_stand_in, "--model rules; a language model has its own"),
+            **live_needs(sorter.is_live or author.is_live),
+            "poll_interval": (not interfaces or "polling" in interfaces, "the interface polling"),
+        }
+    )
     usual = InboxSweep()
     sweep = InboxSweep(
         decompositions=decompositions or usual.decompositions,
@@ -149,71 +156,21 @@ def inbox(
         # The spec checks it. Words that cost money are kept; a rule's can be had again.
         transcripts=cast("Transcripts", transcripts or ("answers" if is_plain else "full")),
     )
-    _run(sweep, like, out, workers=workers, replace=replace, retry_failed=retry_failed)
+    finished = run(
+        experiment,
+        sweep.spell_out(like),
+        out,
+        settings=like.common(),
+        workers=workers,
+        replace=replace,
+        retry_failed=retry_failed,
+    )
+    show(finished, out, tables(finished))
 
 
-def _refuse_idle_options(sorter: "Voice", author: "Voice", interfaces: tuple[str, ...]) -> None:
-    """Refuse what was asked for on the command line and would change nothing."""
-    context = click.get_current_context()
-    live = sorter.is_live or author.is_live
-    needs = {
-        "policies": (sorter.is_stand_in, "--model rules; a language model has its own"),
-        "base_url": (live, "an openai:NAME model"),
-        "temperature": (live, "an openai:NAME model"),
-        "record": (live, "an openai:NAME model"),
-        "poll_interval": (not interfaces or "polling" in interfaces, "the interface polling"),
-    }
-    for option, (is_used, need) in needs.items():
-        if context.get_parameter_source(option) is ParameterSource.COMMANDLINE and not is_used:
-            name = {"policies": "policy"}.get(option, option.replace("_", "-"))
-            raise SettingsError(f"--{name} would change nothing: it is for {need}")
-
-
-def _run(
-    sweep: "InboxSweep",
-    like: "InboxEpisode",
-    out: Path,
-    *,
-    workers: int | None,
-    replace: bool,
-    retry_failed: bool,
-) -> None:
-    from timeful.cli.progress import Progress
-    from timeful.suites.engagement.inbox.run import run_inbox
-
-    progress = Progress()
-    try:
-        finished = run_inbox(
-            sweep,
-            like,
-            out,
-            workers=workers if workers is not None else os.cpu_count() or 1,
-            replace=replace,
-            retry_failed=retry_failed,
-            api_key=os.environ.get("OPENAI_API_KEY", ""),
-            watcher=progress,
-        )
-    except KeyboardInterrupt:
-        progress.end()
-        progress.stopped(out)
-        raise SystemExit(130) from None
-    finally:
-        progress.end()
-    show(finished, out)
-
-
-def show(finished: "Finished[InboxRow]", out: Path) -> None:
-    """Print what a run came to, and exit with 1 if episodes failed."""
+def tables(finished: "Finished[InboxRow]") -> str:
+    """What the command prints of a run."""
     from timeful.suites.engagement.inbox.numbers import make_cells
     from timeful.suites.engagement.inbox.tables import text_tables
 
-    print(text_tables(make_cells(finished.rows)))
-    print(f"report   {finished.report}")
-    print(f"records  {out / 'episodes'}")
-    if finished.failed:
-        print(
-            f"failed   {len(finished.failed)} of {len(finished.rows)} episodes, the first with: "
-            f"{finished.failed[0].error}"
-        )
-        print("again    the same command with --retry-failed")
-        raise SystemExit(1)
+    return text_tables(make_cells(finished.rows))

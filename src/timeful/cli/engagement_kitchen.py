@@ -1,22 +1,27 @@
 """`timeful run engagement/kitchen`, and `timeful draw` for one of its records."""
 
-import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
 import click
-from click.core import ParameterSource
 
-from timeful.errors import SettingsError, check_known
+from timeful.cli.suite import (
+    FILE,
+    batch_options,
+    endpoint_options,
+    live_needs,
+    refuse_idle,
+    run,
+    show,
+)
+from timeful.errors import check_known
 
 if TYPE_CHECKING:
     from timeful.agents.controller import Resumption
+    from timeful.runs.experiment import Finished
     from timeful.suites.engagement.kitchen.rows import KitchenRow
-    from timeful.suites.engagement.kitchen.spec import Rig, Sweep
-    from timeful.suites.engagement.models import Voice
-    from timeful.suites.engagement.run import Finished
 
-_FILE = click.Path(path_type=Path)
 PRESETS = {"quick": (1, 24), "paper": (5, None)}
 """Sets of cases, and how many cases of each; None for all."""
 
@@ -24,7 +29,7 @@ PRESETS = {"quick": (1, 24), "paper": (5, None)}
 @click.command()
 @click.option(
     "--out",
-    type=_FILE,
+    type=FILE,
     default="runs/engagement-kitchen",
     show_default=True,
     help="The run folder; a run in it goes on.",
@@ -79,13 +84,9 @@ PRESETS = {"quick": (1, 24), "paper": (5, None)}
     show_default=True,
     help="Who tutors: prose (of drawn length), openai:NAME or replay:FILE[#NAME].",
 )
-@click.option("--base-url", envvar="OPENAI_BASE_URL", help="The endpoint's API.")
-@click.option("--temperature", type=float, help="The sampling temperature.")
-@click.option("--record", type=_FILE, help="Record the endpoint's answers to this cassette.")
+@endpoint_options
 @click.option("--transcripts", help="full or answers.  [default: answers for rules, else full]")
-@click.option("--workers", type=int, help="How many processes.  [default: one a core]")
-@click.option("--replace", is_flag=True, help="Start afresh if the folder holds another run.")
-@click.option("--retry-failed", is_flag=True, help="Play failed episodes again.")
+@batch_options
 def kitchen(
     *,
     out: Path,
@@ -118,20 +119,28 @@ def kitchen(
     OPENAI_API_KEY. A run that was stopped goes on when the same command is given again.
     """
     from timeful.environments.kitchen.settings import KitchenSettings, ticks
+    from timeful.suites.engagement.kitchen.run import experiment
     from timeful.suites.engagement.kitchen.settings import changed
-    from timeful.suites.engagement.kitchen.spec import Rig, Sweep
+    from timeful.suites.engagement.kitchen.spec import Rig, Sweep, episodes
     from timeful.suites.engagement.models import voice
 
     check_known("preset", preset, tuple(PRESETS))
-    recorded = None if record is None else str(record)
-
-    def who(spec: str, stand_in: str) -> "Voice":
-        return voice(
-            spec, stand_in=stand_in, base_url=base_url, temperature=temperature, record=recorded
-        )
-
-    cook, writer = who(model, "rules"), who(tutor, "prose")
-    _refuse_idle_options(cook, writer, interfaces)
+    who = partial(
+        voice,
+        base_url=base_url,
+        temperature=temperature,
+        record=None if record is None else str(record),
+    )
+    cook, writer = who(model, stand_in="rules"), who(tutor, stand_in="prose")
+    refuse_idle(
+        {
+            "answer_tokens": (cook.is_stand_in, "--model rules; a language model's tokens count"),
+            "variants": (cook.is_stand_in, "--model rules; a language model has no variants"),
+            **live_needs(cook.is_live or writer.is_live),
+            "poll_interval": (not interfaces or "polling" in interfaces, "the interface polling"),
+            "reflex_delay": (not interfaces or "reflex" in interfaces, "the interface reflex"),
+        }
+    )
     usual = Sweep()
     sweep = Sweep(
         settings=settings or usual.settings,
@@ -155,84 +164,31 @@ def kitchen(
             'Literal["full", "answers"]', transcripts or ("answers" if is_plain else "full")
         ),
     )
-    _run(sweep, rig, out, workers=workers, replace=replace, retry_failed=retry_failed)
+    finished = run(
+        experiment,
+        episodes(sweep, rig),
+        out,
+        settings=rig.settings(),
+        workers=workers,
+        replace=replace,
+        retry_failed=retry_failed,
+    )
+    show(finished, out, tables(finished))
 
 
-def _refuse_idle_options(cook: "Voice", writer: "Voice", interfaces: tuple[str, ...]) -> None:
-    """Refuse what was asked for on the command line and would change nothing."""
-    context = click.get_current_context()
-    live = cook.is_live or writer.is_live
-    needs = {
-        "answer_tokens": (cook.is_stand_in, "--model rules; a language model's tokens count"),
-        "variants": (cook.is_stand_in, "--model rules; a language model has no variants"),
-        "base_url": (live, "an openai:NAME model"),
-        "temperature": (live, "an openai:NAME model"),
-        "record": (live, "an openai:NAME model"),
-        "poll_interval": (not interfaces or "polling" in interfaces, "the interface polling"),
-        "reflex_delay": (not interfaces or "reflex" in interfaces, "the interface reflex"),
-    }
-    for option, (is_used, need) in needs.items():
-        if context.get_parameter_source(option) is ParameterSource.COMMANDLINE and not is_used:
-            raise SettingsError(
-                f"--{option.replace('_', '-')} would change nothing: it is for {need}"
-            )
-
-
-def _run(
-    sweep: "Sweep",
-    rig: "Rig",
-    out: Path,
-    *,
-    workers: int | None,
-    replace: bool,
-    retry_failed: bool,
-) -> None:
-    from timeful.cli.progress import Progress
-    from timeful.suites.engagement.kitchen.run import run_kitchen
-
-    progress = Progress()
-    try:
-        finished = run_kitchen(
-            sweep,
-            rig,
-            out,
-            workers=workers if workers is not None else os.cpu_count() or 1,
-            replace=replace,
-            retry_failed=retry_failed,
-            api_key=os.environ.get("OPENAI_API_KEY", ""),
-            watcher=progress,
-        )
-    except KeyboardInterrupt:
-        progress.end()
-        progress.stopped(out)
-        raise SystemExit(130) from None
-    finally:
-        progress.end()
-    show(finished, out)
-
-
-def show(finished: "Finished[KitchenRow]", out: Path) -> None:
-    """Print what a run came to, and exit with 1 if episodes failed."""
+def tables(finished: "Finished[KitchenRow]") -> str:
+    """What the command prints of a run."""
     from timeful.suites.engagement.kitchen.numbers import make_cells
     from timeful.suites.engagement.kitchen.tables import text_tables
 
-    print(text_tables(make_cells(finished.rows)))
-    print(f"report   {finished.report}")
-    print(f"records  {out / 'episodes'}")
-    if finished.failed:
-        print(
-            f"failed   {len(finished.failed)} of {len(finished.rows)} episodes, the first with: "
-            f"{finished.failed[0].error}"
-        )
-        print("again    the same command with --retry-failed")
-        raise SystemExit(1)
+    return text_tables(make_cells(finished.rows))
 
 
 @click.command()
-@click.argument("records", nargs=-1, required=True, type=_FILE)
+@click.argument("records", nargs=-1, required=True, type=FILE)
 @click.option(
     "--figure",
-    type=_FILE,
+    type=FILE,
     default="timeline.svg",
     show_default=True,
     help="Where the figure goes.",

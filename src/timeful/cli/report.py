@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from timeful.cli.suite import show
 from timeful.errors import RecordError, unknown
 
 
@@ -14,7 +15,7 @@ def report(out: Path) -> None:
 
     Both are made from the run's records alone.
     """
-    from timeful.suites.engagement.run import read_settings
+    from timeful.runs.experiment import read_settings
 
     reports = {
         "realtime": _realtime,
@@ -29,26 +30,31 @@ def report(out: Path) -> None:
 
 
 def _realtime(out: Path) -> None:
-    from timeful.suites.realtime.run import report_again
+    from timeful.runs.experiment import report_again
+    from timeful.suites.realtime.run import experiment
     from timeful.suites.realtime.tables import text_table
 
-    finished = report_again(out)
+    finished = report_again(experiment(), out)
     print(text_table(finished.rows))
     print(f"report   {finished.report}")
 
 
 def _inbox(out: Path) -> None:
-    from timeful.cli.engagement_inbox import show
-    from timeful.suites.engagement.inbox.run import report_inbox
+    from timeful.cli.engagement_inbox import tables
+    from timeful.runs.experiment import report_again
+    from timeful.suites.engagement.inbox.run import experiment
 
-    show(report_inbox(out), out)
+    finished = report_again(experiment(), out)
+    show(finished, out, tables(finished))
 
 
 def _kitchen(out: Path) -> None:
-    from timeful.cli.engagement_kitchen import show
-    from timeful.suites.engagement.kitchen.run import report_kitchen
+    from timeful.cli.engagement_kitchen import tables
+    from timeful.runs.experiment import report_again
+    from timeful.suites.engagement.kitchen.run import experiment
 
-    show(report_kitchen(out), out)
+    finished = report_again(experiment(), out)
+    show(finished, out, tables(finished))
 
 
 def _toys(out: Path) -> None:

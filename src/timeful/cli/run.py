@@ -1,13 +1,21 @@
 """`timeful run`: run a suite."""
 
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import click
-from click.core import ParameterSource
 
+from timeful.cli.suite import (
+    FILE,
+    batch_options,
+    endpoint_options,
+    is_given,
+    live_needs,
+    refuse_idle,
+    run,
+    show,
+)
 from timeful.errors import SettingsError, check_known
 
 if TYPE_CHECKING:
@@ -15,14 +23,12 @@ if TYPE_CHECKING:
     from timeful.environments.game import Mode
     from timeful.suites.realtime.spec import Clock, EpisodeSpec, Sweep
 
-_FILE = click.Path(path_type=Path)
-
 
 @click.command()
 @click.argument("experiments", nargs=-1)
 @click.option(
     "--out",
-    type=_FILE,
+    type=FILE,
     default="runs/realtime",
     show_default=True,
     help="The run folder; a run in it goes on.",
@@ -71,9 +77,7 @@ _FILE = click.Path(path_type=Path)
 )
 @click.option("--planner", help="Another model to plan.")
 @click.option("--reactor", help="Another model to react.")
-@click.option("--base-url", envvar="OPENAI_BASE_URL", help="The endpoint's API.")
-@click.option("--temperature", type=float, help="The sampling temperature.")
-@click.option("--record", type=_FILE, help="Record the endpoint's answers to this cassette.")
+@endpoint_options
 @click.option(
     "--clock",
     default="token",
@@ -82,15 +86,13 @@ _FILE = click.Path(path_type=Path)
 )
 @click.option(
     "--pace",
-    type=_FILE,
+    type=FILE,
     help="What tokens cost, of both models, as `timeful calibrate` measured it. With --clock "
     "wall, an endpoint's own tokens come when they come.",
 )
 @click.option("--time-scale", default=1.0, show_default=True, help="The speed of a wall clock.")
 @click.option("--transcripts", help="full or answers.  [default: answers for search, else full]")
-@click.option("--workers", type=int, help="How many processes.  [default: one a core]")
-@click.option("--replace", is_flag=True, help="Start afresh if the folder holds another run.")
-@click.option("--retry-failed", is_flag=True, help="Play failed episodes again.")
+@batch_options
 def realtime(
     *,
     experiments: tuple[str, ...],
@@ -132,7 +134,9 @@ def realtime(
     from timeful.models.calibrate import load_calibration
     from timeful.models.choice import ModelChoice
     from timeful.models.pace import TOKEN_TIME
-    from timeful.suites.realtime.spec import EpisodeSpec, Sweep
+    from timeful.suites.realtime.run import experiment, identity
+    from timeful.suites.realtime.spec import EpisodeSpec, Sweep, episodes
+    from timeful.suites.realtime.tables import text_table
 
     check_known("preset", preset, ("quick", "paper"))
     if clock == "paced" and pace is None:
@@ -178,50 +182,40 @@ def realtime(
         transcripts=cast("Transcripts", transcripts or _transcripts(model, planner, reactor)),
     )
     _refuse_idle_options(sweep, like)
-    _run(
-        sweep,
-        like,
+    finished = run(
+        experiment,
+        episodes(sweep, like),
         out,
-        workers=workers if workers is not None else os.cpu_count() or 1,
+        settings=identity(sweep, like),
+        workers=workers,
         replace=replace,
         retry_failed=retry_failed,
     )
+    show(finished, out, text_table(finished.rows))
+    _say_what_next(like, out)
 
 
 def _refuse_idle_options(sweep: "Sweep", like: "EpisodeSpec") -> None:
-    """Refuse what was asked for on the command line and would change nothing.
-
-    What the environment says, such as OPENAI_BASE_URL, is for whoever can use it.
-    """
+    """Refuse what was asked for on the command line and would change nothing."""
     from timeful.suites.realtime.spec import BUDGETED, TWO_THREADS, roles
-
-    context = click.get_current_context()
-
-    def is_given(option: str) -> bool:
-        return context.get_parameter_source(option) is ParameterSource.COMMANDLINE
 
     used = {role for agent in sweep.agents for role in roles(agent)}
     shared = {role for role in used if not is_given(role)}
     choices = {"planner": like.planner, "reactor": like.reactor}
-    live = any(choices[role].is_live for role in used)
     swept = bool(sweep.conditions())
-    needs = {
-        "planner": ("planner" in used, "an agent that plans"),
-        "reactor": ("reactor" in used, "an agent that reacts with a model of its own"),
-        "model": (bool(shared), "a role that has no model of its own"),
-        "base_url": (live, "an openai:NAME model"),
-        "temperature": (live, "an openai:NAME model"),
-        "record": (live, "an openai:NAME model"),
-        "reserve": (
-            swept and any(a in TWO_THREADS for a in sweep.agents),
-            "an agile agent, outside of the sweep",
-        ),
-        "budget": (swept and any(a in BUDGETED for a in sweep.agents), "a reactive agent"),
-    }
-    for option, (is_used, need) in needs.items():
-        if is_given(option) and not is_used:
-            name = option.replace("_", "-")
-            raise SettingsError(f"--{name} would change nothing: it is for {need}")
+    refuse_idle(
+        {
+            "planner": ("planner" in used, "an agent that plans"),
+            "reactor": ("reactor" in used, "an agent that reacts with a model of its own"),
+            "model": (bool(shared), "a role that has no model of its own"),
+            **live_needs(any(choices[role].is_live for role in used)),
+            "reserve": (
+                swept and any(a in TWO_THREADS for a in sweep.agents),
+                "an agile agent, outside of the sweep",
+            ),
+            "budget": (swept and any(a in BUDGETED for a in sweep.agents), "a reactive agent"),
+        }
+    )
 
 
 def _transcripts(*models: str | None) -> str:
@@ -229,47 +223,7 @@ def _transcripts(*models: str | None) -> str:
     return "answers" if all(model in (None, "search") for model in models) else "full"
 
 
-def _run(
-    sweep: "Sweep",
-    like: "EpisodeSpec",
-    out: Path,
-    *,
-    workers: int,
-    replace: bool,
-    retry_failed: bool,
-) -> None:
-    from timeful.cli.progress import Progress
-    from timeful.suites.realtime.run import run_suite
-    from timeful.suites.realtime.tables import text_table
-
-    progress = Progress()
-    try:
-        finished = run_suite(
-            sweep,
-            like,
-            out,
-            workers=workers,
-            replace=replace,
-            retry_failed=retry_failed,
-            api_key=os.environ.get("OPENAI_API_KEY", ""),
-            watcher=progress,
-        )
-    except KeyboardInterrupt:
-        progress.end()
-        progress.stopped(out)
-        raise SystemExit(130) from None
-    finally:
-        progress.end()
-    print(text_table(finished.rows))
-    print(f"report   {finished.report}")
-    print(f"records  {out / 'episodes'}")
-    if finished.failed:
-        error = next(row.error for row in finished.rows if row.status == "failed")
-        print(
-            f"failed   {finished.failed} of {len(finished.rows)} episodes, the first with: {error}"
-        )
-        print("again    the same command with --retry-failed")
-        raise SystemExit(1)
+def _say_what_next(like: "EpisodeSpec", out: Path) -> None:
     program = sys.argv[0] if Path(sys.argv[0]).name == "timeful" else "timeful"
     if like.planner.is_stand_in:
         print(f"next     {program} play snake --difficulty hard")

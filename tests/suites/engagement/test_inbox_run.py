@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -12,12 +13,12 @@ from timeful.core.units import seconds
 from timeful.errors import RecordError, SettingsError
 from timeful.records.events import Noted, ThoughtEnded, ThoughtStarted
 from timeful.records.recorder import Recorder, read_record, record_hash
+from timeful.runs.experiment import Finished, report_again, run_experiment
 from timeful.suites.engagement.inbox.play import play
 from timeful.suites.engagement.inbox.rows import InboxRow, summarize
-from timeful.suites.engagement.inbox.run import report_inbox, run_inbox
+from timeful.suites.engagement.inbox.run import experiment
 from timeful.suites.engagement.inbox.spec import MODEL, InboxEpisode, InboxSweep
 from timeful.suites.engagement.models import voice
-from timeful.suites.engagement.run import Finished
 
 LIKE = InboxEpisode(
     decomposition="single", interface="event-driven", policy="stand-in", seed=0, episode=0
@@ -26,9 +27,11 @@ SMALL = InboxSweep(decompositions=("milestones",), seeds=2, episodes=1)
 FILES = ("report.html", "results.json", "table.csv", "episodes.csv", "settings.json")
 
 
-def run(out: Path, sweep: InboxSweep = SMALL, **changes: object) -> Finished[InboxRow]:
-    options = {"workers": 1, **changes}
-    return run_inbox(sweep, LIKE, out, **options)  # type: ignore[arg-type]
+def run(
+    out: Path, sweep: InboxSweep = SMALL, like: InboxEpisode = LIKE, **changes: Any
+) -> Finished[InboxRow]:
+    options = {"workers": 1, "settings": like.common(), **changes}
+    return run_experiment(experiment(), sweep.spell_out(like), out, **options)
 
 
 def contents(out: Path) -> dict[str, object]:
@@ -63,8 +66,8 @@ def test_a_sweep_can_be_widened_and_another_world_needs_another_folder(tmp_path:
     assert len(run(tmp_path, wider).rows) == 24
     other = replace(LIKE, world=replace(LIKE.world, arrival_rate=0.3))
     with pytest.raises(SettingsError, match="different: world"):
-        run_inbox(SMALL, other, tmp_path, workers=1)
-    assert len(run_inbox(SMALL, other, tmp_path, workers=1, replace=True).rows) == 16
+        run(tmp_path, SMALL, other)
+    assert len(run(tmp_path, SMALL, other, replace=True).rows) == 16
 
 
 def test_the_report_is_made_again_from_the_records_alone(tmp_path: Path) -> None:
@@ -72,17 +75,17 @@ def test_the_report_is_made_again_from_the_records_alone(tmp_path: Path) -> None
     before = contents(tmp_path)
     for name in (*FILES[:4], "rows.jsonl"):
         (tmp_path / name).unlink()
-    finished = report_inbox(tmp_path)
+    finished = report_again(experiment(), tmp_path)
     assert contents(tmp_path) == before
     assert len(finished.rows) == 16
 
 
 def test_a_folder_of_another_suite_is_no_inbox(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match="holds no run"):
-        report_inbox(tmp_path)
+        report_again(experiment(), tmp_path)
     (tmp_path / "settings.json").write_text('{"suite": "realtime"}')
     with pytest.raises(RecordError, match="'realtime', not of 'engagement/inbox'"):
-        report_inbox(tmp_path)
+        report_again(experiment(), tmp_path)
 
 
 def test_nothing_is_written_when_a_setting_cannot_work(tmp_path: Path) -> None:
@@ -218,12 +221,12 @@ def test_an_endpoint_that_says_no_fails_the_episode_and_it_can_be_played_again(
 
     with FakeServer(script) as server:
         like = live(server.base_url, interface="loop")
-        finished = run_inbox(sweep, like, out, workers=1)
+        finished = run(out, sweep, like)
         assert str(finished.failed[0].error).startswith("model: ModelRefusedError")
         assert "no such model" in (out / "report.html").read_text()
         refuses = False
-        assert len(run_inbox(sweep, like, out, workers=1).failed) == 1
-        assert not run_inbox(sweep, like, out, workers=1, retry_failed=True).failed
+        assert len(run(out, sweep, like).failed) == 1
+        assert not run(out, sweep, like, retry_failed=True).failed
 
 
 def test_a_voice_that_cannot_be_is_refused(tmp_path: Path) -> None:

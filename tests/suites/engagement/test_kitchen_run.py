@@ -17,14 +17,23 @@ from timeful.errors import RecordError, SettingsError
 from timeful.models.choice import ModelChoice
 from timeful.records.events import Event, Happened, ThoughtPaused, Wall
 from timeful.records.recorder import Recorder, read_record, record_hash
+from timeful.runs.experiment import Finished, report_again, run_experiment
 from timeful.suites.engagement.kitchen.play import play
-from timeful.suites.engagement.kitchen.rows import summarize
-from timeful.suites.engagement.kitchen.run import draw, report_kitchen, run_kitchen
-from timeful.suites.engagement.kitchen.spec import METHODS, KitchenSpec, Rig, Sweep
+from timeful.suites.engagement.kitchen.rows import KitchenRow, summarize
+from timeful.suites.engagement.kitchen.run import draw, experiment
+from timeful.suites.engagement.kitchen.spec import METHODS, KitchenSpec, Rig, Sweep, episodes
 from timeful.suites.engagement.models import Voice, voice
 
 SMALL = Sweep(samples=1, cases=3)
 FILES = ("report.html", "results.json", "table.csv", "episodes.csv")
+
+
+def run(
+    out: Path, sweep: Sweep = SMALL, rig: Rig | None = None, *, workers: int = 1
+) -> Finished[KitchenRow]:
+    rig = rig or Rig()
+    specs = episodes(sweep, rig)
+    return run_experiment(experiment(), specs, out, settings=rig.settings(), workers=workers)
 
 
 def files(out: Path) -> dict[str, bytes]:
@@ -41,23 +50,23 @@ def hashes(out: Path) -> dict[str, str]:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small run, played in this process."""
     out = tmp_path_factory.mktemp("kitchen") / "run"
-    finished = run_kitchen(SMALL, Rig(), out, workers=1)
+    finished = run(out)
     assert len(finished.rows) == 30
     assert not finished.failed
     return out
 
 
 def test_two_workers_make_the_same_bytes_as_one(whole: Path, tmp_path: Path) -> None:
-    run_kitchen(SMALL, Rig(), tmp_path, workers=2)
+    run(tmp_path, workers=2)
     assert hashes(tmp_path) == hashes(whole)
     assert files(tmp_path) == files(whole)
 
 
 def test_a_run_goes_on_where_it_stopped(whole: Path, tmp_path: Path) -> None:
-    run_kitchen(replace(SMALL, settings=("one-dish",)), Rig(), tmp_path, workers=1)
+    run(tmp_path, replace(SMALL, settings=("one-dish",)))
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "episodes").glob("*")}
     next(iter(before)).unlink()
-    run_kitchen(SMALL, Rig(), tmp_path, workers=1)
+    run(tmp_path)
     kept = [path for path, at in before.items() if path.stat().st_mtime_ns == at]
     assert len(kept) == len(before) - 1
     assert files(tmp_path) == files(whole)
@@ -68,21 +77,21 @@ def test_the_report_is_made_again_from_records_alone(whole: Path, tmp_path: Path
     for name in FILES:
         (whole / name).unlink()
     (whole / "rows.jsonl").unlink()
-    report_kitchen(whole)
+    report_again(experiment(), whole)
     assert files(whole) == before
     with pytest.raises(RecordError, match="holds no run"):
-        report_kitchen(tmp_path)
+        report_again(experiment(), tmp_path)
 
 
 def test_a_run_with_another_rig_does_not_go_on_in_the_same_folder(whole: Path) -> None:
     with pytest.raises(SettingsError, match="other settings"):
-        run_kitchen(SMALL, Rig(answer_tokens=13), whole, workers=1)
+        run(whole, rig=Rig(answer_tokens=13))
 
 
 def test_what_cannot_run_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     out = tmp_path / "run"
     with pytest.raises(SettingsError, match="at least one worker"):
-        run_kitchen(SMALL, Rig(), out, workers=0)
+        run(out, workers=0)
     with pytest.raises(SettingsError, match="no cassette"):
         voice("replay:/nowhere", stand_in="rules")
     assert not out.exists()
@@ -93,9 +102,9 @@ def test_figure_7_is_drawn_from_records_with_a_panel_for_each_interface(
 ) -> None:
     sweep = Sweep(settings=("multi-dish",), samples=1, variants=False)
     out = tmp_path / "run"
-    run_kitchen(sweep, Rig(), out, workers=1)
+    run(out, sweep)
     once = (out / "figure7.svg").read_bytes()
-    report_kitchen(out)
+    report_again(experiment(), out)
     assert (out / "figure7.svg").read_bytes() == once
     page = (out / "report.html").read_text()
     assert "Figure 7" in page

@@ -42,7 +42,7 @@ class Checker(HTMLParser):
 
 
 def page_of(rows: list[EpisodeRow], folder: Path, **settings: object) -> str:
-    path = write_report(rows, folder, "A title", settings)
+    path = write_report(rows, folder, settings)
     assert sorted(file.name for file in folder.iterdir()) == sorted(FILES)
     return path.read_text(encoding="utf-8")
 
@@ -100,7 +100,7 @@ def test_the_same_episodes_give_the_same_bytes_in_any_order(
     whole: tuple[str, Path], tmp_path: Path
 ) -> None:
     settings = {"seeds": 8, "command": "timeful run realtime"}
-    write_report(whole_suite()[::-1], tmp_path, "A title", settings)
+    write_report(whole_suite()[::-1], tmp_path, settings)
     for name in FILES:
         assert (tmp_path / name).read_bytes() == (whole[1] / name).read_bytes()
 

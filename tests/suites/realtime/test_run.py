@@ -15,10 +15,12 @@ from tests.servers.fake import FakeServer, Say, Status
 from timeful.errors import SettingsError
 from timeful.models.choice import ModelChoice
 from timeful.records.recorder import read_record, record_hash
+from timeful.records.rows import EpisodeRow
+from timeful.runs.experiment import Finished, report_again, run_experiment
 from timeful.runs.results import read_results
 from timeful.suites.realtime.conditions import AGENTS
-from timeful.suites.realtime.run import Finished, report_again, run_suite
-from timeful.suites.realtime.spec import EpisodeSpec, Sweep
+from timeful.suites.realtime.run import experiment, identity
+from timeful.suites.realtime.spec import EpisodeSpec, Sweep, episodes
 
 LIKE = EpisodeSpec(
     game="freeway", difficulty="medium", agent="reactive", step=8192, game_seed=0, sample=0
@@ -34,11 +36,24 @@ SMALL = Sweep(
 )
 
 
-def run(out: Path, sweep: Sweep = SMALL, like: EpisodeSpec = LIKE, **options: Any) -> Finished:
-    return run_suite(sweep, like, out, **{"workers": 1, **options})
+def run(
+    out: Path,
+    sweep: Sweep = SMALL,
+    like: EpisodeSpec = LIKE,
+    *,
+    workers: int = 1,
+    api_key: str = "",
+) -> Finished[EpisodeRow]:
+    return run_experiment(
+        experiment(api_key),
+        episodes(sweep, like),
+        out,
+        settings=identity(sweep, like),
+        workers=workers,
+    )
 
 
-def hashes(finished: Finished) -> dict[str, str]:
+def hashes(finished: Finished[EpisodeRow]) -> dict[str, str]:
     records = (finished.report.parent / "episodes").glob("*.jsonl")
     return {path.stem: record_hash(read_record(path)) for path in records}
 
@@ -82,7 +97,7 @@ def test_results_have_the_shape_that_all_suites_share(tmp_path: Path) -> None:
 def test_the_report_can_be_made_again_from_the_records_alone(tmp_path: Path) -> None:
     first = run(tmp_path, replace(SMALL, agents=("reactive",)))
     (tmp_path / "rows.jsonl").unlink()
-    again = report_again(tmp_path)
+    again = report_again(experiment(), tmp_path)
     assert sorted(again.rows, key=lambda row: row.game_seed) == first.rows
 
 
@@ -137,7 +152,7 @@ def test_a_cassette_of_two_models_is_replayed_by_their_names(tmp_path: Path) -> 
 def test_an_endpoint_that_refuses_fails_its_episodes_at_the_model(tmp_path: Path) -> None:
     with FakeServer([Status(401, "bad key")]) as server:
         finished = run(tmp_path, FEW, live(server), api_key="sk-secret")
-    assert finished.failed == len(finished.rows) == 3
+    assert len(finished.failed) == len(finished.rows) == 3
     assert all((row.error or "").startswith("model: ModelRefusedError") for row in finished.rows)
     written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert b"sk-secret" not in written

@@ -1,7 +1,6 @@
 """Playing one episode of the suite."""
 
 from functools import partial
-from pathlib import Path
 
 from timeful.agents.agile import agile, agile_concurrent, agile_reduced
 from timeful.agents.code_policy import code_policy
@@ -21,16 +20,11 @@ from timeful.interfaces.polling import Polling
 from timeful.models.choice import Role
 from timeful.models.model import Model
 from timeful.models.pace import NO_WAIT
-from timeful.records.events import EpisodeFailed, EpisodeStarted
-from timeful.records.recorder import Recorder, read_record
-from timeful.records.rows import EpisodeRow
-from timeful.records.summary import summarize
-from timeful.runs.batch import Job
+from timeful.records.recorder import Recorder
 from timeful.runs.episode import EpisodeSetting, Interface, play_episode
 from timeful.sandbox.policy import PolicyProcess
 from timeful.seeding import child_seed
 from timeful.suites.realtime.spec import EpisodeSpec
-from timeful.version import __version__
 
 PATIENCE = 1 << 20
 """How long a frozen world waits: a million tokens, or 17 minutes."""
@@ -51,22 +45,6 @@ def play(spec: EpisodeSpec, recorder: Recorder, *, api_key: str = "") -> bool:
         clock=clock,
         recorder=recorder,
     )
-
-
-def sum_up(record: Path) -> EpisodeRow:
-    """The row of a finished record."""
-    return summarize(read_record(record))
-
-
-def give_up(spec: EpisodeSpec, recorder: Recorder, why: str) -> None:
-    """Write the record of an episode whose process died."""
-    recorder.write(EpisodeStarted(at=0, version=__version__, settings=spec.settings()))
-    recorder.write(EpisodeFailed(at=0, boundary="process", error=why))
-
-
-def job(api_key: str = "") -> Job[EpisodeSpec, EpisodeRow]:
-    """How a batch plays this suite; the key goes to the endpoint and is never written down."""
-    return Job(play=partial(play, api_key=api_key), sum_up=sum_up, give_up=give_up, row=EpisodeRow)
 
 
 def interface(spec: EpisodeSpec) -> Interface:

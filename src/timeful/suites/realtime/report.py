@@ -13,10 +13,10 @@ from timeful.suites.realtime.conditions import MEAN, TITLES, Experiment
 from timeful.suites.realtime.published import PUBLISHED
 from timeful.suites.realtime.tables import Grid, make_grids, result_rows
 
+TITLE = "timeful: the real-time suite"
 
-def write_report(
-    rows: Iterable[EpisodeRow], out_dir: Path, title: str, settings: Mapping[str, object]
-) -> Path:
+
+def write_report(rows: Iterable[EpisodeRow], out_dir: Path, settings: Mapping[str, object]) -> Path:
     """Write `report.html`, `results.json`, `table.csv` and `episodes.csv`.
 
     Any episodes will do: a few, only failures, or none; what is missing is said to be. The same
@@ -25,7 +25,6 @@ def write_report(
     Args:
         rows: The episodes of a run, in any order.
         out_dir: Where the files go; made if needed.
-        title: The heading of the page.
         settings: What the run was asked for, by name, as the page shows it.
 
     Returns:
@@ -40,7 +39,7 @@ def write_report(
     write_csv(numbers, ResultRow, out_dir / "table.csv")
     write_csv(episodes, EpisodeRow, out_dir / "episodes.csv")
     page = render(
-        title=title,
+        title=TITLE,
         subtitle="Real-Time Reasoning Gym: ours beside the published numbers",
         sections=_sections(episodes, cells, comparisons, settings),
     )

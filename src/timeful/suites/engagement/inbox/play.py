@@ -1,8 +1,6 @@
-"""Playing one inbox episode, and what a batch needs to know of it."""
+"""Playing one inbox episode."""
 
-from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 
 from timeful.agents.assistant import assistant
 from timeful.agents.prompts.inbox import Writing
@@ -20,14 +18,10 @@ from timeful.interfaces.reflex import Reflex
 from timeful.models.model import Model
 from timeful.models.prose import Passage, ProseModel
 from timeful.models.rules import RuleModel
-from timeful.records.events import EpisodeFailed, EpisodeStarted
-from timeful.records.recorder import Recorder, read_record
-from timeful.runs.batch import Job
+from timeful.records.recorder import Recorder
 from timeful.runs.episode import EpisodeSetting, Interface, play_episode
 from timeful.seeding import child, child_seed
-from timeful.suites.engagement.inbox.rows import InboxRow, summarize
 from timeful.suites.engagement.inbox.spec import InboxEpisode
-from timeful.version import __version__
 
 _RULES = {"stand-in": as_recommended, "urgent-first": urgent_first}
 
@@ -105,35 +99,3 @@ def triage(spec: InboxEpisode, *, api_key: str = "") -> Model:
         scope=spec.key,
         api_key=api_key,
     )
-
-
-def sum_up(record: Path) -> InboxRow:
-    """The row of a finished record."""
-    return summarize(read_record(record))
-
-
-def give_up(spec: InboxEpisode, recorder: Recorder, why: str) -> None:
-    """Write the record of an episode whose process died."""
-    recorder.write(EpisodeStarted(at=0, version=__version__, settings=spec.settings()))
-    recorder.write(EpisodeFailed(at=0, boundary="process", error=why))
-
-
-def job(api_key: str = "") -> Job[InboxEpisode, InboxRow]:
-    """How a batch plays the inbox; the key goes to the endpoint and is never written down."""
-    return Job(play=partial(play, api_key=api_key), sum_up=sum_up, give_up=give_up, row=InboxRow)
-
-
-def check(specs: Sequence[InboxEpisode]) -> None:
-    """Find what would make episodes fail, before anything runs.
-
-    Raises:
-        SettingsError: If a model cannot be made.
-        RecordError: If a cassette cannot be read.
-    """
-    pairs = {
-        (voice, pace): None
-        for spec in specs
-        for voice, pace in ((spec.triage, spec.triage_pace), (spec.writer, spec.writing_pace))
-    }
-    for voice, pace in pairs:
-        voice.check(pace=pace)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 from timeful.agents.controller import ControllerSettings, controller
 from timeful.agents.prompts.kitchen import Briefing
@@ -19,15 +18,11 @@ from timeful.interfaces.reflex import Reflex
 from timeful.models.pace import NO_WAIT, TOKEN_TIME
 from timeful.models.prose import ProseModel
 from timeful.models.rules import RuleModel
-from timeful.records.events import EpisodeFailed, EpisodeStarted
-from timeful.records.recorder import Recorder, read_record
-from timeful.runs.batch import Job
+from timeful.records.recorder import Recorder
 from timeful.runs.episode import EpisodeSetting, Interface, play_episode
 from timeful.seeding import child, child_seed
-from timeful.suites.engagement.kitchen.rows import KitchenRow, summarize
 from timeful.suites.engagement.kitchen.rules import passage
 from timeful.suites.engagement.kitchen.spec import KitchenSpec, Law, Rig
-from timeful.version import __version__
 
 
 def play(spec: KitchenSpec, recorder: Recorder, *, api_key: str = "") -> bool:
@@ -104,19 +99,3 @@ RULES: dict[Law, Callable[[Rig], str]] = {
     ),
 }
 """What a controller is told about its interface, in words of our own."""
-
-
-def sum_up(record: Path) -> KitchenRow:
-    """The row of a finished record."""
-    return summarize(read_record(record))
-
-
-def give_up(spec: KitchenSpec, recorder: Recorder, why: str) -> None:
-    """Write the record of an episode whose process died."""
-    recorder.write(EpisodeStarted(at=0, version=__version__, settings=spec.settings()))
-    recorder.write(EpisodeFailed(at=0, boundary="process", error=why))
-
-
-def job(api_key: str = "") -> Job[KitchenSpec, KitchenRow]:
-    """How a batch plays; the key goes to the endpoint and is never written down."""
-    return Job(play=partial(play, api_key=api_key), sum_up=sum_up, give_up=give_up, row=KitchenRow)

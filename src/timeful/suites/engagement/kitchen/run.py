@@ -1,28 +1,33 @@
-"""The kitchen experiment as one call (Engagement Process, 5.2.2; Tables 4, 20 to 24; Figure 7)."""
+"""The kitchen experiment: what a run needs of it, and its timelines as a figure.
+
+Engagement Process, 5.2.2; Tables 4, 20 to 24; Figure 7.
+"""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from timeful.errors import SettingsError
 from timeful.models.pace import TOKEN_TIME
 from timeful.records.recorder import read_record
-from timeful.suites.engagement.kitchen.play import job
+from timeful.runs.experiment import Experiment
+from timeful.suites.engagement.kitchen.play import play
 from timeful.suites.engagement.kitchen.report import write_report
-from timeful.suites.engagement.kitchen.rows import KitchenRow
-from timeful.suites.engagement.kitchen.spec import SUITE, KitchenSpec, Rig, Sweep, episodes
+from timeful.suites.engagement.kitchen.rows import KitchenRow, summarize
+from timeful.suites.engagement.kitchen.spec import SUITE, KitchenSpec
 from timeful.suites.engagement.kitchen.trace import trace
-from timeful.suites.engagement.run import (
-    Experiment,
-    Finished,
-    Watcher,
-    report_again,
-    run_experiment,
-)
 
 
 def experiment(api_key: str = "") -> Experiment[KitchenSpec, KitchenRow]:
     """How the kitchen is run; the key goes to the endpoint and is never written down."""
-    return Experiment(name=SUITE, job=job(api_key), check=check, write_report=write_report)
+    return Experiment(
+        name=SUITE,
+        play=partial(play, api_key=api_key),
+        summarize=summarize,
+        row=KitchenRow,
+        check=check,
+        write_report=write_report,
+    )
 
 
 def check(specs: Sequence[KitchenSpec]) -> None:
@@ -35,56 +40,6 @@ def check(specs: Sequence[KitchenSpec]) -> None:
     for rig in {id(spec.rig): spec.rig for spec in specs}.values():
         rig.controller.check(pace=TOKEN_TIME)
         rig.tutor.check(pace=TOKEN_TIME)
-
-
-def run_kitchen(
-    sweep: Sweep,
-    rig: Rig,
-    out: Path,
-    *,
-    workers: int,
-    replace: bool = False,
-    retry_failed: bool = False,
-    api_key: str = "",
-    watcher: Watcher | None = None,
-) -> Finished[KitchenRow]:
-    """Run a part of the experiment in a folder, or go on where a run of it stopped.
-
-    A sweep may be widened in the same folder; the rig may not change.
-
-    Args:
-        sweep: Which part.
-        rig: What all its episodes have in common.
-        out: The run folder.
-        workers: How many processes play side by side.
-        replace: Start afresh if the folder holds a run with other settings.
-        retry_failed: Play failed episodes again.
-        api_key: For the endpoint; never written down.
-        watcher: Told how the run goes on.
-
-    Raises:
-        SettingsError: If a setting cannot work, before anything is played or written.
-        RecordError: If the folder's records cannot be read.
-    """
-    return run_experiment(
-        experiment(api_key),
-        episodes(sweep, rig),
-        out,
-        settings=rig.settings(),
-        workers=workers,
-        replace=replace,
-        retry_failed=retry_failed,
-        watcher=watcher,
-    )
-
-
-def report_kitchen(out: Path) -> Finished[KitchenRow]:
-    """Make the report of a run folder from its records alone.
-
-    Raises:
-        RecordError: If the folder holds no kitchen run, or a record cannot be read.
-    """
-    return report_again(experiment(), out)
 
 
 def draw(records: Sequence[Path], figure: Path) -> Path:

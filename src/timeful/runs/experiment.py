@@ -1,18 +1,30 @@
 """An experiment of many episodes as one call: play what is missing, then write the report."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
 from timeful.errors import RecordError, SettingsError
+from timeful.records.events import EpisodeFailed, EpisodeStarted, Event
+from timeful.records.recorder import Recorder, read_record
 from timeful.runs.batch import Job, Row, Spec, open_run, run_batch
 from timeful.runs.lock import locked
 from timeful.version import __version__
 
-S = TypeVar("S", bound=Spec)
+
+class EpisodeSpec(Spec, Protocol):
+    """What an experiment needs to know of an episode; it can be pickled."""
+
+    def settings(self) -> dict[str, Any]:
+        """All that makes the episode what it is, as its record begins."""
+        ...
+
+
+S = TypeVar("S", bound=EpisodeSpec)
 R = TypeVar("R", bound=Row)
 
 
@@ -30,20 +42,41 @@ class Watcher(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment(Generic[S, R]):
-    """What a run needs to know of an experiment.
+    """What a run needs to know of an experiment. `play` and `summarize` can be pickled.
 
     Attributes:
         name: Such as "engagement/inbox"; it stands in the settings of a run folder.
-        job: How episodes are played and summed up.
+        play: Plays an episode and writes its whole record, a failed episode's included.
+        summarize: Makes the row of an episode from its record alone.
+        row: The type of the rows.
         check: Raises a SettingsError for episodes that could not be played.
-        write_report: From rows in any order, a folder and its settings to the report's path; a
-            pure function of the rows, so that it can be made again from records.
+        write_report: From rows in any order, a folder and its settings to the report's path; it
+            needs nothing beside them, so that a report can be made again from records.
     """
 
     name: str
-    job: Job[S, R]
+    play: Callable[[S, Recorder], object]
+    summarize: Callable[[Iterable[Event]], R]
+    row: type[R]
     check: Callable[[Sequence[S]], None]
     write_report: Callable[[Sequence[R], Path, Mapping[str, Any]], Path]
+
+    @property
+    def job(self) -> Job[S, R]:
+        """How a batch plays its episodes."""
+        # Workers are sent this, and need neither the check nor the report.
+        sum_up = partial(_sum_up, summarize=self.summarize)
+        return Job(play=self.play, sum_up=sum_up, give_up=_give_up, row=self.row)
+
+
+def _sum_up(record: Path, *, summarize: Callable[[Iterable[Event]], R]) -> R:
+    return summarize(read_record(record))
+
+
+def _give_up(spec: EpisodeSpec, recorder: Recorder, why: str) -> None:
+    """Write the record of an episode whose process died."""
+    recorder.write(EpisodeStarted(at=0, version=__version__, settings=spec.settings()))
+    recorder.write(EpisodeFailed(at=0, boundary="process", error=why))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +157,7 @@ def report_again(experiment: Experiment[S, R], out: Path) -> Finished[R]:
             f"{out} holds a run of {settings.get('suite')!r}, not of {experiment.name!r}"
         )
     paths = sorted((out / "episodes").glob("*.jsonl"))
-    rows = [experiment.job.sum_up(path) for path in paths]
+    rows = [experiment.summarize(read_record(path)) for path in paths]
     return Finished(rows=rows, report=experiment.write_report(rows, out, settings))
 
 
