@@ -206,6 +206,30 @@ def test_do_lasts_as_long_as_the_action_whatever_happens(law: str) -> None:
     assert (walked.legal, illegal.legal) == (True, False)
 
 
+def test_at_a_fixed_rate_the_end_of_an_action_is_seen_at_the_tick() -> None:
+    done = []
+
+    async def agent(session: Session) -> None:
+        await session.do("walk:8")
+        done.append((session.now, [seen.event for seen in session.observe()]))
+
+    run(agent, "fixed-rate")
+    assert done == [(PERIOD, ["arrived"])]
+
+
+def test_a_thought_goes_on_in_a_frozen_world_that_its_agent_has_moved() -> None:
+    done = []
+
+    async def agent(session: Session) -> None:
+        thought = session.think(thinker(), PROMPT, max_tokens=30)
+        assert not await session.engage(thought, span=tokens(4))
+        assert session.act("walk:30")
+        done.append((await session.engage(thought), session.now))
+
+    run(agent, "frozen", rings=(11,))
+    assert done == [(True, tokens(30))]
+
+
 # --- polling ---------------------------------------------------------------------------------
 
 
@@ -330,6 +354,18 @@ def test_a_reaction_that_has_become_impossible_is_recorded_and_fails_nobody() ->
 
     played = run(agent, "slow-reflex", rings=(11,))
     assert reactions(played) == [(15, "answer:1", False)]
+
+
+def test_control_comes_back_when_a_reaction_that_lasts_is_over() -> None:
+    async def agent(session: Session) -> None:
+        thought = session.think(thinker(), PROMPT, max_tokens=60)
+        assert not await session.engage(thought)
+        assert (session.now, thought.tokens) == (halves(19), 5)
+
+    law = partial(
+        Reflex, rule=lambda view: None if view.walks else "walk:8", delay=Duration(0), full=False
+    )
+    assert reactions(run(agent, law, rings=(11,))) == [(11, "walk:8", True)]
 
 
 def test_what_the_agent_has_just_done_is_not_done_again_by_the_engine() -> None:

@@ -17,6 +17,7 @@ from timeful.records.events import (
     EpisodeEnded,
     EpisodeFailed,
     Happened,
+    Noted,
     Observed,
     ThoughtStarted,
     Within,
@@ -102,9 +103,11 @@ def test_orders_go_down_and_reports_come_up_at_their_own_instants(layers: int) -
             (tokens(6), DONE, "walking"),
             (halves(21), "report", "bell 1"),
         ]
+        session.note("came", "to its end")
 
     events = play(upper, rings=(21,), layers=layers).events
     assert of(events, EpisodeEnded)[0].at == halves(200)
+    assert of(events, Noted)
     name = "/".join(f"m{depth + 1}" for depth in range(layers))
     [walk] = [e for e in of(within(events, name), Acted) if e.action == "walk:8"]
     assert walk.at == tokens(2)
@@ -141,8 +144,10 @@ def test_a_plan_can_change_in_motion_and_is_busy_until_the_module_is_done() -> N
         await session.sleep(tokens(2))
         assert await session.do("walk:8")
         assert session.now == tokens(15), "the module was told, and finished what it was at"
+        session.note("came", "to its end")
 
     recorder = play(upper)
+    assert of(recorder.events, Noted)
     refused = [e for e in of(within(recorder.events, "m1"), Acted) if not e.legal]
     assert [e.action for e in refused] == ["walk:8"], "it is for the module to carry out an order"
 
@@ -243,6 +248,8 @@ def test_a_module_that_is_reset_begins_the_same_episode_again() -> None:
     module = Module(walker, porter((21,)), EVENT_DRIVEN, name="m", orders=("walk:8",))
     hashes = set()
     for _ in range(2):
+        module.reset()
+        module.intervene(("walk:8",), at=Instant(0))
         module.reset()
         recorder = Recorder()
         assert play_episode(

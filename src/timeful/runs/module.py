@@ -100,6 +100,7 @@ class Module:
             raise SettingsError(f"the module {name!r} takes no orders; name the words for them")
         self._agent = agent
         self._inner = environment
+        self._inside = _Inside(environment, self._receive)
         self._interface = interface
         self._name = name
         self._orders = tuple(orders)
@@ -110,8 +111,7 @@ class Module:
 
     def reset(self) -> None:
         """Go back to the start, before it is joined again; the module begins afresh then."""
-        self._inner.reset()
-        self._inside = _Inside(self._inner, self._receive)
+        self._inside.reset()
         self._view = ModuleView()
         self._said: deque[Observation] = deque()
         self._busy = False
@@ -229,7 +229,7 @@ class _Inside:
             at, text = self._ordered.popleft()
             seen.append(Observation(at=at, event="order", view=self._view, data={"text": text}))
         seen += self._world.advance(to)
-        return tuple(self._show(what) for what in sorted(seen, key=lambda what: what.at))
+        return tuple(self._show(what) for what in seen)
 
     def _show(self, what: Observation) -> Observation:
         self._view = InnerView(
