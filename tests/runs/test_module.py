@@ -247,9 +247,8 @@ def test_a_record_of_modules_can_be_read_again(tmp_path: Any) -> None:
 def test_a_module_that_is_reset_begins_the_same_episode_again() -> None:
     module = Module(walker, porter((21,)), EVENT_DRIVEN, name="m", orders=("walk:8",))
     hashes = set()
-    for _ in range(2):
-        module.reset()
-        module.intervene(("walk:8",), at=Instant(0))
+    for orders in ((), ("walk:8",)):
+        module.intervene(orders, at=Instant(0))
         module.reset()
         recorder = Recorder()
         assert play_episode(
