@@ -71,6 +71,37 @@ def write_csv(rows: Sequence[msgspec.Struct], kind: type[msgspec.Struct], path: 
     return path
 
 
+def save_report(
+    out: Path,
+    page: str,
+    numbers: Sequence[ResultRow],
+    rows: Sequence[msgspec.Struct],
+    kind: type[msgspec.Struct],
+    *,
+    name: str = "episodes",
+) -> Path:
+    """Write a whole report: `report.html`, `results.json`, `table.csv` and the rows behind them.
+
+    Args:
+        out: The folder; made if needed.
+        page: The page, as HTML.
+        numbers: All numbers of the suite.
+        rows: What they were made from.
+        kind: The type of those rows.
+        name: What the file of those rows is called, without its ending.
+
+    Returns:
+        The path of the page.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    write_json(numbers, out / "results.json")
+    write_csv(numbers, ResultRow, out / "table.csv")
+    write_csv(rows, kind, out / f"{name}.csv")
+    path = out / "report.html"
+    path.write_text(page, encoding="utf-8", newline="\n")
+    return path
+
+
 def _plain(value: object) -> str:
     """One value as a spreadsheet reads it."""
     if value is None:

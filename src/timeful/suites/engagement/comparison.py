@@ -1,6 +1,7 @@
 """What our numbers are compared with, and how: metrics, published numbers, bands and claims."""
 
 from dataclasses import dataclass
+from math import isinf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +38,11 @@ class Band:
     def holds(self, value: float) -> bool:
         """Whether a number lies inside."""
         return self.low <= value <= self.high
+
+    @property
+    def words(self) -> str:
+        """It in words."""
+        return f"at least {self.low:g}" if isinf(self.high) else f"{self.low:g} to {self.high:g}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

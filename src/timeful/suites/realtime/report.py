@@ -5,7 +5,7 @@ from pathlib import Path
 
 from timeful.records.rows import EpisodeRow
 from timeful.runs.page import Block, Figure, Paragraph, Section, render
-from timeful.runs.results import ResultRow, write_csv, write_json
+from timeful.runs.results import save_report
 from timeful.suites.realtime import sections
 from timeful.suites.realtime.cells import Cell, make_cells
 from timeful.suites.realtime.comparisons import Comparison, compare
@@ -16,7 +16,7 @@ from timeful.suites.realtime.tables import Grid, make_grids, result_rows
 TITLE = "timeful: the real-time suite"
 
 
-def write_report(rows: Iterable[EpisodeRow], out_dir: Path, settings: Mapping[str, object]) -> Path:
+def write_report(rows: Iterable[EpisodeRow], out: Path, settings: Mapping[str, object]) -> Path:
     """Write `report.html`, `results.json`, `table.csv` and `episodes.csv`.
 
     Any episodes will do: a few, only failures, or none; what is missing is said to be. The same
@@ -24,7 +24,7 @@ def write_report(rows: Iterable[EpisodeRow], out_dir: Path, settings: Mapping[st
 
     Args:
         rows: The episodes of a run, in any order.
-        out_dir: Where the files go; made if needed.
+        out: Where the files go; made if needed.
         settings: What the run was asked for, by name, as the page shows it.
 
     Returns:
@@ -33,19 +33,12 @@ def write_report(rows: Iterable[EpisodeRow], out_dir: Path, settings: Mapping[st
     episodes = sorted(dict.fromkeys(rows), key=_order)
     cells = make_cells(episodes)
     comparisons = compare(cells)
-    out_dir.mkdir(parents=True, exist_ok=True)
-    numbers = result_rows(cells, comparisons)
-    write_json(numbers, out_dir / "results.json")
-    write_csv(numbers, ResultRow, out_dir / "table.csv")
-    write_csv(episodes, EpisodeRow, out_dir / "episodes.csv")
     page = render(
         title=TITLE,
         subtitle="Real-Time Reasoning Gym: ours beside the published numbers",
         sections=_sections(episodes, cells, comparisons, settings),
     )
-    path = out_dir / "report.html"
-    path.write_text(page, encoding="utf-8", newline="\n")
-    return path
+    return save_report(out, page, result_rows(cells, comparisons), episodes, EpisodeRow)
 
 
 def _order(row: EpisodeRow) -> tuple[object, ...]:

@@ -15,7 +15,8 @@ from timeful.suites.engagement.comparison import Band, Claim, Metric, Published
 from timeful.suites.engagement.inbox.published import BANDS, MAIN_MODEL, PUBLISHED
 from timeful.suites.engagement.inbox.rows import InboxRow
 from timeful.suites.engagement.inbox.spec import METHODS, POLICIES
-from timeful.suites.engagement.intervals import draw_weights, interval, resample, value
+from timeful.suites.engagement.intervals import draw_weights, resample
+from timeful.suites.engagement.numbers import Number, make_number, result_row
 
 COLUMNS: tuple[Metric, ...] = (
     Metric(name="Utility", count="utility", decimals=3),
@@ -52,21 +53,6 @@ _PLAIN = tuple(
     )
 )
 _SEED = 42  # the paper's, of its resamples
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Number:
-    """One number of ours."""
-
-    metric: Metric
-    mean: float
-    low: float
-    high: float
-
-    @property
-    def half_width(self) -> float:
-        """Half of the 95 % interval."""
-        return (self.high - self.low) / 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,13 +113,10 @@ def _cell(group: Sequence[InboxRow], weights: dict[int, NDArray[np.float64]]) ->
         if len(good) not in weights:
             rng = child(_SEED, "inbox", "bootstrap", len(good))
             weights[len(good)] = draw_weights(rng, len(good))
-        drawn = [resample(counts, weights[len(good)])]
-        for metric in (*COLUMNS, *FURTHER):
-            # A share of nothing has no interval either.
-            whole = metric.of is None or bool(counts[metric.of].any())
-            low, high = interval(metric, drawn, len(good)) if whole else (np.nan, np.nan)
-            mean = value(metric, counts)
-            numbers[metric.name] = Number(metric=metric, mean=mean, low=low, high=high)
+        drawn = resample(counts, weights[len(good)])
+        numbers = {
+            metric.name: make_number(metric, [counts], [drawn]) for metric in (*COLUMNS, *FURTHER)
+        }
     return Cell(
         decomposition=first.decomposition,
         policy=first.policy,
@@ -184,18 +167,13 @@ def claims(cells: Sequence[Cell]) -> list[Claim]:
 def result_rows(cells: Iterable[Cell]) -> list[ResultRow]:
     """All numbers as rows of the shape that all suites share, then what was published only."""
     rows = [
-        ResultRow(
-            suite="engagement",
+        result_row(
+            number,
+            cell.published(name),
             experiment=f"inbox/{cell.decomposition}",
             setting=cell.policy if cell.stand_in else cell.model,
             method=METHODS.get(cell.interface, cell.interface),
-            metric=name,
-            value=_known(number.mean),
-            low=_known(number.low),
-            high=_known(number.high),
-            n=cell.episodes,
-            published=published.value if (published := cell.published(name)) else None,
-            source=published.source if published else None,
+            episodes=cell.episodes,
             stand_in=cell.stand_in,
         )
         for cell in cells
@@ -220,7 +198,3 @@ def result_rows(cells: Iterable[Cell]) -> list[ResultRow]:
         if model != MAIN_MODEL
         for (decomposition, interface, metric), published in numbers.items()
     ]
-
-
-def _known(number: float) -> float | None:
-    return None if np.isnan(number) else number

@@ -5,15 +5,11 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from timeful.core.units import in_seconds
 from timeful.environments.inbox.settings import InboxSettings
 from timeful.environments.inbox.task import DECOMPOSITIONS, FITTED
-from timeful.errors import RecordError
-from timeful.runs.page import Block, Bullets, Entry, Notice, Paragraph, Section, Table, render
-from timeful.runs.results import ResultRow, write_csv, write_json
-from timeful.suites.engagement.comparison import Metric
+from timeful.runs.page import Block, Entry, Notice, Paragraph, Section, Table, render
+from timeful.runs.results import save_report
 from timeful.suites.engagement.inbox.numbers import (
     COLUMNS,
     FURTHER,
@@ -33,9 +29,9 @@ from timeful.suites.engagement.inbox.rows import InboxRow
 from timeful.suites.engagement.inbox.settings import shown
 from timeful.suites.engagement.inbox.spec import METHODS
 from timeful.suites.engagement.inbox.tables import STAND_IN, text_published, title
+from timeful.suites.engagement.parts import entry, failures, order_table, world_table
 
 TITLE = "timeful: the inbox of the Engagement Process"
-_SHOWN_FAILURES = 50
 
 
 def write_report(rows: Sequence[InboxRow], out: Path, settings: Mapping[str, Any]) -> Path:
@@ -51,22 +47,15 @@ def write_report(rows: Sequence[InboxRow], out: Path, settings: Mapping[str, Any
     Returns:
         The path of the page.
     """
-    out.mkdir(parents=True, exist_ok=True)
     episodes = sorted(rows, key=lambda row: (row.decomposition, row.policy, row.interface))
     episodes.sort(key=lambda row: (row.seed, row.episode))
     cells = make_cells(episodes)
-    numbers = result_rows(cells)
-    write_json(numbers, out / "results.json")
-    write_csv(numbers, ResultRow, out / "table.csv")
-    write_csv(episodes, InboxRow, out / "episodes.csv")
     page = render(
         title=TITLE,
         subtitle="Engagement Process, section 5.2.1 and Appendix D: ours beside the published",
         sections=_sections(episodes, cells, settings),
     )
-    path = out / "report.html"
-    path.write_text(page, encoding="utf-8", newline="\n")
-    return path
+    return save_report(out, page, result_rows(cells), episodes, InboxRow)
 
 
 def _sections(
@@ -81,15 +70,13 @@ def _sections(
         _world(settings),
         _not_run(),
     ]
-    failed = [row for row in rows if row.status == "failed"]
-    if failed:
-        items = tuple(
+    return made + failures(
+        rows,
+        lambda row: (
             f"{row.decomposition}, {row.interface}, {row.policy}, seed {row.seed}, episode "
-            f"{row.episode}: {row.error}"
-            for row in failed[:_SHOWN_FAILURES]
-        )
-        made.append(Section(f"Failed episodes ({len(failed)})", (Bullets(items),)))
-    return made
+            f"{row.episode}"
+        ),
+    )
 
 
 def _what_was_run(rows: Sequence[InboxRow], settings: Mapping[str, Any]) -> Section:
@@ -123,7 +110,13 @@ def _table(cells: Sequence[Cell]) -> Table:
     for cell in cells:
         name = METHODS.get(cell.interface, cell.interface)
         whose = f"ours, n={cell.episodes}" + (f", {cell.failed} failed" if cell.failed else "")
-        body.append((name, whose, *(_ours(cell, metric) for metric in COLUMNS)))
+        body.append(
+            (
+                name,
+                whose,
+                *(entry(cell.numbers.get(one.name), cell.band(one.name)) for one in COLUMNS),
+            )
+        )
         if any(cell.published(metric.name) for metric in COLUMNS):
             theirs = (text_published(cell.published(one.name), one) for one in COLUMNS)
             body.append(("", MAIN_MODEL, *(Entry(text, tone="quiet") for text in theirs)))
@@ -131,37 +124,16 @@ def _table(cells: Sequence[Cell]) -> Table:
     return Table(caption=title(cells[0]), head=head, rows=tuple(body), words=2)
 
 
-def _ours(cell: Cell, metric: Metric) -> Entry:
-    if not cell.numbers:
-        return Entry("failed", tone="alarm")
-    number, band = cell.numbers[metric.name], cell.band(metric.name)
-    text = f"{number.mean:.{metric.decimals}f} ±{number.half_width:.{metric.decimals}f}"
-    if band is None:
-        return Entry(text, tone="strong")
-    is_in = band.holds(number.mean)
-    small = f"{'in' if is_in else 'outside'} {band.low:g} to {band.high:g}"
-    return Entry(text, small, "strong" if is_in else "alarm")
-
-
 def _promises(cells: Sequence[Cell]) -> Section:
-    made = claims(cells)
-    rows = tuple(
-        (claim.text, Entry("holds") if claim.holds else Entry("does not hold", tone="alarm"))
-        for claim in made
+    words = Paragraph(
+        f"{len(BANDS)} numbers have a band, given below them in the tables. The bands are for "
+        "a stand-in whose parameters were fitted to the published numbers, so that being "
+        "inside says only that the dynamics can bring them forth. The order of the "
+        "interfaces is the finding; the ablation shows that it needs no fitted policy. The "
+        "ablation also earns far more than was published, with less of the main task done: "
+        "what holds the published assistant down is how it sorts emails."
     )
-    blocks: list[Block] = [
-        Paragraph(
-            f"{len(BANDS)} numbers have a band, given below them in the tables. The bands are for "
-            "a stand-in whose parameters were fitted to the published numbers, so that being "
-            "inside says only that the dynamics can bring them forth. The order of the "
-            "interfaces is the finding; the ablation shows that it needs no fitted policy. The "
-            "ablation also earns far more than was published, with less of the main task done: "
-            "what holds the published assistant down is how it sorts emails."
-        )
-    ]
-    if rows:
-        blocks.append(Table(head=("order of means", ""), rows=rows, words=2))
-    return Section("Bands and orders", tuple(blocks))
+    return Section("Bands and orders", (words, *order_table(claims(cells))))
 
 
 def _further(cells: Sequence[Cell]) -> Table:
@@ -180,15 +152,6 @@ def _further(cells: Sequence[Cell]) -> Table:
 
 
 def _world(settings: Mapping[str, Any]) -> Section:
-    try:
-        world = msgspec.convert(settings["world"], InboxSettings)
-    except (KeyError, msgspec.ValidationError) as error:
-        raise RecordError(f"the run's settings are not those of an inbox: {error}") from error
-    usual = dict(shown(InboxSettings()))
-    rows = tuple(
-        (name, Entry(text, "" if text == usual[name] else f"paper or usual: {usual[name]}"))
-        for name, text in shown(world)
-    )
     lengths = "; ".join(
         f"{name}: normal, mean {FITTED[name].mean:g}, standard deviation {FITTED[name].spread:g}"
         + (f", shares vary by {FITTED[name].unevenness:g}" if FITTED[name].unevenness else "")
@@ -197,7 +160,7 @@ def _world(settings: Mapping[str, Any]) -> Section:
     return Section(
         "Settings (Tables 17 and 19)",
         (
-            Table(head=("setting", "value"), rows=rows, words=2),
+            world_table(settings, InboxSettings(), shown),
             Paragraph(
                 f"Tokens of the main task, fitted, since the paper prints none: {lengths}. "
                 "What is recommended about emails is fitted too. One unit of the paper's time is "

@@ -7,6 +7,7 @@ from timeful.suites.engagement.comparison import Metric, Published
 from timeful.suites.engagement.inbox.numbers import COLUMNS, Cell, claims
 from timeful.suites.engagement.inbox.published import MAIN_MODEL
 from timeful.suites.engagement.inbox.spec import METHODS, MODEL
+from timeful.suites.engagement.parts import order_lines, verdict, with_half
 
 POLICY_TITLES = {
     "stand-in": "stand-in: fitted rules sort the emails",
@@ -42,31 +43,27 @@ def _block(cells: Sequence[Cell]) -> Iterator[str]:
         if any(cell.published(metric.name) for metric in COLUMNS):
             theirs = [text_published(cell.published(each.name), each) for each in COLUMNS]
             yield _line("", "published", theirs)
-        bands = [cell.band(metric.name) for metric in COLUMNS]
-        if any(bands):
-            inside = [
-                "" if band is None else "in" if band.holds(cell.mean(metric.name)) else "OUT"
-                for metric, band in zip(COLUMNS, bands, strict=True)
-            ]
+        inside = [verdict(cell.band(one.name), cell.mean(one.name)) for one in COLUMNS]
+        if any(inside):
             yield _line("", "band", inside)
 
 
 def _ours(cell: Cell, metric: Metric) -> str:
     number = cell.numbers[metric.name]
-    return _with_half(number.mean, number.half_width, metric)
+    return _fitted(number.mean, number.half_width, metric)
 
 
 def text_published(published: Published | None, metric: Metric) -> str:
     """A published number with its half-width, as it was printed."""
     if published is None:
         return ""
-    return _with_half(published.value, published.half_width or 0.0, metric)
+    return _fitted(published.value, published.half_width or 0.0, metric)
 
 
-def _with_half(mean: float, half_width: float, metric: Metric) -> str:
-    """A mean and half its interval, such as "0.787±.010", with as many digits as fit."""
+def _fitted(mean: float, half_width: float, metric: Metric) -> str:
+    """A mean and half its interval, with as many digits as fit."""
     for digits in range(metric.decimals, -1, -1):
-        text = f"{mean:.{digits}f}±{f'{half_width:.{digits}f}'.removeprefix('0')}"
+        text = with_half(mean, half_width, digits)
         if len(text) < _ENTRY:
             break
     return text
@@ -103,12 +100,7 @@ def _legend(cells: Sequence[Cell]) -> Iterator[str]:
         band = cell.band(metric)
         assert band is not None
         yield f"outside: {cell.decomposition}, {cell.policy}, {METHODS[cell.interface]}:"
-        yield f"  {metric} {cell.mean(metric):.3f}, band {band.low:g} to {band.high:g}"
-    made = claims(cells)
-    if made:
-        yield f"Orders on means: {sum(claim.holds for claim in made)} of {len(made)} hold."
-    for claim in made:
-        if not claim.holds:
-            yield f"does not hold:\n  {claim.text}"
+        yield f"  {metric} {cell.mean(metric):.3f}, band {band.words}"
+    yield from order_lines(claims(cells))
     if any(cell.policy == MODEL for cell in cells):
         yield "No band is set for language models."

@@ -7,7 +7,6 @@ resamples the episodes within each set, and its spread is the standard deviation
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isclose
-from statistics import fmean, stdev
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from timeful.runs.results import ResultRow
 from timeful.seeding import child
 from timeful.suites.engagement.comparison import Band, Claim, Metric, Published
-from timeful.suites.engagement.intervals import Counts, draw_weights, interval, resample, value
+from timeful.suites.engagement.intervals import draw_weights, resample
 from timeful.suites.engagement.kitchen.published import (
     ALL,
     BANDS,
@@ -39,6 +38,7 @@ from timeful.suites.engagement.kitchen.published import (
 )
 from timeful.suites.engagement.kitchen.rows import KitchenRow
 from timeful.suites.engagement.kitchen.spec import METHODS, SETTINGS, SUITE
+from timeful.suites.engagement.numbers import Number, make_number, result_row
 
 WHOLE = {ONE: 128, MULTI: 72}
 """How many cases a whole set has."""
@@ -83,31 +83,6 @@ _PLAIN = tuple(
         if name in KitchenRow.__struct_fields__
     )
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Number:
-    """One number of ours; `by_set` holds that of each set of cases."""
-
-    metric: Metric
-    by_set: tuple[float, ...]
-    low: float
-    high: float
-
-    @property
-    def mean(self) -> float:
-        """The mean over sets; nan if there was nothing to count in one of them."""
-        return fmean(self.by_set)
-
-    @property
-    def spread(self) -> float | None:
-        """The standard deviation over sets; None for a single one."""
-        return stdev(self.by_set) if len(self.by_set) > 1 else None
-
-    @property
-    def is_known(self) -> bool:
-        """Whether there was anything to count."""
-        return not np.isnan(self.mean)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +147,7 @@ def _cell(
     if good:
         sets = [_counts(rows) for rows in good.values()]
         drawn = [resample(counts, _weights(len(counts[_EACH]), weights)) for counts in sets]
-        numbers = {metric.name: _number(metric, sets, drawn) for metric in METRICS}
+        numbers = {metric.name: make_number(metric, sets, drawn) for metric in METRICS}
     episodes = sum(len(rows) for rows in good.values())
     return Cell(
         setting=key[0],
@@ -190,16 +165,6 @@ def _weights(episodes: int, known: dict[int, NDArray[np.float64]]) -> NDArray[np
     if episodes not in known:
         known[episodes] = draw_weights(child(0, "kitchen", "bootstrap", episodes), episodes)
     return known[episodes]
-
-
-def _number(metric: Metric, sets: Sequence[Counts], drawn: Sequence[Counts]) -> Number:
-    whole = metric.of or _EACH
-    # A share of nothing has no interval either.
-    is_known = all(counts[whole].any() for counts in sets)
-    low, high = interval(metric, drawn, 0) if is_known else (np.nan, np.nan)
-    return Number(
-        metric=metric, by_set=tuple(value(metric, counts) for counts in sets), low=low, high=high
-    )
 
 
 def _counts(rows: Sequence[KitchenRow]) -> dict[str, NDArray[np.float64]]:
@@ -263,20 +228,14 @@ def _claim(text: str, held: bool) -> Claim:
 def result_rows(cells: Iterable[Cell]) -> list[ResultRow]:
     """All numbers as rows of the shape that all suites share."""
     return [
-        ResultRow(
-            suite="engagement",
+        result_row(
+            number,
+            cell.published(name),
             experiment=SUITE.partition("/")[2] + f"/{cell.setting}",
             setting=cell.controller if cell.family == ALL else f"{cell.controller}, {cell.family}",
             method=cell.method,
-            metric=name,
-            value=number.mean if number.is_known else None,
-            low=number.low if number.is_known else None,
-            high=number.high if number.is_known else None,
-            n=cell.episodes,
-            published=published.value if (published := cell.published(name)) else None,
-            source=published.source if published else None,
+            episodes=cell.episodes,
             stand_in=cell.stand_in,
-            spread=number.spread if number.is_known else None,
         )
         for cell in cells
         for name, number in cell.numbers.items()

@@ -4,10 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from timeful.environments.kitchen.settings import KitchenSettings, in_ticks
-from timeful.errors import RecordError
 from timeful.records.recorder import read_record
 from timeful.runs.page import (
     Block,
@@ -20,11 +17,10 @@ from timeful.runs.page import (
     Table,
     render,
 )
-from timeful.runs.results import ResultRow, write_csv, write_json
+from timeful.runs.results import save_report
 from timeful.suites.engagement.kitchen.numbers import (
     METRICS,
     Cell,
-    Number,
     claims,
     make_cells,
     result_rows,
@@ -39,16 +35,14 @@ from timeful.suites.engagement.kitchen.tables import (
     Layout,
     banded,
     text_published,
-    words,
 )
 from timeful.suites.engagement.kitchen.trace import Trace, trace
-from timeful.suites.engagement.toys.tables import brief
+from timeful.suites.engagement.numbers import Number
+from timeful.suites.engagement.parts import entry, failures, order_table, world_table
 
 TITLE = "timeful: the kitchen of the Engagement Process"
 FIGURE_CASE = "resume_pressure-3d3q1s"
 """The paper's Figure 7: three dishes, three problems, one slot; here the first such case."""
-
-_SHOWN_FAILURES = 50
 
 _UNEXPLAINED = (
     "The published AgentLoop with one dish is far below a controller that waits: the "
@@ -84,18 +78,12 @@ def write_report(rows: Sequence[KitchenRow], out: Path, settings: Mapping[str, A
         rows, key=lambda row: (row.setting, row.sample, row.case, methods.index(row.method))
     )
     cells = make_cells(episodes)
-    numbers = result_rows(cells)
-    write_json(numbers, out / "results.json")
-    write_csv(numbers, ResultRow, out / "table.csv")
-    write_csv(episodes, KitchenRow, out / "episodes.csv")
     page = render(
         title=TITLE,
         subtitle="Engagement Process, section 5.2.2 and Appendix E: ours beside the published",
         sections=_sections(episodes, cells, out, settings),
     )
-    path = out / "report.html"
-    path.write_text(page, encoding="utf-8", newline="\n")
-    return path
+    return save_report(out, page, result_rows(cells), episodes, KitchenRow)
 
 
 def _sections(
@@ -110,15 +98,12 @@ def _sections(
         layouts = [layout for layout in LAYOUTS if layout.name in names and layout.cells(cells)]
         made.append(Section(title, tuple(_table(layout, cells) for layout in layouts)))
     made += [_promises(cells), *_figure(rows, out)]
-    made += [Section("What else was counted", (_further(cells),)), _world(settings)]
-    failed = [row for row in rows if row.status == "failed"]
-    if failed:
-        items = tuple(
-            f"{row.setting}, {row.method}, {row.case}, set {row.sample}: {row.error}"
-            for row in failed[:_SHOWN_FAILURES]
-        )
-        made.append(Section(f"Failed episodes ({len(failed)})", (Bullets(items),)))
-    return made
+    world = world_table(settings, KitchenSettings(), shown)
+    made.append(Section("What else was counted", (_further(cells),)))
+    made.append(Section("Settings (Appendix E)", (world,), is_folded=True))
+    return made + failures(
+        rows, lambda row: f"{row.setting}, {row.method}, {row.case}, set {row.sample}"
+    )
 
 
 def _what_was_run(rows: Sequence[KitchenRow], settings: Mapping[str, Any]) -> Section:
@@ -155,7 +140,9 @@ def _table(layout: Layout, cells: Sequence[Cell]) -> Table:
     for cell in layout.cells(cells):
         name = cell.method if cell.family == ALL else f"{cell.family}, {cell.method}"
         whose = f"ours, n={cell.episodes}" + (f", {cell.failed} failed" if cell.failed else "")
-        body.append((name, whose, *(_ours(cell, metric) for metric in layout.metrics)))
+        body.append(
+            (name, whose, *(entry(cell.numbers.get(one), cell.band(one)) for one in layout.metrics))
+        )
         published = [cell.published(metric) for metric in layout.metrics]
         if any(published) and cell.numbers:
             theirs = (
@@ -171,38 +158,17 @@ def _table(layout: Layout, cells: Sequence[Cell]) -> Table:
     )
 
 
-def _ours(cell: Cell, metric: str) -> Entry:
-    if not cell.numbers:
-        return Entry("failed", tone="alarm")
-    number, band = cell.numbers[metric], cell.band(metric)
-    if not number.is_known:
-        return Entry("")
-    digits = number.metric.decimals
-    text = f"{number.mean:.{digits}f} ±{(number.high - number.low) / 2:.{digits}f}"
-    small = [] if number.spread is None else [f"[{brief(number.spread)}]"]
-    if band is None:
-        return Entry(text, " ".join(small), "strong")
-    is_in = band.holds(number.mean)
-    small.append(f"{'in' if is_in else 'outside'} {words(band)}")
-    return Entry(text, " ".join(small), "strong" if is_in else "alarm")
-
-
 def _promises(cells: Sequence[Cell]) -> Section:
     found = banded(cells)
     inside = sum(band.holds(cell.mean(metric)) for cell, metric, band in found)
-    rows = tuple(
-        (claim.text, Entry("holds") if claim.holds else Entry("does not hold", tone="alarm"))
-        for claim in claims(cells)
-    )
     blocks: list[Block] = [
         Paragraph(
             f"{inside} of {len(found)} numbers with a band are inside it. In the tables, ± is half "
             "of the 95 % bootstrap interval over cases, and [ ] the standard deviation over sets. "
             "Bands hold for the usual settings and the rule, whose calls cost 12 ticks."
         ),
+        *order_table(claims(cells)),
     ]
-    if rows:
-        blocks.append(Table(head=("order of means", ""), rows=rows, words=2))
     if any(cell.stand_in for cell in cells):
         blocks.append(Bullets(_UNEXPLAINED))
     return Section("Bands, orders, and what stays unexplained", tuple(blocks))
@@ -258,20 +224,3 @@ def _further(cells: Sequence[Cell]) -> Table:
 
 def _plain(number: Number) -> str:
     return f"{number.mean:.{number.metric.decimals}f}" if number.is_known else ""
-
-
-def _world(settings: Mapping[str, Any]) -> Section:
-    try:
-        world = msgspec.convert(settings["world"], KitchenSettings)
-    except (KeyError, msgspec.ValidationError) as error:
-        raise RecordError(f"the run's settings are not those of a kitchen: {error}") from error
-    usual = dict(shown(KitchenSettings()))
-    rows = tuple(
-        (name, Entry(text, "" if text == usual[name] else f"usual: {usual[name]}"))
-        for name, text in shown(world)
-    )
-    return Section(
-        "Settings (Appendix E)",
-        (Table(head=("setting", "value"), rows=rows, words=2),),
-        is_folded=True,
-    )

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import isinf
 
 from timeful.suites.engagement.comparison import Band, Published
-from timeful.suites.engagement.kitchen.numbers import Cell, Number, claims
+from timeful.suites.engagement.kitchen.numbers import Cell, claims
 from timeful.suites.engagement.kitchen.published import (
     ALL,
     CRITICAL,
@@ -26,6 +25,8 @@ from timeful.suites.engagement.kitchen.published import (
     SWITCHES,
     UTILITY,
 )
+from timeful.suites.engagement.numbers import Number
+from timeful.suites.engagement.parts import order_lines, verdict, with_half
 
 STAND_IN = "Stand-in: a rule cooks and prose is tutored; no language model was run."
 
@@ -124,7 +125,7 @@ def _block(layout: Layout, cells: Sequence[Cell]) -> Iterator[str]:
             digits = [cell.numbers[name].metric.decimals for name in layout.metrics]
             entries = [text_published(p, d) for p, d in zip(published, digits, strict=True)]
             yield _line("  published", entries)
-        bands = [text_band(cell, name) for name in layout.metrics]
+        bands = [verdict(cell.band(name), cell.mean(name)) for name in layout.metrics]
         if any(bands):
             yield _line("  band", bands)
 
@@ -133,30 +134,14 @@ def text_ours(number: Number) -> str:
     """A mean and half its interval, such as "21.20±.38"; a dash if nothing was counted."""
     if not number.is_known:
         return "-"
-    return _with_half(number.mean, (number.high - number.low) / 2, number.metric.decimals)
+    return with_half(number.mean, number.half_width, number.metric.decimals)
 
 
 def text_published(published: Published | None, decimals: int) -> str:
     """A published number with its half-width; nothing if none was printed."""
     if published is None:
         return ""
-    return _with_half(published.value, published.half_width or 0.0, decimals)
-
-
-def _with_half(mean: float, half: float, decimals: int) -> str:
-    width = f"{half:.{decimals}f}"
-    return f"{mean:.{decimals}f}±{width.removeprefix('0') or '0'}"
-
-
-def text_band(cell: Cell, metric: str) -> str:
-    """Whether a number is in its band; nothing if it has none."""
-    band = cell.band(metric)
-    return "" if band is None else "in" if band.holds(cell.mean(metric)) else "OUT"
-
-
-def words(band: Band) -> str:
-    """A band in words."""
-    return f"at least {band.low:g}" if isinf(band.high) else f"{band.low:g} to {band.high:g}"
+    return with_half(published.value, published.half_width or 0.0, decimals)
 
 
 def _line(name: str, entries: Sequence[str]) -> str:
@@ -187,11 +172,5 @@ def _legend(cells: Sequence[Cell]) -> Iterator[str]:
         yield f"Bands: {len(found) - len(missed)} of {len(found)} numbers are inside."
     for cell, metric, band in missed:
         yield f"outside: {cell.setting}, {cell.method}: {metric} {cell.mean(metric):.4g},"
-        yield f"  band {words(band)}"
-    made = claims(cells)
-    if made:
-        yield f"Orders on means: {sum(claim.holds for claim in made)} of {len(made)} hold."
-    for claim in made:
-        if not claim.holds:
-            yield "does not hold:"
-            yield f"  {claim.text}"
+        yield f"  band {band.words}"
+    yield from order_lines(claims(cells))

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from timeful.core.units import in_seconds
 from timeful.runs.page import Block, Bullets, Entry, Figure, Paragraph, Section, Table, Tone, render
-from timeful.runs.results import ResultRow, write_csv, write_json
+from timeful.runs.results import save_report
 from timeful.suites.engagement.comparison import Claim, Metric, Published
+from timeful.suites.engagement.parts import brief
 from timeful.suites.engagement.toys import settings
 from timeful.suites.engagement.toys.claims import claims, findings
 from timeful.suites.engagement.toys.deliberation import LEARNERS, WORLDS, Kind
@@ -29,7 +30,6 @@ from timeful.suites.engagement.toys.tables import (
     MAIN,
     Layout,
     Optima,
-    brief,
     lines,
     outside,
 )
@@ -60,19 +60,14 @@ def write_report(results: Results, out: Path) -> Path:
     Returns:
         The path of the page.
     """
-    out.mkdir(parents=True, exist_ok=True)
-    ours = result_rows(results.numbers, results.optima)
-    write_json(ours, out / "results.json")
-    write_csv(ours, ResultRow, out / "table.csv")
-    write_csv(seed_rows(results.numbers), SeedRow, out / "seeds.csv")
     page = render(
         title=TITLE,
         subtitle="Engagement Process, section 5.1 and Appendix C: ours beside the published",
         sections=_sections(results),
     )
-    path = out / "report.html"
-    path.write_text(page, encoding="utf-8", newline="\n")
-    return path
+    ours = result_rows(results.numbers, results.optima)
+    seeds = seed_rows(results.numbers)
+    return save_report(out, page, ours, seeds, SeedRow, name="seeds")
 
 
 def _sections(results: Results) -> list[Section]:
@@ -257,7 +252,7 @@ def _band_table(numbers: Sequence[Number]) -> Table:
                 number.learner,
                 number.metric.name,
                 f"{number.mean:.{digits}f}",
-                f"{band.low:g} to {band.high:g}",
+                band.words,
                 Entry("inside" if inside else "outside", tone="" if inside else "alarm"),
             )
         )

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from timeful.suites.engagement.comparison import Published
+from timeful.suites.engagement.parts import brief, short
 from timeful.suites.engagement.toys.numbers import METRICS, Number
 from timeful.suites.engagement.toys.published import (
     DEPTH_2,
@@ -160,24 +161,12 @@ def text_entry(entry: Number | Published | float | None, *, decimals: int) -> st
         case float():
             return f"{entry:.{decimals}f}"
         case Published():
-            width = "" if entry.half_width is None else _short(entry.half_width, decimals)
+            width = "" if entry.half_width is None else short(entry.half_width, decimals)
             return f"{entry.value:.{decimals}f}{'±' if width else ''}{width}"
         case Number():
-            half = _short((entry.high - entry.low) / 2, decimals)
+            half = short((entry.high - entry.low) / 2, decimals)
             spread = "" if entry.spread is None else f" [{brief(entry.spread)}]"
             return f"{entry.mean:.{decimals}f}±{half}{spread}"
-
-
-def _short(number: float, decimals: int) -> str:
-    """A number without a leading zero."""
-    text = f"{number:.{decimals}f}"
-    return text.removeprefix("0") if float(text) else "0"
-
-
-def brief(number: float) -> str:
-    """About two digits of a positive number."""
-    decimals = 0 if number >= 9.95 else 1 if number >= 0.995 else 2
-    return _short(number, decimals)
 
 
 def outside(numbers: Iterable[Number]) -> list[Number]:
@@ -200,7 +189,4 @@ def _legend(numbers: Sequence[Number]) -> Iterator[str]:
     for number in missed:
         assert number.band is not None
         yield f"outside: {number.experiment}, {number.method}, {number.learner}:"
-        yield (
-            f"  {number.metric.name} {number.mean:.4g}, "
-            f"band {number.band.low:g} to {number.band.high:g}"
-        )
+        yield (f"  {number.metric.name} {number.mean:.4g}, band {number.band.words}")
