@@ -6,12 +6,10 @@ from typing import Any, get_type_hints
 
 from timeful.core.units import Duration, in_seconds, seconds
 from timeful.environments.inbox.settings import InboxSettings, Numbers, Scoring, Slack
-from timeful.errors import SettingsError, unknown
+from timeful.suites.engagement.changes import Readers, read_changes
 
 _WORLD = {name: kind for name, kind in get_type_hints(InboxSettings).items() if name != "scoring"}
 _SCORING = get_type_hints(Scoring)
-NAMES = tuple(name.replace("_", "-") for name in (*_WORLD, *_SCORING))
-"""What can be set."""
 
 
 def changed(settings: InboxSettings, changes: Iterable[str]) -> InboxSettings:
@@ -24,24 +22,10 @@ def changed(settings: InboxSettings, changes: Iterable[str]) -> InboxSettings:
     Raises:
         SettingsError: If a name is unknown or given twice, or a value cannot be.
     """
-    world: dict[str, Any] = {}
-    scoring: dict[str, Any] = {}
-    for change in changes:
-        given, mark, text = change.partition("=")
-        name = given.strip().replace("-", "_")
-        if not mark:
-            raise SettingsError(f"a setting is given as NAME=VALUE, got {change!r}")
-        part, kinds = (world, _WORLD) if name in _WORLD else (scoring, _SCORING)
-        if name not in kinds:
-            raise SettingsError(unknown("setting", given.strip(), NAMES))
-        if name in part:
-            raise SettingsError(f"the setting {given.strip()!r} is given twice")
-        try:
-            part[name] = _READ[kinds[name]](text.strip())
-        except ValueError as error:
-            raise SettingsError(f"{given.strip()} cannot be {text.strip()!r}: {error}") from None
+    read = read_changes(changes, _READERS)
+    scoring = {name: read.pop(name) for name in _SCORING if name in read}
     # Made at once, since settings that only fit together must be changed together.
-    return replace(settings, **world, scoring=replace(settings.scoring, **scoring))
+    return replace(settings, **read, scoring=replace(settings.scoring, **scoring))
 
 
 def _span(text: str) -> Duration:
@@ -69,6 +53,13 @@ _READ: dict[Any, Callable[[str], Any]] = {
     Numbers: _numbers,
     Slack: _slack,
 }
+
+
+_READERS: Readers = {
+    name.replace("_", "-"): _READ[kind] for name, kind in {**_WORLD, **_SCORING}.items()
+}
+NAMES = tuple(_READERS)
+"""What can be set."""
 
 
 def shown(settings: InboxSettings) -> list[tuple[str, str]]:

@@ -1,26 +1,23 @@
 """Settings of the kitchen as a command line gives them: `budget=4000`, `judged=start`."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
 
 from timeful.environments.kitchen.settings import KitchenSettings, Utility, in_ticks, ticks
-from timeful.errors import SettingsError, unknown
+from timeful.suites.engagement.changes import Readers, read_changes
 
-_WORLD: dict[str, Callable[[str], Any]] = {
+_UTILITY = ("dish", "problem", "tick", "switch", "check")
+_READERS: Readers = {
     "staging": lambda text: ticks(int(text)),
     "jitter": float,
     "budget": lambda text: ticks(int(text)),
     "judged": str,
+    **dict.fromkeys(_UTILITY, float),
 }
-_UTILITY = ("dish", "problem", "tick", "switch", "check")
-
-NAMES = (*_WORLD, *_UTILITY)
-"""What can be set: laws, spans of which are in ticks, and the weights of the utility."""
 
 
 def changed(settings: KitchenSettings, changes: Iterable[str]) -> KitchenSettings:
-    """Change settings by name.
+    """Change settings by name: laws, spans of which are in ticks, and the weights of the utility.
 
     Args:
         settings: What is not changed.
@@ -29,24 +26,9 @@ def changed(settings: KitchenSettings, changes: Iterable[str]) -> KitchenSetting
     Raises:
         SettingsError: If a name is unknown or given twice, or a value cannot be.
     """
-    world: dict[str, Any] = {}
-    weights: dict[str, float] = {}
-    for change in changes:
-        given, mark, text = (part.strip() for part in change.partition("="))
-        if not mark:
-            raise SettingsError(f"a setting is given as NAME=VALUE, got {change!r}")
-        if given not in NAMES:
-            raise SettingsError(unknown("setting", given, NAMES))
-        if given in world or given in weights:
-            raise SettingsError(f"the setting {given!r} is given twice")
-        try:
-            if given in _WORLD:
-                world[given] = _WORLD[given](text)
-            else:
-                weights[given] = float(text)
-        except ValueError as error:
-            raise SettingsError(f"the setting {given!r} cannot be {text!r}: {error}") from None
-    return replace(settings, **world, utility=replace(settings.utility, **weights))
+    read = read_changes(changes, _READERS)
+    weights = {name: read.pop(name) for name in _UTILITY if name in read}
+    return replace(settings, **read, utility=replace(settings.utility, **weights))
 
 
 def shown(settings: KitchenSettings) -> list[tuple[str, str]]:
