@@ -1,16 +1,19 @@
 """The controller: what its calls cost, how texts go on, and what it is told."""
 
+import re
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.environments.kitchen.menus import SILENT, case, critical, problem, soft
 from timeful.agents.agile import agile
 from timeful.agents.controller import ControllerSettings, Resumption, controller
 from timeful.agents.playbook import playbook
-from timeful.agents.prompts.kitchen import NAMES, Briefing, Situation
+from timeful.agents.prompts.kitchen import NAMES, Briefing, Situation, read_choice
 from timeful.agents.prompts.tutor import Lesson
 from timeful.core.clock import VirtualClock
 from timeful.core.source import Chunk
@@ -19,7 +22,7 @@ from timeful.environments.kitchen.cases import multi_dish_case
 from timeful.environments.kitchen.policy import decide, reflex
 from timeful.environments.kitchen.settings import Case, KitchenSettings, in_ticks
 from timeful.environments.kitchen.world import Kitchen
-from timeful.errors import SettingsError
+from timeful.errors import IllegalActionError, SettingsError
 from timeful.interfaces.event_driven import EventDriven
 from timeful.interfaces.fixed_rate import FixedRate
 from timeful.interfaces.frozen import Frozen
@@ -196,11 +199,40 @@ def test_what_cannot_be_done_is_told_with_the_next_call() -> None:
     events = played(ScriptedModel(answer))
     told = [situation.refused for situation in asked]
     assert told[0] == ""
-    assert "names no action" in told[1]
+    assert told[1] == "no-answer: Hm."
     assert "D1 is raw, not signalled" in told[2]
-    assert "<tutored/>" in told[3]
+    assert "<tutored> is no action; did you mean <tutor>?" in told[3]
     assert [note.topic for note in of(events, Noted)] == ["answer", "answer"]
     assert [act.legal for act in of(events, Acted)] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ("", "empty"),
+        ("I would wait.", "no-answer: I would wait."),
+        ("<think><wait/></think>", "empty"),
+        ('<finish dish="D1"/> or <wait/>', "several: <finish dish='D1'/>, <wait/>"),
+        ('<finish dish="D1">', "<finish> is not closed"),
+        ("<finish dish=D1/>", "cannot read 'dish=D1'"),
+        ('<roast dish="D1"/>', "<roast> is no action"),
+        ('<tutored problem="Q1" tokens="9"/>', "<tutored> is no action"),
+        ('<tutor problem="Q1" tokens="many"/>', "no whole number"),
+        ('<finish dish=""/>', "needs the attribute dish"),
+    ],
+)
+def test_an_answer_names_exactly_one_action(answer: str, reason: str) -> None:
+    with pytest.raises(IllegalActionError, match=re.escape(reason)):
+        read_choice(answer)
+
+
+@given(st.text(alphabet="<>/=\"'tutorwainfshdQD1 \n", max_size=60))
+def test_any_answer_is_an_action_or_refused(text: str) -> None:
+    try:
+        action = read_choice(text)
+    except IllegalActionError:
+        return
+    assert read_choice(f"I think so.\n{action}\n") == action
 
 
 def test_tutoring_is_not_begun_if_a_signal_came_while_it_was_decided() -> None:

@@ -34,7 +34,7 @@ class Outcome(StrEnum):
 
     OK = "ok"
     NO_ANSWER = "no-answer"
-    """Neither a box nor a fenced block."""
+    """Neither a box, a fenced block nor an element: nothing that was asked for."""
     EMPTY = "empty"
     """An answer with nothing in it."""
     UNCLOSED = "unclosed"

@@ -10,13 +10,13 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Literal
 
-from timeful.agents.prompts.kitchen import Briefing, Situation, control
+from timeful.agents.prompts.kitchen import Briefing, Situation, control, read_choice
 from timeful.agents.prompts.tutor import Lesson, tutoring
 from timeful.agents.session import Session
 from timeful.agents.thought import Thought
 from timeful.core.units import Duration
 from timeful.environments.environment import Observation
-from timeful.environments.kitchen.actions import Action, find
+from timeful.environments.kitchen.actions import Action
 from timeful.environments.kitchen.settings import in_ticks
 from timeful.environments.kitchen.view import KitchenView, ProblemView
 from timeful.errors import IllegalActionError, SettingsError, check_known
@@ -128,9 +128,7 @@ class _Desk:
         """
         session = self._session
         try:
-            action = find(answer)
-            if action.verb == "tutored":
-                raise IllegalActionError.named(f"<{action.verb}/>", ["<tutor/>"])
+            action = read_choice(answer)
         except IllegalActionError as error:
             session.note("answer", str(error))
             return str(error)

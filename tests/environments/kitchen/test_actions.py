@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timeful.environments.kitchen.actions import Action, find, parse
+from timeful.environments.kitchen.actions import Action, parse
 from timeful.errors import IllegalActionError
 
 names = st.sampled_from(["D1", "D2", "Q1", "Q17"])
@@ -21,7 +21,6 @@ actions = st.one_of(
 @given(actions)
 def test_an_action_is_read_back_from_its_own_words(action: Action) -> None:
     assert parse(str(action)) == action
-    assert find(f"I think so.\n{action}\n") == action
 
 
 @pytest.mark.parametrize(
@@ -53,29 +52,10 @@ def test_what_is_malformed_is_refused_with_the_reason(text: str, reason: str) ->
         parse(text)
 
 
-@pytest.mark.parametrize(
-    ("answer", "reason"),
-    [
-        ("", "no action"),
-        ("I would wait.", "no action"),
-        ("<think><wait/></think>", "no action"),
-        ('<finish dish="D1"/> or <wait/>', "2 actions"),
-        ("<wait/><wait/>", "2 actions"),
-        ('<finish dish="D1">', "malformed"),
-        ("<finish dish=D1/>", "malformed"),
-        ('<roast dish="D1"/>', "illegal action"),
-    ],
-)
-def test_an_answer_names_exactly_one_action(answer: str, reason: str) -> None:
-    with pytest.raises(IllegalActionError, match=reason):
-        find(answer)
-
-
 @given(st.text(alphabet='<>/="tutorwainfshdQD1 \n', max_size=60))
 def test_any_text_is_an_action_or_refused(text: str) -> None:
-    for read in (parse, find):
-        try:
-            action = read(text)
-        except IllegalActionError:
-            continue
-        assert parse(str(action)) == action
+    try:
+        action = parse(text)
+    except IllegalActionError:
+        return
+    assert parse(str(action)) == action

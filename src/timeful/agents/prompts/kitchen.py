@@ -1,4 +1,4 @@
-"""What the controller of the kitchen is told, in our own words.
+"""What the controller of the kitchen is told, in our own words, and how its answer is read.
 
 The parts and their order are those of the Engagement Process, appendix E, "Shared controller prompt
 template": role, clock, XML protocol, tutoring segments, visible state, utility, continuity, and
@@ -8,16 +8,20 @@ last the rule of the interface, which is the experiment's to word.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from timeful.agents.answers import Outcome
 from timeful.agents.prompts.sections import (
     code_answer,
     guidance_section,
     joined,
     state_as_json,
 )
+from timeful.agents.tags import Forms, parse_tag
 from timeful.core.units import Instant
 from timeful.environments.game import View
+from timeful.environments.kitchen.actions import Action, parse
 from timeful.environments.kitchen.settings import Utility, in_ticks
 from timeful.environments.kitchen.view import DishView, KitchenView
+from timeful.errors import IllegalActionError
 from timeful.models.model import Guidance, Message, Prompt
 
 _USUAL = Utility()
@@ -58,6 +62,31 @@ def control(situation: Situation, briefing: Briefing) -> Prompt:
         )
 
     return Prompt(purpose="control", render=render, view=situation)
+
+
+FORMS: Forms = {
+    "prepare": {"dish": True},
+    "stage": {"dish": True},
+    "finish": {"dish": True},
+    "tutor": {"problem": True, "tokens": False},
+    "wait": {"ticks": False},
+    "check": {},
+    "end": {},
+}
+"""What a controller may answer."""
+
+
+def read_choice(answer: str) -> Action:
+    """Read the one action that an answer names.
+
+    Raises:
+        IllegalActionError: If it names none, several, or one that is malformed.
+    """
+    parsed = parse_tag(answer, FORMS)
+    if parsed.outcome is not Outcome.OK:
+        raise IllegalActionError(f"{parsed.outcome}: {parsed.detail}")
+    values = "".join(f' {name}="{value}"' for name, value in parsed.values.items())
+    return parse(f"<{parsed.name}{values}/>")
 
 
 def rules(briefing: Briefing) -> str:

@@ -1,7 +1,8 @@
 """The actions of the kitchen, as one XML element each; read strictly.
 
 Engagement Process, appendix E: an XML action protocol. `tutored` is no action of a controller: with
-it whoever tutors tells the kitchen how far they came.
+it whoever tutors tells the kitchen how far they came. How an action is found among a model's other
+words is the agent's business.
 """
 
 import re
@@ -32,7 +33,6 @@ _NUMBERS = ("tokens", "ticks")
 
 _ELEMENT = re.compile(r'<([a-z]+)((?:\s+[a-z]+="[^"<>]*")*)\s*/>')
 _ATTRIBUTE = re.compile(r'([a-z]+)="([^"<>]*)"')
-_OPENING = re.compile(rf"</?(?:{'|'.join(_NEEDED)})\b")
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
 
@@ -98,29 +98,6 @@ def _number(values: dict[str, str]) -> int | None:
                 raise IllegalActionError(f'{name}="{values[name]}" is no whole number')
             return int(values[name])
     return None
-
-
-def find(answer: str) -> Action:
-    """Read the one action that an answer names, whatever else it says.
-
-    What stands before the end of a model's thinking is no answer.
-
-    Raises:
-        IllegalActionError: If it names none, several, or one that is malformed.
-    """
-    said = answer.rpartition("</think>")[2]
-    count = len(_OPENING.findall(said))
-    if count > 1:
-        raise IllegalActionError(f"the answer names {count} actions, not one")
-    elements = [found.group() for found in _ELEMENT.finditer(said)]
-    known = [element for element in elements if _OPENING.match(element)] or elements
-    if not known:
-        raise IllegalActionError(
-            "the answer names an action that is malformed"
-            if count
-            else "the answer names no action"
-        )
-    return parse(known[0])
 
 
 def _short(text: str) -> str:
