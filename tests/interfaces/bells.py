@@ -128,7 +128,7 @@ class Bells:
                     view=view,
                     reward=reward,
                     data={"number": number},
-                    is_outcome=what in ("answered", "arrived"),
+                    is_quiet=what in ("answered", "arrived"),
                 )
             )
         return tuple(seen)

@@ -145,8 +145,8 @@ class _Desk:
         return ""
 
     def _is_overtaken(self) -> bool:
-        """Whether something happened that was not the end of an action of one's own."""
-        return any(not one.is_outcome for one in self.look())
+        """Whether something happened that calls for a decision."""
+        return any(not one.is_quiet for one in self.look())
 
     async def _wait(self) -> None:
         while not self._session.over:

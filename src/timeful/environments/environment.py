@@ -25,8 +25,8 @@ class Observation:
         view: All that can be seen then.
         reward: The utility that came with it.
         data: What it was about, as plain JSON values, for the record.
-        is_outcome: Whether it is no more than the end of an action of the agent's own, which
-            waits for it anyway: it never takes the agent away from something else.
+        is_quiet: Whether it takes nobody away from something else: the end of an action of the
+            agent's own, which waits for it anyway, or what was known long before.
     """
 
     at: Instant
@@ -34,7 +34,7 @@ class Observation:
     view: View
     reward: float = 0.0
     data: Mapping[str, Any] = field(default_factory=dict)
-    is_outcome: bool = False
+    is_quiet: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

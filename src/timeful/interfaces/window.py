@@ -151,7 +151,7 @@ class Window:
             self.view = seen.view
             self.restarts += isinstance(seen, Turn) and seen.restarted
             self._unread.append(seen)
-            self._calls += not seen.is_outcome
+            self._calls += not seen.is_quiet
             state = seen.view.json_state() if self._full else None
             self._recorder.write(
                 Observed(at=self._kernel.now, happened_at=at, turn=number, state=state)

@@ -154,7 +154,7 @@ class Module:
                 event=DONE if is_done else REPORT,
                 view=self._view,
                 data={"text": text},
-                is_outcome=is_done,
+                is_quiet=is_done,
             )
         )
         self._stirred()

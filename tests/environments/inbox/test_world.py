@@ -80,8 +80,8 @@ def test_an_email_that_nobody_handles_times_out_once_and_is_then_closed() -> Non
         ("email", at(1), 0.0),
         ("expired", at(6), -0.5),
     ]
-    assert not seen[0].is_outcome
-    assert seen[1].is_outcome, "a deadline that was known calls nobody away"
+    assert not seen[0].is_quiet
+    assert seen[1].is_quiet, "a deadline that was known calls nobody away"
     for action in ("open 1", "handle 1", "remind 1", "ignore 1"):
         with pytest.raises(IllegalActionError, match="email 1 is expired"):
             inbox.intervene((action,), at=at(10))

@@ -192,7 +192,7 @@ class Inbox:
             state.tally.timed_out += 1
             letter = replace(letter, state="expired")
             # Nobody needs to be told: the deadline was known when the email came.
-            return [self._happen("expired", at, {"email": letter.number}, letter, quiet=True)]
+            return [self._happen("expired", at, {"email": letter.number}, letter, is_quiet=True)]
         if letter.set_aside != "remind":
             return []
         letter = replace(letter, set_aside="")
@@ -210,17 +210,17 @@ class Inbox:
         if doing.verb in IN_INBOX:
             state.view = replace(state.view, focus="inbox")
             if doing.verb == "check":
-                return [self._happen("checked", at, data, quiet=True)]
+                return [self._happen("checked", at, data, is_quiet=True)]
             return [self._end_letter(doing, at, data)]
         state.writing_since = at
         if doing.verb == "return":
             state.view = replace(state.view, focus="main")
-            return [self._happen("returned", at, data, quiet=True)]
+            return [self._happen("returned", at, data, is_quiet=True)]
         progress = self._units[doing.number - 1]
         state.tally.progress += progress
         state.view = replace(state.view, written=doing.number)
         data = {"unit": doing.number, "progress": progress}
-        return [self._happen("delivered", at, data, quiet=True)]
+        return [self._happen("delivered", at, data, is_quiet=True)]
 
     def _end_letter(self, doing: Doing, at: Instant, data: dict[str, Any]) -> Observation:
         """Something was done with an email; if it has run out meanwhile, in vain."""
@@ -239,7 +239,7 @@ class Inbox:
             letter = replace(letter, set_aside=doing.verb)
             if doing.after is not None:
                 state.agenda.add(Instant(at + doing.after), _Due("reminder", doing.number))
-        return self._happen(event, at, {"email": doing.number, **data}, letter, quiet=True)
+        return self._happen(event, at, {"email": doing.number, **data}, letter, is_quiet=True)
 
     def _finish(self, at: Instant, why: str) -> Observation:
         self._state.over = True
@@ -252,7 +252,7 @@ class Inbox:
         data: Mapping[str, Any],
         letter: Letter | None = None,
         *,
-        quiet: bool = False,
+        is_quiet: bool = False,
     ) -> Observation:
         """Show what has changed, and what it was worth."""
         state = self._state
@@ -268,7 +268,7 @@ class Inbox:
             view=state.view,
             reward=state.score - before,
             data=data,
-            is_outcome=quiet,
+            is_quiet=is_quiet,
         )
 
     def next_change(self) -> Instant | None:

@@ -37,7 +37,7 @@ class Event:
     name: str
     data: dict[str, Any]
     state: State
-    is_outcome: bool = False
+    is_quiet: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +228,7 @@ class Laws:
                 data = after.progress(action.target)
             case "end":
                 after = replace(after, is_over=True)
-        return Event(at=at, name=_ENDED[action.verb], data=data, state=after, is_outcome=True)
+        return Event(at=at, name=_ENDED[action.verb], data=data, state=after, is_quiet=True)
 
     def _staged(self, state: State, action: Action, at: Instant) -> State:
         rings = tuple(

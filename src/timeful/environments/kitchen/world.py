@@ -83,7 +83,7 @@ class Kitchen:
                     view=self.view(),
                     reward=reward,
                     data=event.data,
-                    is_outcome=event.is_outcome,
+                    is_quiet=event.is_quiet,
                 )
             )
         return tuple(seen)
