@@ -5,13 +5,13 @@ kind of model it is under, so the same function runs under all of them.
 """
 
 from collections.abc import Callable, Coroutine
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, TypeVar
 
 from timeful.agents.answers import Parsed
+from timeful.agents.port import Port
 from timeful.agents.thought import Thought, ThoughtRecorder
-from timeful.core.activity import Activity, Event
+from timeful.core.activity import Activity
 from timeful.core.kernel import Kernel
-from timeful.core.stream import Stream
 from timeful.core.units import FAR, Duration, Instant, whole
 from timeful.environments.environment import Observation
 from timeful.environments.game import View
@@ -29,57 +29,6 @@ from timeful.seeding import child_seed
 
 T = TypeVar("T")
 Transcripts = Literal["full", "answers"]
-
-
-class Port(Protocol):
-    """The side of an interface that faces the agent."""
-
-    over: bool
-    turn: int
-    """How often the world has moved, as far as the agent may know."""
-    ticks: int
-    """How often something became visible."""
-    restarts: int
-    """How often a turn put the agent back to where it began."""
-    view: View
-    """The latest state that the agent may see."""
-    next_tick: Instant
-    """When the world moves next, unless the agent makes it move earlier."""
-    moved: Event[None]
-    """Happens when something becomes visible next."""
-
-    @property
-    def busy(self) -> bool:
-        """Whether an action that lasts is under way."""
-        ...
-
-    def act(self, action: str) -> None:
-        """Intervene.
-
-        Raises:
-            IllegalActionError: If the world has no such action.
-        """
-        ...
-
-    def observe(self) -> tuple[Observation, ...]:
-        """Take the observations that became visible since the last call."""
-        ...
-
-    async def tick(self, since: int) -> None:
-        """Wait until `ticks` is beyond a count, or the episode is over."""
-        ...
-
-    async def attend(self, stream: Stream, until: Instant | None = None) -> None:
-        """Wait for the end of a thought, or for an instant."""
-        ...
-
-    async def engage(self, stream: Stream | None, until: Instant) -> bool:
-        """Go on with something until it is over (True) or control comes back (False)."""
-        ...
-
-    async def finish(self) -> None:
-        """Wait for the end of the action that is under way."""
-        ...
 
 
 class Session:

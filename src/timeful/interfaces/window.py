@@ -18,7 +18,7 @@ from timeful.records.recorder import Recorder
 
 
 class Window:
-    """The agent's side of an interface; see `timeful.agents.session.Port`."""
+    """The agent's side of an interface; see `timeful.agents.port.Port`."""
 
     def __init__(
         self, kernel: Kernel, environment: Environment, recorder: Recorder, *, full: bool

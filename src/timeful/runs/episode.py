@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from timeful.agents.session import Agent, Port, Session, Transcripts
+from timeful.agents.port import Port
+from timeful.agents.session import Agent, Session, Transcripts
 from timeful.core.activity import Activity
 from timeful.core.clock import Clock, cpu_seconds, monotonic_ns
 from timeful.core.kernel import Kernel
