@@ -112,7 +112,8 @@ def inbox(
     from timeful.environments.inbox.settings import InboxSettings
     from timeful.suites.engagement.inbox.run import experiment
     from timeful.suites.engagement.inbox.settings import changed
-    from timeful.suites.engagement.inbox.spec import MODEL, InboxEpisode, InboxSweep
+    from timeful.suites.engagement.inbox.spec import MODEL, InboxSpec, Sweep
+    from timeful.suites.engagement.inbox.spec import episodes as episodes_of
     from timeful.suites.engagement.models import voice
 
     check_known("preset", preset, tuple(PRESETS))
@@ -130,8 +131,8 @@ def inbox(
             "poll_interval": (not interfaces or "polling" in interfaces, "the interface polling"),
         }
     )
-    usual = InboxSweep()
-    sweep = InboxSweep(
+    usual = Sweep()
+    sweep = Sweep(
         decompositions=decompositions or usual.decompositions,
         interfaces=interfaces or usual.interfaces,
         policies=(policies or usual.policies) if sorter.is_stand_in else (MODEL,),
@@ -143,7 +144,7 @@ def inbox(
             f"the interval between two polls must be above 0 s, got {poll_interval}"
         )
     is_plain = sorter.is_stand_in and author.is_stand_in
-    like = InboxEpisode(
+    like = InboxSpec(
         decomposition=cast("Decomposition", sweep.decompositions[0]),
         interface=sweep.interfaces[0],
         policy=sweep.policies[0],
@@ -158,7 +159,7 @@ def inbox(
     )
     finished = run(
         experiment,
-        sweep.spell_out(like),
+        episodes_of(sweep, like),
         out,
         settings=like.common(),
         workers=workers,

@@ -29,16 +29,16 @@ from timeful.suites.engagement.inbox.numbers import COLUMNS, Cell, claims, make_
 from timeful.suites.engagement.inbox.play import play
 from timeful.suites.engagement.inbox.published import BANDS, METRICS, MODELS, PUBLISHED
 from timeful.suites.engagement.inbox.rows import InboxRow, summarize
-from timeful.suites.engagement.inbox.spec import METHODS, POLICIES, InboxEpisode, InboxSweep
+from timeful.suites.engagement.inbox.spec import METHODS, POLICIES, InboxSpec, Sweep, episodes
 from timeful.suites.engagement.inbox.tables import outside, text_tables
 
-LIKE = InboxEpisode(
+LIKE = InboxSpec(
     decomposition="single", interface="event-driven", policy="stand-in", seed=0, episode=0
 )
 PAPER = ("event-driven", "polling", "loop")
 
 
-def played(spec: InboxEpisode) -> list[Event]:
+def played(spec: InboxSpec) -> list[Event]:
     recorder = Recorder()
     assert play(spec, recorder), recorder.events[-2]
     return recorder.events
@@ -46,8 +46,8 @@ def played(spec: InboxEpisode) -> list[Event]:
 
 @cache
 def cells(policy: str, seeds: int) -> Mapping[tuple[str, str], Cell]:
-    sweep = InboxSweep(interfaces=PAPER, policies=(policy,), seeds=seeds, episodes=1)
-    made = make_cells(summarize(played(spec)) for spec in sweep.spell_out(LIKE))
+    sweep = Sweep(interfaces=PAPER, policies=(policy,), seeds=seeds, episodes=1)
+    made = make_cells(summarize(played(spec)) for spec in episodes(sweep, LIKE))
     return {(cell.decomposition, cell.interface): cell for cell in made}
 
 
@@ -77,10 +77,10 @@ def test_a_loop_with_one_decision_point_comes_out_as_published_without_any_triag
 ) -> None:
     """All that it takes is a document of 980 tokens, give or take 280 (engagement facts, 3.1)."""
     monkeypatch.setitem(FITTED, "single", Lengths(mean=980, spread=280))
-    sweep = InboxSweep(
+    sweep = Sweep(
         decompositions=("single",), interfaces=("loop",), policies=("urgent-first",), episodes=2
     )
-    [cell] = make_cells(summarize(played(spec)) for spec in sweep.spell_out(LIKE))
+    [cell] = make_cells(summarize(played(spec)) for spec in episodes(sweep, LIKE))
     assert 0.4 <= cell.mean("Utility") <= 1.1
     assert 0.36 <= cell.mean("Balanced") <= 0.43
     assert 0.56 <= cell.mean("Timeout") <= 0.63
@@ -100,7 +100,7 @@ SPECS = st.builds(
 
 @settings(max_examples=60, deadline=None)
 @given(SPECS)
-def test_of_every_episode_the_record_tells_the_whole_story(spec: InboxEpisode) -> None:
+def test_of_every_episode_the_record_tells_the_whole_story(spec: InboxSpec) -> None:
     events = played(spec)
     row = summarize(events)
     end = next(event for event in events if isinstance(event, EpisodeEnded))
@@ -126,7 +126,7 @@ def test_of_every_episode_the_record_tells_the_whole_story(spec: InboxEpisode) -
 @settings(max_examples=30, deadline=None)
 @given(SPECS)
 def test_the_main_task_is_interrupted_as_often_as_is_counted_and_resumes_where_it_was(
-    spec: InboxEpisode,
+    spec: InboxSpec,
 ) -> None:
     events = played(spec)
     row = summarize(events)
@@ -232,8 +232,8 @@ def test_latency_counts_a_reminder_as_a_response_and_a_timeout_at_its_deadline()
 
 
 def rows(policy: str = "stand-in", **changes: object) -> list[InboxRow]:
-    sweep = InboxSweep(interfaces=PAPER, policies=(policy,), seeds=4, episodes=1)
-    made = [summarize(played(spec)) for spec in sweep.spell_out(LIKE)]
+    sweep = Sweep(interfaces=PAPER, policies=(policy,), seeds=4, episodes=1)
+    made = [summarize(played(spec)) for spec in episodes(sweep, LIKE)]
     return [msgspec.structs.replace(row, **changes) for row in made]
 
 
@@ -313,7 +313,7 @@ def test_an_interface_that_an_inbox_cannot_have_is_refused_with_the_reason() -> 
     assert "not at ticks" in refused([("interface", "fixed-rate")])
     assert "Did you mean 'polling'" in refused([("interface", "poling")])
     with pytest.raises(SettingsError, match="cannot have the interface 'frozen'"):
-        InboxSweep(interfaces=("loop", "frozen"))
+        Sweep(interfaces=("loop", "frozen"))
 
 
 def test_an_episode_that_cannot_be_is_refused() -> None:
@@ -324,9 +324,9 @@ def test_an_episode_that_cannot_be_is_refused() -> None:
     assert "0 or more" in refused([("seed", -1)])
     for wrong in ({"seeds": 0}, {"episodes": 0}, {"seeds": 10**6, "episodes": 10**6}):
         with pytest.raises(SettingsError):
-            InboxSweep(**wrong)  # type: ignore[arg-type]
+            Sweep(**wrong)  # type: ignore[arg-type]
 
 
 def test_every_episode_of_a_sweep_has_a_name_of_its_own() -> None:
-    specs = InboxSweep(seeds=3, episodes=2).spell_out(LIKE)
+    specs = episodes(Sweep(seeds=3, episodes=2), LIKE)
     assert len({spec.key for spec in specs}) == len(specs) == 2 * 2 * 4 * 3 * 2

@@ -17,21 +17,21 @@ from timeful.runs.experiment import Finished, report_again, run_experiment
 from timeful.suites.engagement.inbox.play import play
 from timeful.suites.engagement.inbox.rows import InboxRow, summarize
 from timeful.suites.engagement.inbox.run import experiment
-from timeful.suites.engagement.inbox.spec import MODEL, InboxEpisode, InboxSweep
+from timeful.suites.engagement.inbox.spec import MODEL, InboxSpec, Sweep, episodes
 from timeful.suites.engagement.models import voice
 
-LIKE = InboxEpisode(
+LIKE = InboxSpec(
     decomposition="single", interface="event-driven", policy="stand-in", seed=0, episode=0
 )
-SMALL = InboxSweep(decompositions=("milestones",), seeds=2, episodes=1)
+SMALL = Sweep(decompositions=("milestones",), seeds=2, episodes=1)
 FILES = ("report.html", "results.json", "table.csv", "episodes.csv", "settings.json")
 
 
 def run(
-    out: Path, sweep: InboxSweep = SMALL, like: InboxEpisode = LIKE, **changes: Any
+    out: Path, sweep: Sweep = SMALL, like: InboxSpec = LIKE, **changes: Any
 ) -> Finished[InboxRow]:
     options = {"workers": 1, "settings": like.common(), **changes}
-    return run_experiment(experiment(), sweep.spell_out(like), out, **options)
+    return run_experiment(experiment(), episodes(sweep, like), out, **options)
 
 
 def contents(out: Path) -> dict[str, object]:
@@ -136,7 +136,7 @@ def answers(delay_ms: float) -> object:
     return script
 
 
-def live(base_url: str, *, record: Path | None = None, interface: str) -> InboxEpisode:
+def live(base_url: str, *, record: Path | None = None, interface: str) -> InboxSpec:
     voices = {
         role: voice(
             "openai:fake",
@@ -210,7 +210,7 @@ def test_what_was_recorded_is_replayed_without_the_server(tmp_path: Path) -> Non
 def test_an_endpoint_that_says_no_fails_the_episode_and_it_can_be_played_again(
     tmp_path: Path,
 ) -> None:
-    sweep = InboxSweep(
+    sweep = Sweep(
         decompositions=("single",), interfaces=("loop",), policies=(MODEL,), seeds=1, episodes=1
     )
     out = tmp_path / "run"

@@ -21,7 +21,7 @@ from timeful.models.rules import RuleModel
 from timeful.records.recorder import Recorder
 from timeful.runs.episode import EpisodeSetting, Interface, play_episode
 from timeful.seeding import child, child_seed
-from timeful.suites.engagement.inbox.spec import InboxEpisode
+from timeful.suites.engagement.inbox.spec import InboxSpec
 
 _RULES = {"stand-in": as_recommended, "urgent-first": urgent_first}
 
@@ -29,7 +29,7 @@ _WORDS = ("the plan", "then", "our team", "date", "owner", "risk", "each step", 
 """What the stand-in writes with; nobody reads it."""
 
 
-def play(spec: InboxEpisode, recorder: Recorder, *, api_key: str = "") -> bool:
+def play(spec: InboxSpec, recorder: Recorder, *, api_key: str = "") -> bool:
     """Play an episode and write its record; True if it came to its end.
 
     All interfaces and policies meet the same post and the same main task.
@@ -60,7 +60,7 @@ def play(spec: InboxEpisode, recorder: Recorder, *, api_key: str = "") -> bool:
     )
 
 
-def interface(spec: InboxEpisode) -> Interface:
+def interface(spec: InboxSpec) -> Interface:
     """The law that joins the agent's time to the world's.
 
     A poll itself costs nothing: whoever finds something by it looks into the inbox, and that
@@ -77,7 +77,7 @@ def interface(spec: InboxEpisode) -> Interface:
     return partial(EventDriven, full=full)
 
 
-def writer(spec: InboxEpisode, *, api_key: str = "") -> Model:
+def writer(spec: InboxSpec, *, api_key: str = "") -> Model:
     """Who writes the main task."""
     pace = spec.writing_pace
     return spec.writer.make(
@@ -90,7 +90,7 @@ def _passage(writing: Writing) -> Passage:
     return Passage(opening=part.heading, words=_WORDS, tokens=part.tokens)
 
 
-def triage(spec: InboxEpisode, *, api_key: str = "") -> Model:
+def triage(spec: InboxSpec, *, api_key: str = "") -> Model:
     """Who decides about emails."""
     pace = spec.triage_pace
     return spec.triage.make(

@@ -7,10 +7,10 @@ from timeful.runs.experiment import Experiment
 from timeful.suites.engagement.inbox.play import play
 from timeful.suites.engagement.inbox.report import write_report
 from timeful.suites.engagement.inbox.rows import InboxRow, summarize
-from timeful.suites.engagement.inbox.spec import NAME, InboxEpisode
+from timeful.suites.engagement.inbox.spec import NAME, InboxSpec
 
 
-def experiment(api_key: str = "") -> Experiment[InboxEpisode, InboxRow]:
+def experiment(api_key: str = "") -> Experiment[InboxSpec, InboxRow]:
     """How the inbox is run; the key goes to the endpoint and is never written down."""
     return Experiment(
         name=NAME,
@@ -22,7 +22,7 @@ def experiment(api_key: str = "") -> Experiment[InboxEpisode, InboxRow]:
     )
 
 
-def check(specs: Sequence[InboxEpisode]) -> None:
+def check(specs: Sequence[InboxSpec]) -> None:
     """Find what would make episodes fail, before anything runs.
 
     Raises:

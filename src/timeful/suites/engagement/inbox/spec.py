@@ -35,7 +35,7 @@ MOST_EPISODES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InboxEpisode:
+class InboxSpec:
     """One episode.
 
     Attributes:
@@ -133,7 +133,7 @@ def check_interface(interface: str) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InboxSweep:
+class Sweep:
     """Which part of the experiment to run. The defaults are the paper's, and the reflex.
 
     Attributes:
@@ -171,23 +171,24 @@ class InboxSweep:
                 f"{MOST_EPISODES} in all"
             )
 
-    def spell_out(self, like: InboxEpisode) -> list[InboxEpisode]:
-        """All episodes; what the sweep does not vary is taken from `like`."""
-        parts = product(
-            dict.fromkeys(self.decompositions),
-            dict.fromkeys(self.policies),
-            dict.fromkeys(self.interfaces),
-            range(self.seeds),
-            range(self.episodes),
+
+def episodes(sweep: Sweep, like: InboxSpec) -> list[InboxSpec]:
+    """Spell out a sweep; what it does not vary is taken from `like`."""
+    parts = product(
+        dict.fromkeys(sweep.decompositions),
+        dict.fromkeys(sweep.policies),
+        dict.fromkeys(sweep.interfaces),
+        range(sweep.seeds),
+        range(sweep.episodes),
+    )
+    return [
+        replace(
+            like,
+            decomposition=decomposition,
+            policy=policy,
+            interface=interface,
+            seed=seed,
+            episode=episode,
         )
-        return [
-            replace(
-                like,
-                decomposition=decomposition,
-                policy=policy,
-                interface=interface,
-                seed=seed,
-                episode=episode,
-            )
-            for decomposition, policy, interface, seed, episode in parts
-        ]
+        for decomposition, policy, interface, seed, episode in parts
+    ]

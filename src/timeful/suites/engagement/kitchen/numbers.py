@@ -37,7 +37,7 @@ from timeful.suites.engagement.kitchen.published import (
     UTILITY,
 )
 from timeful.suites.engagement.kitchen.rows import KitchenRow
-from timeful.suites.engagement.kitchen.spec import METHODS, SETTINGS, SUITE
+from timeful.suites.engagement.kitchen.spec import METHODS, NAME, SETTINGS
 from timeful.suites.engagement.numbers import Number, make_number, result_row
 
 WHOLE = {ONE: 128, MULTI: 72}
@@ -231,7 +231,7 @@ def result_rows(cells: Iterable[Cell]) -> list[ResultRow]:
         result_row(
             number,
             cell.published(name),
-            experiment=SUITE.partition("/")[2] + f"/{cell.setting}",
+            experiment=NAME.partition("/")[2] + f"/{cell.setting}",
             setting=cell.controller if cell.family == ALL else f"{cell.controller}, {cell.family}",
             method=cell.method,
             episodes=cell.episodes,

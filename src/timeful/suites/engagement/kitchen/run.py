@@ -14,14 +14,14 @@ from timeful.runs.experiment import Experiment
 from timeful.suites.engagement.kitchen.play import play
 from timeful.suites.engagement.kitchen.report import write_report
 from timeful.suites.engagement.kitchen.rows import KitchenRow, summarize
-from timeful.suites.engagement.kitchen.spec import SUITE, KitchenSpec
+from timeful.suites.engagement.kitchen.spec import NAME, KitchenSpec
 from timeful.suites.engagement.kitchen.trace import trace
 
 
 def experiment(api_key: str = "") -> Experiment[KitchenSpec, KitchenRow]:
     """How the kitchen is run; the key goes to the endpoint and is never written down."""
     return Experiment(
-        name=SUITE,
+        name=NAME,
         play=partial(play, api_key=api_key),
         summarize=summarize,
         row=KitchenRow,

@@ -14,7 +14,7 @@ from timeful.interfaces.laws import check_fits
 from timeful.suites.engagement.kitchen.rules import Cook
 from timeful.suites.engagement.models import Voice
 
-SUITE = "engagement/kitchen"
+NAME = "engagement/kitchen"
 
 Setting = Literal["one-dish", "multi-dish"]
 Law = Literal["loop", "polling", "reflex", "event-driven"]
@@ -157,7 +157,7 @@ class KitchenSpec:
     def settings(self) -> dict[str, Any]:
         """What stands in the episode's record."""
         return {
-            "suite": SUITE,
+            "suite": NAME,
             "episode": {
                 "setting": self.setting,
                 "method": self.method.name,

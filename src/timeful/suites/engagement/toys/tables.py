@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from timeful.suites.engagement.comparison import Published
 from timeful.suites.engagement.parts import brief, short
+from timeful.suites.engagement.toys.deliberation import CELLS
 from timeful.suites.engagement.toys.numbers import METRICS, Number
 from timeful.suites.engagement.toys.published import (
     DEPTH_2,
@@ -46,7 +47,6 @@ def _rows(experiment: str, *methods: str) -> tuple[tuple[str, str], ...]:
     return tuple((experiment, method) for method in methods)
 
 
-_CELLS = ("EP -> EP", "EP -> Step", "Step -> Step", "Step -> EP")
 _METHODS = ("EP", "PatchPro", "Patch", "Loop")
 
 MAIN: tuple[Layout, ...] = (
@@ -77,8 +77,8 @@ MAIN: tuple[Layout, ...] = (
 APPENDIX: tuple[Layout, ...] = tuple(
     Layout(name=name, title=title, rows=_rows(experiment, *methods), printed=PUBLISHED)
     for name, title, experiment, methods in (
-        ("Table 8", "deliberation, a single task", SINGLE, _CELLS),
-        ("Table 9", "deliberation, ten tasks in sequence", SEQUENTIAL, _CELLS),
+        ("Table 8", "deliberation, a single task", SINGLE, CELLS),
+        ("Table 9", "deliberation, ten tasks in sequence", SEQUENTIAL, CELLS),
         ("Table 14", "patrol, module level", MODULE, ("EP", "Loop")),
         ("Table 15", "patrol, two phases", DEPTH_2, _METHODS),
         ("Table 16", "patrol, three phases", DEPTH_3, _METHODS),
