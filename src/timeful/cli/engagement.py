@@ -4,13 +4,14 @@ from pathlib import Path
 
 import click
 
+from timeful.cli.suite import FILE, batch_options
 from timeful.errors import check_known
 
 
 @click.command()
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=FILE,
     default="runs/engagement",
     show_default=True,
     help="The folder; each experiment has its run folder in it.",
@@ -20,9 +21,7 @@ from timeful.errors import check_known
     default="paper",
     help="paper: as many episodes as published (default). quick: fewer of inbox and kitchen.",
 )
-@click.option("--workers", type=int, help="How many processes.  [default: one a core]")
-@click.option("--replace", is_flag=True, help="Start afresh where a folder holds another run.")
-@click.option("--retry-failed", is_flag=True, help="Play failed episodes again.")
+@batch_options
 @click.pass_context
 def engagement(
     context: click.Context,

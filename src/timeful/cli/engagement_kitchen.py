@@ -2,7 +2,7 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -19,6 +19,7 @@ from timeful.errors import check_known
 
 if TYPE_CHECKING:
     from timeful.agents.controller import Resumption
+    from timeful.agents.session import Transcripts
     from timeful.runs.experiment import Finished
     from timeful.suites.engagement.kitchen.rows import KitchenRow
 
@@ -160,9 +161,7 @@ def kitchen(
         calls=calls,
         # The rig checks them. Words that cost money are kept; a rule's can be had again.
         resumption=cast("Resumption", resumption),
-        transcripts=cast(
-            'Literal["full", "answers"]', transcripts or ("answers" if is_plain else "full")
-        ),
+        transcripts=cast("Transcripts", transcripts or ("answers" if is_plain else "full")),
     )
     finished = run(
         experiment,

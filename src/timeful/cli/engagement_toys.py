@@ -7,13 +7,14 @@ from pathlib import Path
 
 import click
 
+from timeful.cli.suite import FILE
 from timeful.errors import SlowPathWarning
 
 
 @click.command()
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=FILE,
     default="runs/engagement-toys",
     show_default=True,
     help="The run folder.",

@@ -20,7 +20,8 @@ from timeful.interfaces.loop import Loop
 from timeful.records.events import Polled
 from timeful.records.recorder import Recorder
 
-_POLL = "a poll"
+POLL = "a poll"
+"""What a thought waits for while its interface looks."""
 
 
 class Polling(Loop):
@@ -67,7 +68,7 @@ class Polling(Loop):
                 look = Instant(min(self._next_look(), end))
                 await self._kernel.wait_any(stream, deadline=look)
                 if not stream.done and self._kernel.now < end:
-                    is_paused = stream.pause(_POLL)
+                    is_paused = stream.pause(POLL)
                     try:
                         await self._poll(end)
                     finally:
@@ -94,7 +95,7 @@ class Polling(Loop):
                 if self._is_over(stream, started) or self._is_up(until):
                     break
                 if self._kernel.now >= look:
-                    is_paused = stream is not None and stream.pause(_POLL)
+                    is_paused = stream is not None and stream.pause(POLL)
                     await self._poll(until)
                     if self._calls > since:
                         break

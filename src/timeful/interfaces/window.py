@@ -16,6 +16,9 @@ from timeful.environments.game import View
 from timeful.records.events import Acted, Happened, Looked, Observed, Turned
 from timeful.records.recorder import Recorder
 
+EVENT = "an event"
+"""Why a thought is interrupted when control comes back with something that happened."""
+
 
 class Window:
     """The agent's side of an interface; see `timeful.agents.port.Port`."""
@@ -93,7 +96,7 @@ class Window:
                 stream.pause(signal.cause)
             raise
         if stream is not None and not over:
-            stream.pause("an event" if self._calls > since else "its time was up")
+            stream.pause(EVENT if self._calls > since else "its time was up")
         self._answered = self._calls
         return over
 

@@ -37,11 +37,11 @@ def play(spec: KitchenSpec, recorder: Recorder, *, api_key: str = "") -> bool:
     model = rig.controller.make(
         lambda: RuleModel(spec.cook, name="rules"),
         pace=TOKEN_TIME,
-        scope=spec.scope,
+        scope=spec.key,
         api_key=api_key,
     )
     tutor = rig.tutor.make(
-        lambda: ProseModel(passage), pace=TOKEN_TIME, scope=spec.scope, api_key=api_key
+        lambda: ProseModel(passage), pace=TOKEN_TIME, scope=spec.key, api_key=api_key
     )
     settings = ControllerSettings(
         calls=spec.calls,

@@ -6,6 +6,7 @@ from itertools import product
 from typing import Any, Literal, get_args
 
 from timeful.agents.controller import Resumption
+from timeful.agents.session import Transcripts
 from timeful.core.units import Duration
 from timeful.environments.kitchen.cases import multi_dish_cases, one_dish_cases
 from timeful.environments.kitchen.settings import Case, KitchenSettings, in_ticks, ticks
@@ -93,7 +94,7 @@ class Rig:
     answer_tokens: int = 12
     calls: int | None = None
     resumption: Resumption = "stream"
-    transcripts: Literal["full", "answers"] = "answers"
+    transcripts: Transcripts = "answers"
 
     def __post_init__(self) -> None:
         if self.interval <= 0:
@@ -107,7 +108,7 @@ class Rig:
         if self.calls is not None and self.calls < 1:
             raise SettingsError(f"a controller needs at least 1 call, got {self.calls}")
         check_known("resumption", self.resumption, get_args(Resumption))
-        check_known("transcripts", self.transcripts, ("full", "answers"))
+        check_known("transcripts", self.transcripts, get_args(Transcripts))
         Cook(tokens=self.answer_tokens)
 
     def settings(self) -> dict[str, Any]:
@@ -138,11 +139,6 @@ class KitchenSpec:
         """A name that no other episode of a run has."""
         method = self.method.name.lower().replace(", ", "-").replace(" ", "-")
         return f"{self.setting}-{method}-{self.case.name}-set{self.sample}"
-
-    @property
-    def scope(self) -> str:
-        """Whose requests a cassette holds: this episode's."""
-        return self.key
 
     @property
     def calls(self) -> int:

@@ -10,6 +10,8 @@ from typing import Any, Literal
 from timeful.core.units import Instant
 from timeful.environments.kitchen.actions import Action, parse
 from timeful.errors import RecordError
+from timeful.interfaces.polling import POLL
+from timeful.interfaces.window import EVENT
 from timeful.records.events import (
     Acted,
     AnyEvent,
@@ -29,9 +31,6 @@ from timeful.records.events import (
 
 Ending = Literal["over", "interrupted", "bounded", "cut"]
 """A stretch of tutoring ends with its text, by an event, by its own bound, or with the episode."""
-
-_A_POLL = "a poll"
-"""What a text waits for while its interface looks; it goes on after it, unless that found some."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,10 +211,10 @@ class _Reader:
                 self._polled.pop(event.thought, None)
                 self._began.setdefault(event.thought, at)
             case ThoughtPaused() if event.thought in self._problems:
-                if event.cause == _A_POLL:
+                if event.cause == POLL:
                     self._polled[event.thought] = at, event.tokens
                 else:
-                    by_event = event.cause == "an event"
+                    by_event = event.cause == EVENT
                     self._stop(made, event.thought, at, event.tokens, by_event=by_event)
             case ThoughtEnded():
                 made.tokens += event.tokens
