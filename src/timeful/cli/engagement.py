@@ -19,7 +19,7 @@ from timeful.errors import check_known
 @click.option(
     "--preset",
     default="paper",
-    help="paper: as many episodes as published (default). quick: fewer of inbox and kitchen.",
+    help="paper: as many episodes as published (default). quick: a few of each.",
 )
 @batch_options
 @click.pass_context
@@ -35,16 +35,16 @@ def engagement(
     """Every experiment of the Engagement Process that needs no paid model, beside the published.
 
     This is `engagement/toys`, `engagement/inbox` and `engagement/kitchen` with their defaults;
-    those have options of their own, --model among them. What was stopped goes on when the same
-    command is given again.
+    those have options of their own, --model among them. When the same command is given again, what
+    was stopped goes on, and the toys, a minute with numba, begin anew.
     """
     from timeful.cli.engagement_inbox import inbox
     from timeful.cli.engagement_kitchen import kitchen
     from timeful.cli.engagement_toys import toys
 
     check_known("preset", preset, ("quick", "paper"))
-    common = {"workers": workers, "replace": replace}
-    episodes = {**common, "preset": preset, "retry_failed": retry_failed}
+    common = {"workers": workers, "replace": replace, "preset": preset}
+    episodes = {**common, "retry_failed": retry_failed}
     has_failed = False
     for command, options in ((toys, common), (inbox, episodes), (kitchen, episodes)):
         name = str(command.name)

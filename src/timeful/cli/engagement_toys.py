@@ -8,7 +8,10 @@ from pathlib import Path
 import click
 
 from timeful.cli.suite import FILE
-from timeful.errors import SlowPathWarning
+from timeful.errors import SlowPathWarning, check_known
+
+PRESETS = {"quick": (2, 800, 300), "paper": (10, 8_000, 3_000)}
+"""Training seeds, and episodes to learn from and to evaluate."""
 
 
 @click.command()
@@ -19,25 +22,44 @@ from timeful.errors import SlowPathWarning
     show_default=True,
     help="The run folder.",
 )
-@click.option("--seeds", default=10, show_default=True, help="How many training seeds, from 42 on.")
-@click.option("--training", default=8_000, show_default=True, help="Episodes to learn from.")
-@click.option("--evaluation", default=3_000, show_default=True, help="Episodes to evaluate.")
+@click.option(
+    "--preset",
+    default="paper",
+    help="paper: 10 seeds, 8,000 episodes to learn from and 3,000 to evaluate (default). "
+    "quick: 2 seeds, 800 and 300.",
+)
+@click.option("--seeds", type=int, help="How many training seeds, from 42 on; else as the preset.")
+@click.option("--training", type=int, help="Episodes to learn from; else as the preset.")
+@click.option("--evaluation", type=int, help="Episodes to evaluate; else as the preset.")
 @click.option("--workers", type=int, help="How many threads.  [default: one a core]")
 @click.option("--replace", is_flag=True, help="Start afresh if the folder holds another run.")
 def toys(
-    *, out: Path, seeds: int, training: int, evaluation: int, workers: int | None, replace: bool
+    *,
+    out: Path,
+    preset: str,
+    seeds: int | None,
+    training: int | None,
+    evaluation: int | None,
+    workers: int | None,
+    replace: bool,
 ) -> None:
     """Deliberation and patrol: tabular policies beside Tables 1, 2 and 8 to 16.
 
     Every policy is learned once for each training seed, all seeds are shown, and the report has
-    Figures 3 to 6. Runs in seconds to minutes with numba, which compiles its loops first; without
-    it, ask for a hundredth of the episodes.
+    Figures 3 to 6. It takes about a minute with numba, which compiles its loops first; without
+    it an hour, or a minute with --preset quick. A run that was stopped begins anew.
     """
     from timeful.compiled import why_slow
     from timeful.suites.engagement.toys.evaluated import Plan
     from timeful.suites.engagement.toys.run import run_toys
 
-    plan = Plan(seeds=tuple(range(42, 42 + seeds)), training=training, evaluation=evaluation)
+    check_known("preset", preset, tuple(PRESETS))
+    usual = PRESETS[preset]
+    plan = Plan(
+        seeds=tuple(range(42, 42 + (usual[0] if seeds is None else seeds))),
+        training=usual[1] if training is None else training,
+        evaluation=usual[2] if evaluation is None else evaluation,
+    )
     slow = why_slow()
     if slow is not None:
         print(f"numba is not installed: {slow}", file=sys.stderr)
@@ -51,6 +73,8 @@ def toys(
             on_progress=_Progress(),
         )
     print(finished.text)
+    if (plan.training, plan.evaluation) != PRESETS["paper"][1:]:
+        print("The bands are for 8,000 and 3,000 episodes: other numbers may well be outside.\n")
     print(f"report   {finished.report}")
     print(f"seeds    {out / 'seeds.csv'}")
 

@@ -99,7 +99,9 @@ def test_the_command_prints_the_tables_in_eighty_columns(finished, tmp_path):
     done = CliRunner().invoke(toys, [*SMALL_OPTIONS, "--out", str(tmp_path / "run")])
     assert done.exit_code == 0, done.output
     tables, _, rest = done.stdout.partition("report   ")
-    assert tables.strip() == finished.text.strip()
+    shown, _, warned = tables.partition("\nThe bands are for ")
+    assert shown.strip() == finished.text.strip()
+    assert warned, "so few episodes say nothing about the bands"
     assert max(map(len, tables.splitlines())) <= 80
     assert str(tmp_path / "run" / "report.html") in rest
     assert "policies" in done.stderr
@@ -113,6 +115,7 @@ def test_the_command_prints_the_tables_in_eighty_columns(finished, tmp_path):
         (["--training", "0"], "training"),
         (["--evaluation", "-1"], "evaluation"),
         (["--workers", "0"], "worker"),
+        (["--preset", "quik"], "Did you mean 'quick'"),
     ],
 )
 def test_wrong_options_are_refused_before_anything_is_written(options, message, tmp_path):

@@ -150,7 +150,7 @@ def _named(name: str, entries: Sequence[str]) -> list[str]:
 
 
 def _line(name: str, entries: Iterable[str]) -> str:
-    return (name.ljust(_NAME) + "".join(entry.ljust(_ENTRY) for entry in entries)).rstrip()
+    return (name.ljust(_NAME) + "".join(f"{entry:<{_ENTRY - 1}} " for entry in entries)).rstrip()
 
 
 def text_entry(entry: Number | Published | float | None, *, decimals: int) -> str:
