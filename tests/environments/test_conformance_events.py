@@ -23,6 +23,7 @@ from timeful.environments.patrol.settings import DEPTH_3, MODULE
 from timeful.environments.patrol.world import CONTINUE, RESPOND, Patrol
 from timeful.environments.registry import GAME_NAMES, make_game
 from timeful.environments.ticking import Ticking
+from timeful.errors import SettingsError
 from timeful.models.pace import tokens
 from timeful.seeding import child
 
@@ -218,17 +219,25 @@ class Loose(Bells):
         (Early, "nothing happens before its time|between two changes|before the next change"),
         (Backwards, "lie in the past|time went back|nothing happens"),
         (Forgetful, "reset does not lead back"),
-        (Careless, "an illegal action has changed something"),
-        (Lenient, "must raise IllegalActionError"),
+        (Careless, r"^check_illegal: the illegal \['answer:1', ''\] has changed view from "),
+        (Lenient, r"^check_illegal: \['nonsense'\] must raise IllegalActionError"),
         (Endless, "after the end"),
-        (Abrupt, "after an action there must be a change|to an end"),
+        (Abrupt, r"after an action there must be a change .* after 'answer:\d' there is none"),
         (Generous, "the rewards so far make"),
-        (Jumpy, "changed what can be seen"),
+        (Jumpy, r"^check_waiting: waiting until \d+ has changed view from "),
     ],
 )
 def test_a_world_that_breaks_a_promise_is_found_out(kind: type[Bells], promise: str) -> None:
     with pytest.raises(AssertionError, match=promise):
         check_environment(bells(kind))
+
+
+def test_the_world_itself_is_refused_with_what_to_give() -> None:
+    one: Any = bells().make()
+    with pytest.raises(SettingsError, match=r"got a Bells; give it World\(make=Bells, actions="):
+        check_environment(one)
+    with pytest.raises(SettingsError, match="not a Bells"):
+        World(make=one, actions=lambda view, rng: [])
 
 
 def test_a_view_that_can_be_written_on_is_found_out() -> None:

@@ -3,6 +3,8 @@
 A world's own tests call `check_environment` with a way to make the world, and a way to make up
 actions for what can be seen. Every check lives through random episodes from a seed of its own,
 so a failure can be repeated; it raises `AssertionError` and says which promise was broken.
+
+    check_environment(World(make=Doorbell, actions=lambda view, rng: ["open"]))
 """
 
 import json
@@ -15,7 +17,7 @@ import numpy as np
 from timeful.core.units import START, Instant
 from timeful.environments.environment import Environment, Observation
 from timeful.environments.game import View
-from timeful.errors import IllegalActionError
+from timeful.errors import IllegalActionError, SettingsError
 from timeful.seeding import child
 
 Actions = Callable[[View, np.random.Generator], Sequence[str]]
@@ -34,6 +36,9 @@ class World:
         seed: Of the random players.
         patience: After so many changes nobody acts any more, so that the episode ends.
         rewards_add_up: Whether the score is the sum of all rewards.
+
+    Raises:
+        SettingsError: If `make` makes nothing, as a world does not.
     """
 
     make: Callable[[], Environment]
@@ -42,22 +47,40 @@ class World:
     patience: int = 200
     rewards_add_up: bool = True
 
+    def __post_init__(self) -> None:
+        if not callable(self.make):
+            raise SettingsError(
+                f"every check begins an episode of its own: give a way to make the world, such as "
+                f"its class, not a {type(self.make).__name__}"
+            )
+
 
 def check_environment(world: World) -> None:
     """Check every promise for one world.
 
     Raises:
-        AssertionError: If a promise is broken; the message says which.
+        AssertionError: If a promise is broken; the message says which, and what broke it.
+        SettingsError: If it is given the world itself.
     """
+    if not isinstance(world, World):
+        kind = type(world).__name__
+        raise SettingsError(
+            f"check_environment wants to make worlds and to act in them, got a {kind}; give it "
+            f"World(make={kind}, actions=lambda view, rng: [...])"
+        )
     for check in CHECKS:
-        check(world)
+        try:
+            check(world)
+        except AssertionError as error:
+            raise AssertionError(f"{check.__name__}: {error}") from error
 
 
 def check_start(world: World) -> None:
     """An environment starts ahead of all that happens, and nothing has happened yet."""
     env = world.make()
     change = env.next_change()
-    _promise(change is not None and change >= START, "the first change must lie ahead")
+    ahead = change is not None and change >= START
+    _promise(ahead, f"the first change must lie ahead, got {change}")
     _promise(env.advance(START) == () or change == START, "nothing happens before its time")
 
 
@@ -68,11 +91,16 @@ def check_time(world: World) -> None:
         at = step.before
         for seen in step.seen:
             _promise(
-                at <= seen.at <= step.at, "what is seen must lie between two changes, in order"
+                at <= seen.at <= step.at,
+                f"what is seen must lie between two changes, in order; {seen.event!r} at {seen.at} "
+                f"does not lie between {at} and {step.at}",
             )
             at = seen.at
         change = step.env.next_change()
-        _promise(change is None or change >= step.at, "the next change must not lie in the past")
+        _promise(
+            change is None or change >= step.at,
+            f"the next change must not lie in the past, got {change} at {step.at}",
+        )
         tick = step.env.next_tick
         _promise(tick is None or change is None or tick >= change, "a tick is a change, or later")
 
@@ -85,9 +113,11 @@ def check_waiting(world: World) -> None:
             continue
         before = _shown(step.env)
         for at in (step.at, Instant((step.at + change) // 2), Instant(change - 1)):
-            _promise(step.env.advance(at) == (), "something happened before the next change")
-        _promise(step.env.next_change() == change, "waiting has moved the next change")
-        _promise(_shown(step.env) == before, "waiting has changed what can be seen")
+            seen = [each.event for each in step.env.advance(at)]
+            _promise(
+                not seen, f"something happened before the next change at {change}: {seen} by {at}"
+            )
+        _promise_same(before, step.env, f"waiting until {at}")
 
 
 def check_repeatable(world: World) -> None:
@@ -117,7 +147,7 @@ def check_illegal(world: World) -> None:
     for step in _lived(world, "illegal"):
         if step.env.next_change() is None:
             continue
-        before = (_shown(step.env), step.env.next_change())
+        before = _shown(step.env)
         for wrong in NONSENSE:
             made_up = [*world.actions(step.env.view(), rng), wrong]
             for actions in ([wrong], made_up):
@@ -125,12 +155,9 @@ def check_illegal(world: World) -> None:
                     not _takes(step.env, actions, step.at),
                     f"{actions} must raise IllegalActionError",
                 )
-        after = (_shown(step.env), step.env.next_change())
-        _promise(after == before, "an illegal action has changed something")
-        _promise(_takes(step.env, [], step.at), "nobody has to do anything")
-        _promise(
-            (_shown(step.env), step.env.next_change()) == before, "doing nothing did something"
-        )
+                _promise_same(before, step.env, f"the illegal {actions}")
+        _promise(_takes(step.env, [], step.at), "[] must be taken: nobody has to do anything")
+        _promise_same(before, step.env, "doing nothing, []")
 
 
 def check_over(world: World) -> None:
@@ -139,15 +166,20 @@ def check_over(world: World) -> None:
         env = step.env
     _promise(env.next_change() is None, "an episode must come to an end when nobody acts")
     before = _shown(env)
-    _promise(env.advance(Instant(step.at * 2 + 1)) == (), "something happened after the end")
-    _promise(env.next_change() is None and _shown(env) == before, "it began again after its end")
+    late = [seen.event for seen in env.advance(Instant(step.at * 2 + 1))]
+    _promise(not late, f"something happened after the end: {late}")
+    _promise_same(before, env, "time after the end")
 
 
 def check_acts_do_not_end(world: World) -> None:
     """Nobody ends an episode unseen: after an action there is still a change to come."""
     for step in _lived(world, "acts"):
-        if step.acted:
-            _promise(step.was_ahead, "after an action there must be a change that shows the end")
+        if step.acted is not None:
+            _promise(
+                step.was_ahead,
+                f"after an action there must be a change that shows the end; after {step.acted!r} "
+                "there is none",
+            )
 
 
 def check_score(world: World) -> None:
@@ -156,7 +188,10 @@ def check_score(world: World) -> None:
     total = env.score
     for step in _lives(env, world, "score"):
         for seen in step.seen:
-            _promise(type(seen.reward) is float, "a reward must be a float")
+            _promise(
+                type(seen.reward) is float,
+                f"a reward must be a float; that of {seen.event!r} is {seen.reward!r}",
+            )
             total += seen.reward
         if world.rewards_add_up and (step.seen or env.next_change() is None):
             near = abs(total - env.score) <= 1e-9 * max(1.0, abs(total))
@@ -204,7 +239,7 @@ class _Step:
     before: Instant
     at: Instant
     seen: tuple[Observation, ...]
-    acted: bool = False
+    acted: str | None = None
     was_ahead: bool = True
 
 
@@ -222,9 +257,11 @@ def _lives(env: Environment, world: World, purpose: str) -> Iterator[_Step]:
             power = int(rng.integers(1, 10))  # soon or late, for changes may be far apart
             late = rng.random() < 0.1 or change >= 1 << 61
             at = change if late else Instant(now + int((change - now) * rng.random() ** power))
-            if any(_takes(env, [act], at) for act in world.actions(env.view(), rng)):
+            drawn = world.actions(env.view(), rng)
+            taken = next((act for act in drawn if _takes(env, [act], at)), None)
+            if taken is not None:
                 ahead = env.next_change() is not None
-                yield _Step(env=env, before=now, at=at, seen=(), acted=True, was_ahead=ahead)
+                yield _Step(env=env, before=now, at=at, seen=(), acted=taken, was_ahead=ahead)
                 now = at
                 continue
         before, now = now, change
@@ -239,13 +276,30 @@ def _takes(env: Environment, actions: Sequence[str], at: Instant) -> bool:
     return True
 
 
-def _shown(env: Environment) -> tuple[Any, ...]:
-    return (env.view(), env.score, env.busy, env.next_tick)
+def _shown(env: Environment) -> dict[str, Any]:
+    """All that an interface can ask a world."""
+    return {
+        "view": env.view(),
+        "score": env.score,
+        "busy": env.busy,
+        "next_tick": env.next_tick,
+        "next_change": env.next_change(),
+    }
+
+
+def _promise_same(before: dict[str, Any], env: Environment, what: str) -> None:
+    after = _shown(env)
+    moved = ", ".join(
+        f"{name} from {then} to {after[name]}"
+        for name, then in before.items()
+        if then != after[name]
+    )
+    _promise(not moved, f"{what} has changed {moved}")
 
 
 def _trace(env: Environment, world: World, purpose: str) -> list[Any]:
     """All that can be seen while an episode is lived through."""
-    return [(step.at, step.seen, step.acted, *_shown(env)) for step in _lives(env, world, purpose)]
+    return [(step.at, step.seen, step.acted, _shown(env)) for step in _lives(env, world, purpose)]
 
 
 def _rng(world: World, purpose: str) -> np.random.Generator:
