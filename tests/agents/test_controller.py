@@ -251,6 +251,45 @@ def test_when_all_calls_are_used_up_the_episode_is_ended() -> None:
     assert happened(events) == [("ended", 60)]
 
 
+@pytest.mark.parametrize("interface", [EP, LOOP, POLL, REFLEX])
+def test_an_answer_of_nothing_takes_a_tick_as_one_of_a_token_does(interface: Interface) -> None:
+    for cost in (0, 1):
+        model = RuleModel(lambda s, _, cost=cost: Answer("", cost), name="mute")
+        events = played(model, interface=interface, calls=5)
+        began = [in_ticks(event.at) for event in of(events, ThoughtStarted)]
+        assert began == [0, 1, 2, 3, 4]
+        assert happened(events)[-1] == ("ended", 5)
+
+
+def test_an_action_that_is_refused_takes_a_tick_even_if_it_cost_no_token() -> None:
+    events = played(says(['<finish dish="D1"/>', "<end/>"], cost=0))
+    assert happened(events) == [("ended", 1)]
+
+
+def test_a_controller_is_told_what_is_left_and_what_it_did_in_words_that_it_knows() -> None:
+    asked: list[str] = []
+    bounded = '<tutor problem="Q1" tokens="30"/>'
+    answers = ["Hm.", *['<wait ticks="2"/>'] * 5, bounded, TUTOR, "<end/>"]
+    said = iter(answers)
+
+    def answer(prompt: Prompt) -> list[Chunk]:
+        asked.append(prompt.messages[-1].content)
+        return [Chunk(next(said), 12)]
+
+    played(ScriptedModel(answer), calls=9)
+    assert "Left: 7988 ticks, 8 calls (this one included).\n" in asked[1]
+    assert "Left: 7594 ticks, 1 call (this one included).\n" in asked[-1]
+    history = asked[-1].partition("What happened of late:\n")[2].partition("\n\n")[0]
+    assert history.splitlines() == [
+        "- tick 82: waited",
+        "- tick 94: began Q1",
+        "- tick 124: tutored 30 tokens of Q1",
+        "- tick 136: went on with Q1",
+        "- tick 406: tutored the whole of Q1",
+    ]
+    assert "tutored" not in asked[1] + asked[2], "an action of the program's own"
+
+
 def test_an_endless_answer_ends_with_the_time_budget() -> None:
     events = played(says(["<wait/>"], cost=9_000))
     assert happened(events) == [("budget", 8000)]
@@ -270,8 +309,12 @@ def test_prompts_hold_what_the_paper_lists_and_the_rule_of_the_interface_last() 
     assert "minus 0.003 for each tick" in system
     assert "not begun" in system
     assert system.rstrip().endswith("THE RULE")
-    assert "D1, critical, raw: prep 10, finish 8, window 20" in user
-    assert "D2, soft, raw: prep 10, finish 12, window 20, keeps warm 200 longer" in user
+    assert (
+        "D1, critical, raw: prep 10 ticks, finish 8 ticks, window 20 ticks after its signal\n"
+        in user
+    )
+    assert "window 20 ticks after its signal, keeps warm 200 ticks longer\n" in user
+    assert "Left: 8000 ticks, 40 calls (this one included)." in user
     assert "Q1, Slope: 0 of 50 tokens" in user
     # When a dish will signal is nobody's to know.
     assert "100" not in user

@@ -1,9 +1,9 @@
 """The controller: a model cooks and tutors, one action a call, on one timeline.
 
-A call is a thought that costs its tokens. Tutoring is a thought as well, another for each
-problem: engaged in, interrupted by the interface's law, and gone on with from the same token.
-Engagement Process, section 5.2.2 and appendix E. The agent cannot tell which interface it is
-under; only its briefing says so, in words, as the paper's prompts do.
+A call is a thought that costs its tokens, and at least a tick if nothing came of it. Tutoring is a
+thought as well, another for each problem: engaged in, interrupted by the interface's law, and gone
+on with from the same token. Engagement Process, section 5.2.2 and appendix E. The agent cannot tell
+which interface it is under; only its briefing says so, in words, as the paper's prompts do.
 """
 
 from collections import deque
@@ -14,10 +14,10 @@ from timeful.agents.prompts.kitchen import Briefing, Situation, control, read_ch
 from timeful.agents.prompts.tutor import Lesson, tutoring
 from timeful.agents.session import Session
 from timeful.agents.thought import Thought
-from timeful.core.units import Duration
+from timeful.core.units import Duration, Instant
 from timeful.environments.environment import Observation
 from timeful.environments.kitchen.actions import Action
-from timeful.environments.kitchen.settings import in_ticks
+from timeful.environments.kitchen.settings import TICK, in_ticks
 from timeful.environments.kitchen.view import KitchenView, ProblemView
 from timeful.errors import IllegalActionError, SettingsError, check_known
 from timeful.models.model import Model
@@ -66,18 +66,24 @@ async def controller(
     """
     desk = _Desk(session, tutor, settings.resumption)
     refused = ""
-    for _ in range(settings.calls):
+    for calls in range(settings.calls, 0, -1):
         desk.look()
+        began = session.now
         situation = Situation(
             view=kitchen_view(session),
             now=session.now,
             history=tuple(desk.history),
             refused=refused,
+            calls=calls,
+            ends=Instant(settings.briefing.world.budget),
         )
         answer = await session.think(model, control(situation, settings.briefing))
         if session.over:
             return
         refused = await desk.follow(answer)
+        if refused and session.now == began:
+            # An endpoint may answer nothing at all; at no cost it would use up its calls at once.
+            await session.sleep(TICK)
         if session.over:
             return
     session.note("calls", f"all {settings.calls} calls are used up")
@@ -117,7 +123,10 @@ class _Desk:
     def look(self) -> tuple[Observation, ...]:
         """Take what can be seen, and remember it."""
         seen = self._session.observe()
-        self.history.extend(_line(one) for one in seen)
+        for one in seen:
+            if one.event == "timer" and self.history and self.history[-1].endswith(_WAITED):
+                self.history.pop()  # of several waits on end, the last says it all
+            self.history.append(_line(one))
         return seen
 
     async def follow(self, answer: str) -> str:
@@ -189,12 +198,21 @@ def _named(view: KitchenView, name: str) -> ProblemView:
     return next(problem for problem in view.problems if problem.name == name)
 
 
+_WAITED = "waited"
+
+
 def _line(seen: Observation) -> str:
-    data = seen.data
-    about = data.get("dish") or data.get("problem") or ""
-    words = [f"tick {in_ticks(seen.at):g}: {seen.event}", about]
-    if "written" in data:
-        words.append("complete" if data["complete"] else f"{data['written']} tokens so far")
+    """What happened, as a controller is told."""
+    data, event = seen.data, seen.event
+    words = [event]
+    match event:
+        case "timer":
+            words = [_WAITED]
+        case "tutoring":
+            words = ["went on with" if data["written"] else "began"]
+        case "tutored":
+            words.append("the whole of" if data["complete"] else f"{data['written']} tokens of")
+    words += [data.get("dish") or data.get("problem") or ""]
     if "quality" in data:
         words.append("in time" if data["quality"] else "too late")
-    return " ".join(word for word in words if word)
+    return f"tick {in_ticks(seen.at):g}: {' '.join(word for word in words if word)}"

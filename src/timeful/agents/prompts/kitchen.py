@@ -19,12 +19,12 @@ from timeful.agents.tags import Forms, parse_tag
 from timeful.core.units import Instant
 from timeful.environments.game import View
 from timeful.environments.kitchen.actions import Action, parse
-from timeful.environments.kitchen.settings import Utility, in_ticks
+from timeful.environments.kitchen.settings import KitchenSettings, Utility, in_ticks
 from timeful.environments.kitchen.view import DishView, KitchenView
 from timeful.errors import IllegalActionError
 from timeful.models.model import Guidance, Message, Prompt
 
-_USUAL = Utility()
+_USUAL = KitchenSettings()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,20 +36,24 @@ class Situation:
         now: The present.
         history: What happened of late, a line each.
         refused: Why the last answer could not be carried out; empty if it was.
+        calls: How many calls are left, this one included; None if they are not counted.
+        ends: When the time budget is used up; None if nobody says so.
     """
 
     view: KitchenView
     now: Instant
     history: tuple[str, ...] = ()
     refused: str = ""
+    calls: int | None = None
+    ends: Instant | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Briefing:
-    """What stays the same from call to call: the interface's rule and the weights."""
+    """What stays the same from call to call: the interface's rule and the kitchen's laws."""
 
     rule: str = ""
-    utility: Utility = field(default=_USUAL)
+    world: KitchenSettings = field(default=_USUAL)
 
 
 def control(situation: Situation, briefing: Briefing) -> Prompt:
@@ -94,9 +98,10 @@ def rules(briefing: Briefing) -> str:
     return joined(
         _ROLE,
         _CLOCK,
+        _LIMITS,
         _PROTOCOL,
         _SEGMENTS,
-        _guidance(briefing.utility),
+        _guidance(briefing.world.utility),
         _CONTINUITY,
         f"## How you learn of signals\n\n{briefing.rule}" if briefing.rule else "",
     )
@@ -114,6 +119,9 @@ _CLOCK = """\
 Time is counted in ticks. Each token of tutoring takes one tick. Each token that you yourself
 generate to decide takes one tick as well, so decide briefly. Dishes never wait for you."""
 
+_LIMITS = """\
+The episode ends when its ticks or your calls are used up; each question says how many are left."""
+
 _PROTOCOL = """\
 ## Actions
 
@@ -128,7 +136,8 @@ Answer with exactly one of these elements, and no other element:
 - `<check/>` looks at the kitchen, for a small fee.
 - `<end/>` ends the episode; what is not done by then counts for nothing.
 
-An answer that breaks these rules does nothing, and you are asked again."""
+An answer that breaks these rules does nothing, costs its tokens and at least one tick, and you are
+asked again."""
 
 _SEGMENTS = """\
 ## Tutoring
@@ -169,7 +178,7 @@ def state(situation: Situation) -> str:
         for problem in view.problems
     ]
     return joined(
-        f"## Tick {in_ticks(situation.now):g}\n\n"
+        f"## Tick {in_ticks(situation.now):g}\n\n{_left(situation)}"
         f"You are in {view.mode} mode; {view.free_slots} of {view.stoves} stove slots are free.",
         "\n".join(["Dishes:", *kitchen]),
         "\n".join(["Tutoring problems:", *(problems or ["- none"])]),
@@ -182,6 +191,16 @@ def state(situation: Situation) -> str:
     )
 
 
+def _left(situation: Situation) -> str:
+    """What is left until the episode ends by itself."""
+    left = []
+    if situation.ends is not None:
+        left.append(f"{in_ticks(situation.ends - situation.now):g} ticks")
+    if situation.calls is not None:
+        left.append(f"{situation.calls} {'call' if situation.calls == 1 else 'calls'}")
+    return f"Left: {', '.join(left)}{' (this one included)' * bool(left[1:])}.\n" if left else ""
+
+
 def _optional(head: str, lines: list[str]) -> str:
     return "\n".join([head, *lines]) if lines else ""
 
@@ -189,14 +208,14 @@ def _optional(head: str, lines: list[str]) -> str:
 def _dish_line(dish: DishView, now: Instant) -> str:
     kind = "critical" if dish.is_critical else "soft"
     words = [
-        f"- {dish.name}, {kind}, {dish.stage}: prep {in_ticks(dish.prep):g}",
-        f"finish {in_ticks(dish.finish):g}",
-        f"window {in_ticks(dish.window):g}",
+        f"- {dish.name}, {kind}, {dish.stage}: prep {in_ticks(dish.prep):g} ticks",
+        f"finish {in_ticks(dish.finish):g} ticks",
+        f"window {in_ticks(dish.window):g} ticks after its signal",
     ]
     if not dish.is_critical:
-        words.append(f"keeps warm {in_ticks(dish.slack):g} longer")
+        words.append(f"keeps warm {in_ticks(dish.slack):g} ticks longer")
     if dish.stage == "signalled" and dish.signal is not None:
-        words.append(f"signalled at {in_ticks(dish.signal):g}, {_due(dish, now)}")
+        words.append(f"signalled at tick {in_ticks(dish.signal):g}, {_due(dish, now)}")
     if dish.quality is not None:
         words.append("in time" if dish.quality else "too late")
     return ", ".join(words)
@@ -204,7 +223,7 @@ def _dish_line(dish: DishView, now: Instant) -> str:
 
 def _due(dish: DishView, now: Instant) -> str:
     left = in_ticks(dish.deadline - now)
-    end = f"counts until {in_ticks(dish.deadline):g}"
+    end = f"counts until tick {in_ticks(dish.deadline):g}"
     return f"{end} ({left:g} ticks left)" if left >= 0 else f"{end}, which has passed"
 
 
@@ -250,7 +269,7 @@ def code(view: View) -> str:
     return joined(
         _ROLE,
         _CLOCK,
-        _guidance(_USUAL),
+        _guidance(_USUAL.utility),
         code_answer({"WAIT": "<wait/>", "END": "<end/>"}, form=_STATE_FORM, example="<wait/>"),
         "The other actions are written in the same way, such as "
         f"{', '.join(f'`{NAMES[name]}`' for name in _SHOWN)}.",
@@ -268,7 +287,7 @@ def _boxed(view: View, task: str, *, example: str) -> str:
         f"and END. End with a box, in this form:\n\n\\boxed{{{example}}}"
     )
     text = state(Situation(view=shown, now=shown.at)).rpartition("\n\n")[0]
-    return joined(_ROLE, _CLOCK, _WORLD_TUTORS, _guidance(_USUAL), answer, text)
+    return joined(_ROLE, _CLOCK, _WORLD_TUTORS, _guidance(_USUAL.utility), answer, text)
 
 
 _WORLD_TUTORS = """\

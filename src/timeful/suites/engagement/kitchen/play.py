@@ -46,7 +46,10 @@ def play(spec: KitchenSpec, recorder: Recorder, *, api_key: str = "") -> bool:
     settings = ControllerSettings(
         calls=spec.calls,
         resumption=rig.resumption,
-        briefing=Briefing(rule=RULES[spec.method.law](rig), utility=rig.world.utility),
+        briefing=Briefing(
+            rule=RULES[spec.method.law](rig) if rig.prompt == "published" else "",
+            world=rig.world,
+        ),
     )
     return play_episode(
         EpisodeSetting(

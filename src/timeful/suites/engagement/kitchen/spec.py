@@ -18,6 +18,7 @@ from timeful.suites.engagement.models import Voice
 NAME = "engagement/kitchen"
 
 Setting = Literal["one-dish", "multi-dish"]
+Wording = Literal["published", "neutral"]
 Law = Literal["loop", "polling", "reflex", "event-driven"]
 SETTINGS: tuple[Setting, ...] = get_args(Setting)
 LAWS: tuple[Law, ...] = get_args(Law)
@@ -80,6 +81,9 @@ class Rig:
         answer_tokens: What an answer of the rule costs.
         calls: The most controller calls; None takes those of the setting.
         resumption: How an interrupted text goes on.
+        prompt: "published" tells the controller of its interface, as the paper's prompts do
+            (appendix E, the rule of each variant); "neutral" leaves that out, so that methods
+            differ in their interface's law alone.
         transcripts: "full" keeps every chunk and prompt in the records.
 
     Raises:
@@ -94,6 +98,7 @@ class Rig:
     answer_tokens: int = 12
     calls: int | None = None
     resumption: Resumption = "stream"
+    prompt: Wording = "published"
     transcripts: Transcripts = "answers"
 
     def __post_init__(self) -> None:
@@ -108,6 +113,7 @@ class Rig:
         if self.calls is not None and self.calls < 1:
             raise SettingsError(f"a controller needs at least 1 call, got {self.calls}")
         check_known("resumption", self.resumption, get_args(Resumption))
+        check_known("prompt", self.prompt, get_args(Wording))
         check_known("transcripts", self.transcripts, get_args(Transcripts))
         Cook(tokens=self.answer_tokens)
 
@@ -152,6 +158,9 @@ class KitchenSpec:
 
     def settings(self) -> dict[str, Any]:
         """What stands in the episode's record."""
+        common = self.rig.settings()
+        if self.rig.prompt == "published":
+            del common["prompt"]  # unsaid where it is as ever, so that records stay the same bytes
         return {
             "suite": NAME,
             "episode": {
@@ -167,7 +176,7 @@ class KitchenSpec:
             },
             "menu": asdict(self.case),
             "cook": asdict(self.cook) if self.rig.controller.is_stand_in else None,
-            **self.rig.settings(),
+            **common,
         }
 
 
