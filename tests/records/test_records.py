@@ -1,15 +1,29 @@
 """Records: what was written is what is read, hashed, summed up and shown."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.runs.jobs import Count, play, settings
 from timeful.errors import RecordError
-from timeful.records.events import Acted, EpisodeEnded, EpisodeStarted, Event, Noted, Wall
+from timeful.records.events import (
+    Acted,
+    EpisodeEnded,
+    EpisodeStarted,
+    Event,
+    Happened,
+    Noted,
+    Observed,
+    ThoughtChunk,
+    ThoughtEnded,
+    ThoughtStarted,
+    Wall,
+    Within,
+)
 from timeful.records.recorder import Recorder, read_record, record_hash
 from timeful.records.summary import summarize
-from timeful.records.timeline import line
+from timeful.records.timeline import conversation, joined, line
 
 
 def recorded(path: Path | None = None, number: int = 3) -> list[Event]:
@@ -82,3 +96,106 @@ def test_a_long_text_is_cut_to_a_hundred_characters() -> None:
     words = line(Noted(at=0, topic="t", text="\x00" + "x" * 200)).partition("text=")[2]
     assert len(words) == 100
     assert words.endswith("x…")
+
+
+def happened(data: dict[str, Any], *, reward: float = 0.0) -> str:
+    return line(Happened(at=0, number=1, what="w", data=data, reward=reward, score=0.1 + 0.2))
+
+
+def test_a_fraction_is_shown_with_six_digits_and_a_count_with_all() -> None:
+    shown = happened({"by": [1 / 3, 12345678]}, reward=-0.0050000000000000044)
+    assert 'data={"by":[0.333333,12345678]} reward=-0.005 score=0.3' in shown
+
+
+def test_instants_are_shown_in_seconds_where_a_record_tells_them_from_counts() -> None:
+    data = {"deadline": 31_061_187_708, "of": [{"window_end": 500_000}], "email": 2_000_000_000}
+    shown = happened({**data, "until": None, "at": "home"})
+    assert (
+        'data={"deadline":31.0612,"of":[{"window_end":0.0005}],"email":2000000000,'
+        '"until":null,"at":"home"}' in shown
+    )
+    observed = line(Observed(at=2 * 10**9, happened_at=1_500_000_000, turn=7, state=None))
+    assert observed == "       2.000  observed         happened_at=1.5 turn=7"
+    started = EpisodeStarted(at=0, version="0", settings={"deadline": 15_000_000_000})
+    assert line(started).endswith('settings={"deadline":15000000000}'), "as they were given"
+
+
+def chunk(at: int, text: str, *, thought: int = 1, channel: str = "answer") -> ThoughtChunk:
+    return ThoughtChunk(at=at, thought=thought, channel=channel, tokens=len(text), text=text)
+
+
+def test_chunks_in_a_row_are_one_and_nothing_else_is() -> None:
+    noted = Noted(at=3, topic="t", text="x")
+    others = [chunk(6, "e", channel="thinking"), chunk(7, "f", thought=2)]
+    events = [chunk(1, "a"), chunk(2, "bc"), noted, chunk(4, "c"), chunk(5, "d"), *others]
+    assert list(joined(events)) == [chunk(2, "abc"), noted, chunk(5, "cd"), *others]
+    inner = [
+        Within(at=e.at, module=m, what=e) for m in "mn" for e in (chunk(1, "a"), chunk(2, "b"))
+    ]
+    assert list(joined(inner)) == [Within(at=2, module=m, what=chunk(2, "ab")) for m in "mn"]
+    assert list(joined([])) == []
+
+
+def thought(number: int, messages: list[tuple[str, str]] | None) -> list[Event]:
+    started = ThoughtStarted(
+        at=0,
+        thought=number,
+        model="m",
+        purpose="main",
+        turn=0,
+        limit=None,
+        max_tokens=None,
+        seed=1,
+        messages=messages,
+    )
+    ended = ThoughtEnded(
+        at=1,
+        thought=number,
+        state="completed",
+        cause=None,
+        tokens=1,
+        finish=None,
+        text_sha256="0123456789abcdef" * 4,
+        answer="so\x07",
+    )
+    return [started, ended]
+
+
+def test_a_hash_is_shown_by_its_beginning() -> None:
+    assert "text_sha256=0123456789ab answer=so" in line(thought(1, None)[1])
+
+
+def test_what_a_thought_was_asked_is_shown_in_full() -> None:
+    question = "x" * 300 + "\n\x1b[2J"
+    said = [("system", "s"), ("user", question)]
+    events = [*thought(1, [("user", "else")]), *thought(2, said)]
+    assert list(conversation(events, 2)) == [
+        "--- system\ns",
+        "--- user\n" + "x" * 300 + "\n" + r"\x1b[2J",
+        "--- answer\n" + r"so\x07",
+    ]
+    inner = [Within(at=e.at, module="m", what=e) for e in thought(2, said[:1])]  # type: ignore[arg-type]
+    assert list(conversation(inner, 2)) == ["--- system (m)\ns", "--- answer (m)\n" + r"so\x07"]
+
+
+@pytest.mark.parametrize(
+    ("events", "message"),
+    [
+        (
+            thought(1, None) + thought(2, None),
+            "no thought 3 in this record; they are numbered 1 to 2",
+        ),
+        ([], "no thought 3 in this record; nobody thought"),
+        (thought(3, None), "were not kept; play it again with --transcripts full"),
+    ],
+)
+def test_messages_that_are_not_there_are_an_error(events: list[Event], message: str) -> None:
+    with pytest.raises(RecordError, match=message):
+        list(conversation(events, 3))
+
+
+def test_a_record_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(RecordError, match=r"no record '.*nowhere': it does not exist"):
+        list(read_record(tmp_path / "nowhere"))
+    with pytest.raises(RecordError, match=r"it is a folder; records are the \.jsonl files"):
+        list(read_record(tmp_path))

@@ -1,22 +1,40 @@
 """`timeful show` and `timeful list`: what a record says, and what there is."""
 
+import sys
 from pathlib import Path
+from shutil import get_terminal_size
 
 import click
 
 
 @click.command()
 @click.argument("record", type=click.Path(path_type=Path))
-def show(record: Path) -> None:
+@click.option(
+    "--messages",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="What thought N was asked and what it answered, in full, instead of the events.",
+)
+def show(record: Path, messages: int | None) -> None:
     """Print the events of RECORD, one line each, with their instants in seconds.
 
-    A record is a .jsonl file in the folder `episodes` of a run.
+    A record is a .jsonl file in the folder `episodes` of a run. Chunks of a thought that follow
+    each other are one line; long texts are cut, and at a terminal lines are as well. In what a
+    world says, numbers called at, arrived, deadline, signal or until, or ..._at and so on, are
+    taken for instants; settings stand as they were given, with spans in nanoseconds.
     """
     from timeful.records.recorder import read_record
-    from timeful.records.timeline import line
+    from timeful.records.timeline import conversation, joined, line
 
-    for event in read_record(record):
-        print(line(event))
+    events = read_record(record)
+    if messages is not None:
+        for said in conversation(events, messages):
+            print(said)
+        return
+    width = get_terminal_size().columns if sys.stdout.isatty() else None
+    for event in joined(events):
+        text = line(event)
+        print(text if width is None or len(text) <= width else f"{text[: width - 1]}…")
 
 
 @click.command("list")

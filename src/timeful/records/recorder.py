@@ -78,8 +78,15 @@ def read_record(path: Path) -> Iterator[AnyEvent]:
     """Read a record event by event.
 
     Raises:
-        RecordError: If a line is no event; it names the file and the line.
+        RecordError: If there is no such record, or a line is no event; it names the file, and
+            the line.
     """
+    if not path.is_file():
+        what = "is a folder" if path.is_dir() else "does not exist"
+        raise RecordError(
+            f"there is no record {str(path)!r}: it {what}; records are the .jsonl files in the "
+            "folder `episodes` of a run"
+        )
     decoder = msgspec.json.Decoder(AnyEvent)
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
