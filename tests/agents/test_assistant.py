@@ -8,7 +8,13 @@ import pytest
 
 from tests.environments.inbox.post import SETTINGS, at, email
 from timeful.agents.assistant import assistant
-from timeful.agents.prompts.inbox import Question, read_decision, triage_prompt, write_prompt
+from timeful.agents.prompts.inbox import (
+    Briefing,
+    Question,
+    read_decision,
+    triage_prompt,
+    write_prompt,
+)
 from timeful.agents.triage import as_recommended, urgent_first
 from timeful.core.clock import VirtualClock
 from timeful.core.units import Duration, in_seconds, seconds
@@ -44,6 +50,7 @@ POLL: Interface = partial(Polling, interval=seconds(15), cost=Duration(0), full=
 REFLEX: Interface = partial(Reflex, rule=answer_urgent, delay=Duration(0), full=True)
 
 HANDLE = '<handle id="{}"/>'
+USUAL = Briefing()
 Say = Callable[[Question], str]
 
 
@@ -277,9 +284,7 @@ def opened(urgency: str = "medium") -> Question:
 
 
 def test_who_sorts_emails_is_told_all_that_the_paper_names() -> None:
-    question = opened()
-    prompt = triage_prompt(question.view, 1)
-    text = "\n".join(message.content for message in prompt.messages)
+    text = told(opened())
     for part in (
         "Time now: 3.2 of 90.",
         "0 of 4 parts are written",
@@ -289,9 +294,52 @@ def test_who_sorts_emails_is_told_all_that_the_paper_names() -> None:
         "handle 25%, remind 25%, ignore 50%",
         "- 2: high, due in 8.8",
         '<handle id="1"/>',
+        "costs its time and does nothing",
     ):
         assert part in text
     assert "secret 2" not in text, "what was not opened was not read"
+    assert "could not be used" not in text
+
+
+def told(question: Question, briefing: Briefing = USUAL) -> str:
+    return "\n".join(message.content for message in triage_prompt(question, briefing).messages)
+
+
+def test_who_sorts_emails_is_told_what_counts_and_what_takes_how_long_in_this_world() -> None:
+    scoring = replace(SETTINGS.scoring, timeout_penalty=7.25, late_reward=0.125)
+    world = replace(SETTINGS, scoring=scoring, handle=seconds(3.5))
+    text = " ".join(told(opened(), Briefing(world=world)).split())
+    for part in (
+        "0.4 for each of the document's 4 units of progress, and 0.8 more for all of them",
+        "0.4 for each email that is handled by its deadline; 0.125 for one that is handled later, "
+        "minus 7.25 for each that reaches its deadline unhandled",
+        "minus 0.005 for each change between document and inbox",
+        "1.2 for high, 0.5 for medium, 0.1 for low",
+        "each token of the document 0.05, a decision 0.2, however long the answer",
+        "to handle it 3.5, a reminder 0.1, to go back",
+    ):
+        assert part in text
+    assert "handled later" not in told(opened())
+    assert "each token of a decision 0.05" in told(opened(), Briefing(priced_by="tokens"))
+
+
+def test_without_hints_nothing_is_recommended_and_all_else_is_said() -> None:
+    with_hints, without = (told(opened(), Briefing(hints=hints)) for hints in (True, False))
+    hint = "What is usually recommended for such an email: handle 25%, remind 25%, ignore 50%.\n\n"
+    assert with_hints.replace(hint, "") == without != with_hints
+
+
+def test_whoever_could_not_be_understood_is_told_why_when_asked_about_that_email_again() -> None:
+    asked: list[tuple[int, str]] = []
+
+    def say(question: Question) -> str:
+        asked.append((question.number, question.refused))
+        return "Hm." if len(asked) == 1 else HANDLE.format(question.number)
+
+    play(email(1, 2, 80), email(2, 2, 90), interface=EP, say=say)
+    assert asked == [(1, ""), (2, ""), (1, "no-answer: Hm.")]
+    again = told(replace(opened(), refused="no-answer: Hm."))
+    assert "Your last answer about this email could not be used: no-answer: Hm." in again
 
 
 def test_a_part_is_asked_for_with_what_was_written_before_it() -> None:

@@ -6,16 +6,26 @@ writing from the same token. When control comes back is the interface's law, of 
 nothing: under a loop it is simply never before a part is written.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
-from timeful.agents.prompts.inbox import read_decision, triage_prompt, write_prompt
+from timeful.agents.prompts.inbox import (
+    Briefing,
+    Question,
+    read_decision,
+    triage_prompt,
+    write_prompt,
+)
 from timeful.agents.session import Session
 from timeful.environments.inbox.task import MainTask
 from timeful.environments.inbox.view import InboxView
 from timeful.models.model import Model
 
+_USUAL = Briefing()
 
-async def assistant(session: Session, *, writer: Model, triage: Model, task: MainTask) -> None:
+
+async def assistant(
+    session: Session, *, writer: Model, triage: Model, task: MainTask, briefing: Briefing = _USUAL
+) -> None:
     """Write the parts of the task one by one, with a look into the inbox now and then.
 
     Args:
@@ -23,65 +33,84 @@ async def assistant(session: Session, *, writer: Model, triage: Model, task: Mai
         writer: Who writes the main task.
         triage: Who decides about an email.
         task: What is to be written.
+        briefing: What whoever decides is told throughout.
     """
+    clerk = _Clerk(session, triage, briefing)
     written: list[str] = []
     for number in range(1, len(task.parts) + 1):
         thought = session.think(writer, write_prompt(task, number, written))
         while not await session.engage(thought):
             if session.over:
                 return
-            await _tend(session, triage)
+            await clerk.tend()
         written.append(thought.answer)
         await session.do(f"deliver {number}")
         if number < len(task.parts):
-            await _tend(session, triage)
-    await _clear(session, triage)
+            await clerk.tend()
+    await clerk.clear()
     await session.do("end")
 
 
-async def _tend(session: Session, triage: Model) -> None:
-    """Look into the inbox, decide about what waits there, urgent emails first, and go back.
+@dataclass(slots=True)
+class _Clerk:
+    """Looks after the inbox, and remembers why answers could not be used, by email."""
 
-    What was put off or ignored is left alone; what comes meanwhile is for the next time.
-    """
-    await session.do("check")
-    session.observe()
-    for letter in seen(session).waiting():
-        if not letter.set_aside and not await _decide(session, triage, letter.number):
-            break
-    if not session.over:
-        await session.do("return")
+    session: Session
+    triage: Model
+    briefing: Briefing
+    refused: dict[int, str] = field(default_factory=dict)
 
+    async def tend(self) -> None:
+        """Look into the inbox, decide about what waits there, urgent emails first, and go back.
 
-async def _clear(session: Session, triage: Model) -> None:
-    """With nothing left to write, decide about everything once more, until nothing is left."""
-    await session.do("check")
-    session.observe()
-    decided: set[int] = set()
-    while left := [one.number for one in seen(session).waiting() if one.number not in decided]:
-        decided.add(left[0])
-        if session.over or not await _decide(session, triage, left[0]):
-            return
+        What was put off or ignored is left alone; what comes meanwhile is for the next time.
+        """
+        session = self.session
+        await session.do("check")
+        session.observe()
+        for letter in seen(session).waiting():
+            if not letter.set_aside and not await self._decide(letter.number):
+                break
+        if not session.over:
+            await session.do("return")
 
+    async def clear(self) -> None:
+        """With nothing left to write, decide about everything once more, until nothing is left."""
+        session = self.session
+        await session.do("check")
+        session.observe()
+        decided: set[int] = set()
+        while left := [one.number for one in seen(session).waiting() if one.number not in decided]:
+            decided.add(left[0])
+            if session.over or not await self._decide(left[0]):
+                return
 
-async def _decide(session: Session, triage: Model, number: int) -> bool:
-    """Open an email and do what is decided about it; False to leave the rest of the inbox."""
-    if not _is_open(session, number):
+    async def _decide(self, number: int) -> bool:
+        """Open an email and do what is decided about it; False to leave the rest of the inbox.
+
+        An answer that cannot be used leaves the email as it is, and its reason is told with the
+        next question about it.
+        """
+        session = self.session
+        if not _is_open(session, number):
+            return True
+        if not seen(session).letter(number).opened:
+            await session.do(f"open {number}")
+        if not _is_open(session, number):
+            return True
+        shown = replace(seen(session), at=session.now)
+        question = Question(view=shown, number=number, refused=self.refused.pop(number, ""))
+        answer = await session.think(self.triage, triage_prompt(question, self.briefing))
+        decision = read_decision(answer, number)
+        if not decision.action:
+            session.note("triage", decision.detail)
+            self.refused[number] = decision.detail
+            return True
+        if decision.action == "return":
+            return False
+        if _is_open(session, number):
+            await session.do(decision.action)
         return True
-    if not seen(session).letter(number).opened:
-        await session.do(f"open {number}")
-    if not _is_open(session, number):
-        return True
-    shown = replace(seen(session), at=session.now)
-    decision = read_decision(await session.think(triage, triage_prompt(shown, number)), number)
-    if not decision.action:
-        session.note("triage", decision.detail)
-        return True
-    if decision.action == "return":
-        return False
-    if _is_open(session, number):
-        await session.do(decision.action)
-    return True
 
 
 def _is_open(session: Session, number: int) -> bool:

@@ -1,13 +1,15 @@
 """How the assistant is asked: to write a part of its main task, and to decide about an email."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal
 
 from timeful.agents.answers import Outcome
 from timeful.agents.prompts.sections import joined
 from timeful.agents.tags import Forms, ParsedTag, parse_tag
 from timeful.core.units import in_seconds
 from timeful.environments.inbox.actions import is_count, is_span
+from timeful.environments.inbox.settings import URGENCIES, InboxSettings
 from timeful.environments.inbox.task import MainTask, Part
 from timeful.environments.inbox.view import InboxView, Letter
 from timeful.models.model import Message, Prompt
@@ -27,21 +29,24 @@ else: no greeting, no remarks about the task, no markup beyond plain paragraphs 
 _TRIAGE = """\
 You are the assistant of a busy office worker. You are writing a long document for them, and their
 inbox is in your care. One clock runs for everything: writing, reading, deciding and handling all
-take time, and emails arrive meanwhile.
+take time, and emails arrive meanwhile."""
 
-- Progress on the document counts, and its completion counts extra.
-- An email that is handled by its deadline counts for you, more the more urgent it is.
-- An email that reaches its deadline unhandled costs more than a handled one brings.
-- Handling an email keeps you from the document for about one unit of time; a reminder costs a
-  tenth of that. Each change between document and inbox costs a very little.
-
+_ANSWER = """\
 Decide about the one email that you are shown. Answer with exactly one action:
 
 <handle id="N"/>              do now what email N asks for
 <remind id="N"/>              put it off until the document is finished
 <remind id="N" after="S"/>    put it off, and be reminded S units of time later
 <ignore id="N"/>              do nothing about it
-<return/>                     leave the rest of the inbox and go on writing"""
+<return/>                     leave the rest of the inbox and go on writing
+
+An answer that is none of these costs its time and does nothing: the email stays as it is, and may
+be shown to you again at a later look."""
+
+_USUAL = InboxSettings()
+
+PricedBy = Literal["decision", "tokens"]
+"""A decision takes the same time whatever is said, as in Table 17, or that of its tokens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,15 +65,32 @@ class Writing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is to become of an email that was opened, given all that can be seen."""
+    """What is to become of an email that was opened, given all that can be seen.
+
+    `refused` says why the last answer about it could not be used; empty if there was none.
+    """
 
     view: InboxView
     number: int
+    refused: str = ""
 
     @property
     def letter(self) -> Letter:
         """The email."""
         return self.view.letter(self.number)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Briefing:
+    """What stays the same from email to email.
+
+    `hints` shows what is recommended about an email, as the paper's emails carry it (appendix D);
+    `priced_by` is what the time of a decision depends on.
+    """
+
+    world: InboxSettings = field(default=_USUAL)
+    hints: bool = True
+    priced_by: PricedBy = "decision"
 
 
 def write_prompt(task: MainTask, number: int, before: Sequence[str]) -> Prompt:
@@ -99,24 +121,55 @@ def _writing(writing: Writing) -> list[Message]:
     return [Message("system", _WRITER), Message("user", text)]
 
 
-def triage_prompt(view: InboxView, number: int) -> Prompt:
-    """Ask what is to become of an email.
+def triage_prompt(question: Question, briefing: Briefing) -> Prompt:
+    """Ask what is to become of an email, which must have been opened."""
+    return Prompt(
+        purpose="triage",
+        render=lambda: [
+            Message("system", joined(_TRIAGE, _what_counts(briefing), _ANSWER)),
+            Message("user", _asked(question, hints=briefing.hints)),
+        ],
+        view=question,
+    )
 
-    Args:
-        view: All that can be seen; the email must have been opened.
-        number: Which email.
-    """
-    question = Question(view=view, number=number)
-    return Prompt(purpose="triage", render=lambda: _triage(question), view=question)
+
+def _what_counts(briefing: Briefing) -> str:
+    world, scoring = briefing.world, briefing.world.scoring
+    weights = ", ".join(
+        f"{weight:g} for {urgency}"
+        for urgency, weight in zip(URGENCIES, scoring.urgency_weights, strict=True)
+    )
+    late = f"{scoring.late_reward:g} for one that is handled later, " if scoring.late_reward else ""
+    pace = (
+        f"a decision {in_seconds(world.triage):g}, however long the answer"
+        if briefing.priced_by == "decision"
+        else f"each token of a decision {in_seconds(world.token):g}"
+    )
+    return f"""\
+What counts:
+
+- {scoring.progress_reward:g} for each of the document's {scoring.target} units of progress, and
+  {scoring.completion_bonus:g} more for all of them.
+- {scoring.on_time_reward:g} for each email that is handled by its deadline; {late}minus
+  {scoring.timeout_penalty:g} for each that reaches its deadline unhandled.
+- minus {scoring.switch_penalty:g} for each change between document and inbox, and minus
+  {scoring.interruption_penalty:g} more if it interrupts writing.
+- A second score balances the document with the emails handled on time, which weigh in it by their
+  urgency: {weights}.
+
+What it takes, in units of time: each token of the document {in_seconds(world.token):g}, {pace};
+to look into the inbox {in_seconds(world.check):g}, to open an email {in_seconds(world.open):g}, \
+to handle it {in_seconds(world.handle):g}, a reminder {in_seconds(world.remind):g},
+to go back to the document {in_seconds(world.back):g}."""
 
 
-def _triage(question: Question) -> list[Message]:
+def _asked(question: Question, *, hints: bool) -> str:
     view, letter = question.view, question.letter
     left = len(view.units) - view.written
     done = f"{view.written} of {len(view.units)} parts are written"
     advice = ", ".join(f"{action} {share:.0%}" for action, share in letter.recommended)
     others = [one for one in view.waiting() if one.number != letter.number]
-    text = joined(
+    return joined(
         f"Time now: {in_seconds(view.at):.1f} of {in_seconds(view.horizon):g}.",
         f"Document: {done}; " + ("you are in the middle of it." if left else "it is finished."),
         f"Email {letter.number}, {letter.urgency} urgency\n"
@@ -124,11 +177,13 @@ def _triage(question: Question) -> list[Message]:
         f"Arrived: {in_seconds(letter.arrived):.1f}\n"
         f"Deadline: {in_seconds(letter.deadline):.1f}, that is in "
         f"{in_seconds(view.left(letter)):.1f}\n\n{letter.body}",
-        f"What is usually recommended for such an email: {advice}." if advice else "",
+        f"What is usually recommended for such an email: {advice}." if advice and hints else "",
         "Other open emails:\n" + "\n".join(_line(view, one) for one in others) if others else "",
+        f"Your last answer about this email could not be used: {question.refused}"
+        if question.refused
+        else "",
         f'Your one action about email {letter.number}, such as <handle id="{letter.number}"/>:',
     )
-    return [Message("system", _TRIAGE), Message("user", text)]
 
 
 def _line(view: InboxView, letter: Letter) -> str:

@@ -3,7 +3,7 @@
 from functools import partial
 
 from timeful.agents.assistant import assistant
-from timeful.agents.prompts.inbox import Writing
+from timeful.agents.prompts.inbox import Briefing, Writing
 from timeful.agents.triage import as_recommended, urgent_first
 from timeful.core.clock import VirtualClock
 from timeful.core.units import Duration
@@ -54,6 +54,7 @@ def play(spec: InboxSpec, recorder: Recorder, *, api_key: str = "") -> bool:
             writer=writer(spec, api_key=api_key),
             triage=triage(spec, api_key=api_key),
             task=task,
+            briefing=Briefing(world=spec.world, hints=spec.hints, priced_by=spec.priced_by),
         ),
         clock=VirtualClock(),
         recorder=recorder,

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import product
 from typing import Any, get_args
 
+from timeful.agents.prompts.inbox import PricedBy
 from timeful.agents.session import Transcripts
 from timeful.core.units import Duration, in_seconds, seconds
 from timeful.environments.inbox.settings import InboxSettings
@@ -45,6 +46,8 @@ class InboxSpec:
         policy: Which rule sorts the emails, or "model".
         triage: Who sorts the emails.
         writer: Who writes the main task.
+        hints: Whether a language model is shown what is recommended about each email.
+        priced_by: What the time of a decision about an email depends on.
 
     Raises:
         SettingsError: If something is unknown or does not fit.
@@ -59,12 +62,15 @@ class InboxSpec:
     poll: Duration = POLL
     triage: Voice = field(default_factory=lambda: Voice(stand_in="rules"))
     writer: Voice = field(default_factory=lambda: Voice(stand_in="prose"))
+    hints: bool = True
+    priced_by: PricedBy = "decision"
     transcripts: Transcripts = "answers"
 
     def __post_init__(self) -> None:
         check_known("decomposition", self.decomposition, DECOMPOSITIONS)
         check_interface(self.interface)
         check_known("policy", self.policy, (*POLICIES, MODEL))
+        check_known("pace of triage", self.priced_by, get_args(PricedBy))
         check_known("kind of transcripts", self.transcripts, get_args(Transcripts))
         if (self.policy == MODEL) == self.triage.is_stand_in:
             raise SettingsError(
@@ -90,7 +96,9 @@ class InboxSpec:
 
     @property
     def triage_pace(self) -> Pace:
-        """What a decision about an email costs, however many tokens it takes."""
+        """What a decision about an email costs: the same for any, or its tokens."""
+        if self.priced_by == "tokens":
+            return self.writing_pace
         return Pace(first=self.world.triage, per_token=Duration(0))
 
     def settings(self) -> dict[str, Any]:
@@ -109,13 +117,22 @@ class InboxSpec:
             "world": asdict(self.world),
             "poll": self.poll,
             "temperature": [self.triage.temperature, self.writer.temperature],
+            **self._unusual,
         }
+
+    @property
+    def _unusual(self) -> dict[str, Any]:
+        """Unsaid where it is as ever, so that records stay the same bytes."""
+        said = {"hints": self.hints, "priced_by": self.priced_by}
+        return {} if said == {"hints": True, "priced_by": "decision"} else said
 
     def common(self) -> dict[str, Any]:
         """What all episodes of a run share."""
         return {
             "world": asdict(self.world),
             "poll": self.poll,
+            "hints": self.hints,
+            "priced_by": self.priced_by,
             "triage": self.triage.settings(),
             "writer": self.writer.settings(),
             "transcripts": self.transcripts,
