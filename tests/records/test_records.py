@@ -108,12 +108,12 @@ def test_a_fraction_is_shown_with_six_digits_and_a_count_with_all() -> None:
 
 
 def test_instants_are_shown_in_seconds_where_a_record_tells_them_from_counts() -> None:
-    data = {"deadline": 31_061_187_708, "of": [{"window_end": 500_000}], "email": 2_000_000_000}
-    shown = happened({**data, "until": None, "at": "home"})
-    assert (
-        'data={"deadline":31.0612,"of":[{"window_end":0.0005}],"email":2000000000,'
-        '"until":null,"at":"home"}' in shown
+    data = {"deadline": 31_061_187_708, "of": [{"window_end": 1_500_000}], "email": 2_000_000_000}
+    assert 'data={"deadline":31.0612,"of":[{"window_end":0.0015}],"email":2000000000}' in (
+        happened(data)
     )
+    data = {"until": None, "at": "home", "horizon": 100}
+    assert 'data={"until":null,"at":"home","horizon":100}' in happened(data)
     observed = line(Observed(at=2 * 10**9, happened_at=1_500_000_000, turn=7, state=None))
     assert observed == "       2.000  observed         happened_at=1.5 turn=7"
     started = EpisodeStarted(at=0, version="0", settings={"deadline": 15_000_000_000})

@@ -19,9 +19,9 @@ def show(record: Path, messages: int | None) -> None:
     """Print the events of RECORD, one line each, with their instants in seconds.
 
     A record is a .jsonl file in the folder `episodes` of a run. Chunks of a thought that follow
-    each other are one line; long texts are cut, and at a terminal lines are as well. In what a
-    world says, numbers called at, arrived, deadline, signal or until, or ..._at and so on, are
-    taken for instants; settings stand as they were given, with spans in nanoseconds.
+    each other are one line; long texts are cut, and at a terminal lines are as well. What a world
+    calls a deadline, horizon, ..._at, ..._end or the like is in seconds too; settings stand as
+    they were given, with spans in nanoseconds.
     """
     from timeful.records.recorder import read_record
     from timeful.records.timeline import conversation, joined, line

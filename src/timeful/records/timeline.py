@@ -17,9 +17,11 @@ _BREAK = "\n"
 _SPANS = ("happened_at", "limit")
 """Fields of events that are instants or spans, beside `at`; so `timeful.records.events` has it."""
 
-_INSTANTS = ("at", "arrived", "deadline", "signal", "until")
+_INSTANTS = ("at", "arrived", "deadline", "horizon", "signal", "until")
 _ENDINGS = ("_at", "_end", "_until")
-"""What worlds call instants in their data and states: whole numbers under these names."""
+_LEAST = 1_000_000
+"""What worlds call instants in their data and states: whole numbers under these names, from a
+millisecond on. A world of turns has deadlines and horizons too, which are small counts."""
 
 
 def line(event: Event) -> str:
@@ -113,15 +115,16 @@ def _rounded(value: Any, *, has_instants: bool = False) -> Any:
         case dict():
             return {
                 key: _rounded(in_seconds(part))
-                if has_instants and type(part) is int and _is_instant(key)
+                if has_instants and _is_instant(key, part)
                 else _rounded(part, has_instants=has_instants)
                 for key, part in value.items()
             }
     return value
 
 
-def _is_instant(name: str) -> bool:
-    return name in _INSTANTS or name.endswith(_ENDINGS)
+def _is_instant(name: str, value: object) -> bool:
+    is_named = name in _INSTANTS or name.endswith(_ENDINGS)
+    return is_named and isinstance(value, int) and value >= _LEAST
 
 
 def _short(value: object) -> str:
