@@ -11,12 +11,12 @@ from gymnasium.utils.env_checker import check_env
 
 from tests.theory.models import alarm, tiger
 from timeful.bridges.tabular import ProcessEnv, from_table
-from timeful.errors import IllegalActionError, SettingsError
+from timeful.errors import SettingsError
 from timeful.theory.belief import predictive
 from timeful.theory.bellman import observed, search
 from timeful.theory.policy import evaluate
 from timeful.theory.process import NOTHING, Process, subsets
-from timeful.theory.reductions import from_pomdp
+from timeful.theory.reductions import from_pomdp, from_smdp
 
 
 def table_values(env: Any, discount: float) -> np.ndarray:
@@ -78,7 +78,21 @@ def test_a_learner_of_the_process_meets_the_table_again() -> None:
             )
 
 
-@pytest.mark.parametrize("process", [alarm(), from_pomdp(tiger(0.95))], ids=["alarm", "tiger"])
+def slow_walk() -> Process:
+    """An SMDP: while an action lasts, nothing else is admissible."""
+    return from_smdp(
+        {0: 1.0},
+        {"walk": lambda at: {(1 - at, 3): 1.0}, "stay": lambda at: {} if at else {(0, 2): 1.0}},  # type: ignore[operator]
+        reward=lambda *_: 1.0,
+        discount=0.9,
+    )
+
+
+@pytest.mark.parametrize(
+    "process",
+    [alarm(), from_pomdp(tiger(0.95)), slow_walk()],
+    ids=["alarm", "tiger", "smdp"],
+)
 @pytest.mark.parametrize("horizon", [None, 5])
 def test_gymnasiums_own_checker_finds_nothing(process: Process, horizon: int | None) -> None:
     check_env(ProcessEnv(process, horizon=horizon), skip_render_check=True)
@@ -136,7 +150,7 @@ def test_the_mean_return_of_many_episodes_is_the_value() -> None:
     assert abs(np.mean(returns) - evaluate(process, policy, horizon)) < 4 * error
 
 
-def test_what_is_not_admissible_is_illegal_and_changes_nothing() -> None:
+def test_what_is_not_admissible_is_told_and_what_is_happens_in_its_place() -> None:
     process = Process.from_functions(
         {"shut": 1.0},
         subsets(["enter"]),
@@ -147,9 +161,12 @@ def test_what_is_not_admissible_is_illegal_and_changes_nothing() -> None:
     )
     env = ProcessEnv(process)
     env.reset(seed=0)
-    with pytest.raises(IllegalActionError, match=r"\{'enter'\} is not admissible"):
-        env.step(np.int64(1))
-    assert env.step(np.int64(0))[1] == 1.0
+    assert list(env.action_masks()) == [True, False]
+    _, reward, _, _, info = env.step(np.int64(1))
+    assert (reward, info["illegal"]) == (1.0, "{'enter'}")
+    _, reward, _, _, info = env.step(np.int64(0))
+    assert reward == 1.0
+    assert "illegal" not in info
 
 
 def test_an_environment_without_a_table_is_refused() -> None:

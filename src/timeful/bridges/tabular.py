@@ -9,8 +9,9 @@ event set, never the state.
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from timeful.errors import IllegalActionError, SettingsError
+from timeful.errors import SettingsError
 from timeful.theory.process import Process, named
 
 try:
@@ -48,6 +49,10 @@ class ProcessEnv(gymnasium.Env[np.int64, np.int64]):
         self.observation_space = spaces.Discrete(len(process.event_sets) + 1)
         self._over = process.over
 
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Which interventions are admissible now, for learners that ask (sb3-contrib's name)."""
+        return self.process.admissible[:, self._state]
+
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.int64, dict[str, Any]]:
@@ -60,20 +65,27 @@ class ProcessEnv(gymnasium.Env[np.int64, np.int64]):
     def step(self, action: np.int64) -> tuple[np.int64, float, bool, bool, dict[str, Any]]:
         """Make an intervention and let a tick pass.
 
-        Raises:
-            IllegalActionError: If it is not admissible in the state; nothing has changed.
+        One that is not admissible in the state is told of under "illegal" in the info, and the
+        first that is admissible is made in its place.
         """
         choice = int(action)
+        info: dict[str, Any] = {}
         if not self.process.admissible[choice, self._state]:
-            what = named(self.process.interventions[choice])
-            raise IllegalActionError(f"{what} is not admissible in the present state")
+            info["illegal"] = named(self.process.interventions[choice])
+            choice = int(self.process.admissible[:, self._state].argmax())
         reward = float(self.process.utility[choice, self._state])
         self._state = self._draw(self.process.transition[choice, self._state])
         events = self._draw(self.process.observation[self._state])
         self._ticks += 1
         cut = self._ticks == self.horizon
         shown = sorted(map(repr, self.process.event_sets[events]))
-        return np.int64(events), reward, bool(self._over[self._state]), cut, {"events": shown}
+        return (
+            np.int64(events),
+            reward,
+            bool(self._over[self._state]),
+            cut,
+            {"events": shown, **info},
+        )
 
     def _draw(self, chances: Any) -> int:
         return int(self.np_random.choice(len(chances), p=chances / chances.sum()))

@@ -139,9 +139,9 @@ def inbox(
         seeds=PRESETS[preset][0] if seeds is None else seeds,
         episodes=PRESETS[preset][1] if episodes is None else episodes,
     )
-    if not 0 < poll_interval < float("inf"):
+    if not 0 < poll_interval < 1e9:
         raise SettingsError(
-            f"the interval between two polls must be above 0 s, got {poll_interval}"
+            f"the interval between two polls must be above 0 and below 1e9 s, got {poll_interval}"
         )
     is_plain = sorter.is_stand_in and author.is_stand_in
     like = InboxSpec(
@@ -171,7 +171,6 @@ def inbox(
 
 def tables(finished: "Finished[InboxRow]") -> str:
     """What the command prints of a run."""
-    from timeful.suites.engagement.inbox.numbers import make_cells
     from timeful.suites.engagement.inbox.tables import text_tables
 
-    return text_tables(make_cells(finished.rows))
+    return text_tables(finished.rows)

@@ -8,10 +8,11 @@ from pathlib import Path
 import click
 
 from timeful.cli.suite import FILE
-from timeful.errors import SlowPathWarning, check_known
+from timeful.errors import SettingsError, SlowPathWarning, check_known
 
 PRESETS = {"quick": (2, 800, 300), "paper": (10, 8_000, 3_000)}
 """Training seeds, and episodes to learn from and to evaluate."""
+MOST_SEEDS = 1_000
 
 
 @click.command()
@@ -55,6 +56,8 @@ def toys(
 
     check_known("preset", preset, tuple(PRESETS))
     usual = PRESETS[preset]
+    if seeds is not None and seeds > MOST_SEEDS:
+        raise SettingsError(f"at most {MOST_SEEDS:,} training seeds, got {seeds}")
     plan = Plan(
         seeds=tuple(range(42, 42 + (usual[0] if seeds is None else seeds))),
         training=usual[1] if training is None else training,
@@ -65,13 +68,17 @@ def toys(
         print(f"numba is not installed: {slow}", file=sys.stderr)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SlowPathWarning)  # it was said, in one line
-        finished = run_toys(
-            plan,
-            out,
-            workers=workers if workers is not None else os.cpu_count() or 1,
-            replace=replace,
-            on_progress=_Progress(),
-        )
+        try:
+            finished = run_toys(
+                plan,
+                out,
+                workers=workers if workers is not None else os.cpu_count() or 1,
+                replace=replace,
+                on_progress=_Progress(),
+            )
+        except KeyboardInterrupt:
+            print("stopped: of toys nothing is kept; the command begins anew", file=sys.stderr)
+            raise SystemExit(130) from None
     print(finished.text)
     if (plan.training, plan.evaluation) != PRESETS["paper"][1:]:
         print("The bands are for 8,000 and 3,000 episodes: other numbers may well be outside.\n")

@@ -37,10 +37,12 @@ def seconds(value: float) -> Duration:
     """Convert seconds to a duration, rounded to the nearest nanosecond.
 
     Raises:
-        ValueError: If `value` is negative, infinite or not a number.
+        ValueError: If `value` is negative, infinite, not a number, or beyond 146 years.
     """
     if not 0 <= value < inf:
         raise ValueError(f"a duration must be finite and not negative, got {value!r} s")
+    if value >= FAR / 1_000_000_000:
+        raise ValueError(f"a duration must be less than 146 years, got {value!r} s")
     return Duration(round(value * 1_000_000_000))
 
 

@@ -292,8 +292,8 @@ def test_nobody_writes_at_rate_0() -> None:
         ({"horizon": seconds(0)}, "horizon must be above 0"),
         ({"token": Duration(0)}, "token must be above 0"),
         ({"handle": Duration(-1)}, "handle takes no less than 0 s"),
-        ({"arrival_rate": -0.1}, "arrival rate must be 0 or more"),
-        ({"arrival_rate": float("nan")}, "arrival rate must be 0 or more"),
+        ({"arrival_rate": -0.1}, "arrival rate must be from 0 to 1e"),
+        ({"arrival_rate": float("nan")}, "arrival rate must be from 0 to 1e"),
         ({"arrival_rate": 1e6}, "too many"),
         ({"urgency": (0.4, 0.4, 1.2)}, "from 0 to 1, got 1.2"),
         ({"urgency": (0.4, 0.4, 0.3)}, "add up to 1"),
@@ -310,7 +310,7 @@ def test_a_world_that_cannot_be_is_refused(wrong: dict[str, object], message: st
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"timeout_penalty": -0.5}, "timeout penalty must be 0 or more"),
+        ({"timeout_penalty": -0.5}, "timeout penalty must be from 0 to 1e"),
         ({"main_weight": 1.5}, "from 0 to 1"),
         ({"urgency_weights": (1.0, 0.5)}, "for high, medium and low"),
         ({"urgency_weights": (0.0, 0.0, 0.0)}, "a weight above 0"),

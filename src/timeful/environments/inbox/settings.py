@@ -5,7 +5,7 @@ What a settings file or a command line may change are the fields of `InboxSettin
 """
 
 from dataclasses import dataclass, field, fields
-from math import isclose, isfinite
+from math import isclose
 from typing import Literal
 
 from timeful.core.units import Duration, in_seconds, seconds
@@ -139,10 +139,15 @@ class InboxSettings:
                 return self.low_slack
 
 
+_MOST = 1e6
+"""Beyond any use, and sums of it are still numbers."""
+
+
 def _check_number(name: str, value: float, *, top: float | None) -> None:
-    if not (isfinite(value) and value >= 0 and (top is None or value <= top)):
-        bounds = "0 or more" if top is None else f"from 0 to {top:g}"
-        raise SettingsError(f"{name.replace('_', ' ')} must be {bounds}, got {value}")
+    if not 0 <= value <= (top or _MOST):
+        raise SettingsError(
+            f"{name.replace('_', ' ')} must be from 0 to {top or _MOST:g}, got {value}"
+        )
 
 
 def _check_three(name: str, values: Numbers, *, top: float | None = None) -> None:

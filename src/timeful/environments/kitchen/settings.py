@@ -5,7 +5,6 @@ durations in nanoseconds; people and prompts count ticks, one to each generated 
 """
 
 from dataclasses import dataclass
-from math import isfinite
 from typing import Literal
 
 from timeful.core.units import START, Duration, Instant, milliseconds
@@ -133,6 +132,10 @@ class Case:
             raise SettingsError(f"each dish and problem needs a name of its own, got {names}")
 
 
+_MOST = 1e6
+"""Beyond any use, and sums of it are still numbers."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Utility:
     """The weights of the utility (appendix E, equation of U), none below 0.
@@ -140,7 +143,7 @@ class Utility:
     U = dish * sum of q + problem * N_tutor - tick * T - switch * N_switch - check * C_check.
 
     Raises:
-        SettingsError: If one is negative or not finite.
+        SettingsError: If one is negative or beyond a million.
     """
 
     dish: float = 5.0
@@ -152,9 +155,9 @@ class Utility:
     def __post_init__(self) -> None:
         for name in ("dish", "problem", "tick", "switch", "check"):
             weight = getattr(self, name)
-            if not (isfinite(weight) and weight >= 0):
+            if not 0 <= weight <= _MOST:
                 raise SettingsError(
-                    f"the weight of a {name} must be finite and not negative, got {weight}"
+                    f"the weight of a {name} must be from 0 to {_MOST:g}, got {weight}"
                 )
 
 
@@ -188,8 +191,8 @@ class KitchenSettings:
     def __post_init__(self) -> None:
         if self.staging < 0:
             raise SettingsError(f"staging must not take less than 0, got {self.staging} ns")
-        if not (isfinite(self.jitter) and self.jitter >= 0):
-            raise SettingsError(f"the jitter must be finite and not negative, got {self.jitter}")
+        if not 0 <= self.jitter <= _MOST:
+            raise SettingsError(f"the jitter must be from 0 to {_MOST:g}, got {self.jitter}")
         if self.budget <= START:
             raise SettingsError(f"the time budget must be above 0, got {self.budget} ns")
         check_known("judgement", self.judged, ("end", "start"))

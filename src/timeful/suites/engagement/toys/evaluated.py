@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 
 from timeful.errors import SettingsError
 
+MOST_EPISODES = 10_000_000
+"""Of training or evaluation: what a compiled loop plays in an hour or so."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
@@ -32,8 +35,8 @@ class Plan:
         if not self.seeds or len(set(self.seeds)) < len(self.seeds):
             raise SettingsError(f"give each training seed once, and one at least: {self.seeds}")
         for name, number in (("training", self.training), ("evaluation", self.evaluation)):
-            if number < 1:
-                raise SettingsError(f"{name} takes at least 1 episode, got {number}")
+            if not 1 <= number <= MOST_EPISODES:
+                raise SettingsError(f"{name} takes 1 to {MOST_EPISODES:,} episodes, got {number}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
