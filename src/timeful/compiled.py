@@ -85,12 +85,14 @@ def _folder(module: ModuleType) -> Path:
     """A folder for these very sources: numba itself looks at one file and not at what it uses."""
     files = sorted({str(used.__file__) for used in _uses(module)})
     digest = sha256(b"".join(Path(file).read_bytes() for file in files)).hexdigest()[:16]
-    return Path(files[0]).parent / "__pycache__" / f"numba-{digest}"
+    return Path(str(module.__file__)).parent / "__pycache__" / f"numba-{digest}"
 
 
 def _uses(module: ModuleType) -> Iterator[ModuleType]:
+    """The module, and all of timeful that it takes functions or types from."""
     yield module
     for value in vars(module).values():
-        name = value.__module__ if isinstance(value, FunctionType) else module.__name__
+        # Machine code reads the fields of a type by their places.
+        name = value.__module__ if isinstance(value, FunctionType | type) else module.__name__
         if name != module.__name__ and name.startswith("timeful."):
             yield from _uses(sys.modules[name])
