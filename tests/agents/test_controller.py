@@ -235,11 +235,13 @@ def test_any_answer_is_an_action_or_refused(text: str) -> None:
     assert read_choice(f"I think so.\n{action}\n") == action
 
 
-def test_tutoring_is_not_begun_if_a_signal_came_while_it_was_decided() -> None:
-    # The call that asks for tutoring runs from 130 to 142; the signal comes at 134.
+@pytest.mark.parametrize("late", [TUTOR, "<wait/>", '<wait ticks="70"/>'])
+def test_what_would_take_long_is_not_begun_if_a_signal_came_while_it_was_decided(late: str) -> None:
+    # The call that asks for it runs from 130 to 142; the signal comes at 134.
     waits = ['<wait ticks="84"/>']
-    events = played(says([*COOK, *waits, TUTOR, '<finish dish="D1"/>', "<end/>"]))
-    assert [e.text for e in of(events, Noted) if e.topic == "overtaken"] == [TUTOR]
+    events = played(says([*COOK, *waits, late, '<finish dish="D1"/>', "<end/>"]))
+    assert [e.text for e in of(events, Noted) if e.topic == "overtaken"] == [late]
+    assert late not in [event.action for event in of(events, Acted)]
     assert ("finished", 142 + 12 + 8) in happened(events)
     assert not [e for e in of(events, ThoughtStarted) if e.purpose == "tutor"]
 

@@ -118,6 +118,21 @@ def test_tables_are_the_fixed_point_of_the_bellman_equation(process: Process) ->
     assert worth.max(axis=0) == pytest.approx(values, abs=1e-9)
 
 
+def test_a_policy_that_is_better_by_very_little_is_found() -> None:
+    """A step costs 1e-5, and every tick after it brings 1e-5."""
+    pennies = Process.from_functions(
+        {"here": 1.0, "there": 0.0},
+        subsets(["step"]),
+        transition=lambda state, did: {"there" if did else state: 1.0},
+        observation=lambda _: {NOTHING: 1.0},
+        utility=lambda state, did: 1e-5 * ((state == "there") - len(did)),
+        discount=0.9,
+    )
+    found = observed(pennies)
+    assert found.choices == (1, 0)
+    assert found.values == pytest.approx([1e-5 * (9 - 1), 1e-5 * 10], abs=1e-12)
+
+
 @settings(max_examples=20, deadline=None)
 @given(processes(discount=0.7), st.data())
 def test_a_controllers_value_is_that_of_every_history_it_can_have(

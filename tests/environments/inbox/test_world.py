@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 from tests.environments.inbox.post import SETTINGS, at, do, email, world
 from timeful.core.units import Duration, Instant, in_seconds, seconds
 from timeful.environments.inbox.mail import draw_mail
-from timeful.environments.inbox.scoring import balanced_score, email_score, main_score
+from timeful.environments.inbox.scoring import (
+    Tally,
+    balanced_score,
+    email_score,
+    main_score,
+    utility,
+)
 from timeful.environments.inbox.settings import InboxSettings, Scoring
 from timeful.environments.inbox.world import Inbox
 from timeful.errors import IllegalActionError, SettingsError
@@ -250,6 +256,11 @@ def test_without_an_email_the_email_score_is_1() -> None:
 
 def test_progress_beyond_the_target_is_no_more_than_all_of_it() -> None:
     assert [main_score(SETTINGS.scoring, units) for units in (0, 1, 4, 5)] == [0, 0.25, 1, 1]
+
+
+def test_the_bonus_is_for_the_whole_main_task_and_not_for_a_part() -> None:
+    worth = [utility(SETTINGS.scoring, Tally(progress=units)) for units in range(6)]
+    assert worth == pytest.approx([0, 0.4, 0.8, 1.2, 1.6 + 0.8, 2.0 + 0.8])
 
 
 def test_the_body_can_be_read_once_an_email_is_opened() -> None:

@@ -158,7 +158,7 @@ def test_every_published_number_is_typed_once_and_stands_in_a_table() -> None:
 
 
 def test_tables_fit_80_columns_and_show_both_numbers() -> None:
-    text = text_tables(cells())
+    text = text_tables(rows())
     assert max(map(len, text.splitlines())) <= 80
     assert "Stand-in: a rule cooks" in text
     assert "Bands: 15 of 15 numbers are inside." in text
@@ -166,6 +166,25 @@ def test_tables_fit_80_columns_and_show_both_numbers() -> None:
     for name in ("Tables 4 and 20", "Tables 4 and 22", "Table 21", "Table 23", "Table 24"):
         assert f"{name}: " in text
     assert "5.73±.31" in text
+    assert "Band: in which" in text
+    assert "ReflexPatch and EP coincide" in text
+    assert "could not be used" not in text, "there is no language model"
+
+
+def test_of_a_language_model_the_tables_say_what_came_to_nothing() -> None:
+    change = msgspec.structs.replace
+    spoken = [
+        change(row, stand_in=False, calls=10, refused=place % 2, out_of_calls=place < 3)
+        for place, row in enumerate(rows()[:8])
+    ]
+    text = text_tables(spoken)
+    assert max(map(len, text.splitlines())) <= 80
+    assert (
+        "answers that could not be used: 5 % (4 of 80)\nepisodes ended by --calls: 3 of 8" in text
+    )
+    assert "coincide" not in text
+    assert "Bands and orders are for whole sets" not in text
+    assert "Bands and orders are for whole sets" in text_tables(rows()[:8])
 
 
 def test_results_hold_ours_beside_the_published_and_nothing_that_was_not_counted() -> None:
@@ -176,6 +195,36 @@ def test_results_hold_ours_beside_the_published_and_nothing_that_was_not_counted
     )
     assert (ours.published, ours.n, ours.stand_in) == (0.938, 128, True)
     assert all(row.value is None or not isnan(row.value) for row in made)
+
+
+FOUR = ("AgentLoop", "Periodic Poll", "ReflexPatch", "EP")
+
+
+@pytest.mark.parametrize(
+    ("metric", "in_order", "broken"),
+    [
+        (SEEN, (70, 20, 4, 4), [(50, 20, 4, 4), (70, 4, 4, 4), (70, 4, 20, 4), (70, 20, 4, 5)]),
+        (
+            DISH,
+            (0.1, 0.6, 0.8, 0.8),
+            [(0.6, 0.6, 0.8, 0.8), (0.1, 0.8, 0.8, 0.8), (0.1, 0.6, 0.8, 0.7)],
+        ),
+    ],
+)
+def test_an_order_is_claimed_of_all_four_methods(
+    metric: str, in_order: tuple[float, ...], broken: list[tuple[float, ...]]
+) -> None:
+    for means in (in_order, *broken):
+        four = [
+            with_mean(cell(ONE, name), metric, mean) for name, mean in zip(FOUR, means, strict=True)
+        ]
+        (held,) = (one.holds for one in claims(four) if f": {metric} AgentLoop" in one.text)
+        assert held == (means == in_order), means
+
+
+def with_mean(one: Cell, metric: str, mean: float) -> Cell:
+    number = replace(one.numbers[metric], by_set=(mean,))
+    return replace(one, numbers={**one.numbers, metric: number})
 
 
 # --- settings ---------------------------------------------------------------------------------

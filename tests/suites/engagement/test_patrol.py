@@ -9,7 +9,9 @@ import pytest
 
 from timeful.agents.tabular.patrol import evaluate
 from timeful.environments.patrol.policies import always_respond, patch, patch_pro, tabulate
-from timeful.environments.patrol.settings import DEPTH_2, DEPTH_3, Dynamics
+from timeful.environments.patrol.settings import DEPTH_2, DEPTH_3, MODULE, Dynamics
+from timeful.environments.patrol.view import Alarm
+from timeful.environments.patrol.world import Patrol
 from timeful.seeding import child
 from timeful.suites.engagement.intervals import value
 from timeful.suites.engagement.toys import patrol
@@ -196,6 +198,20 @@ def test_a_trace_is_the_first_event_of_its_kind_in_the_evaluation_episode():
     left = [frame.view.left for frame in loop.frames]
     assert left == [left[0] - k for k in range(5)]
     assert [frame.doing for frame in loop.frames] == ["handling"] * 5
+
+
+def test_an_alarm_that_handling_began_with_is_no_event_of_a_loop(monkeypatch):
+    """Figure 6: the alarm goes off in the middle of handling."""
+    handling = replace(Patrol(MODULE, child(0)).view(), at_boundary=False)
+    first, second = Alarm(7, 7, 12), Alarm(0, 7, 20)
+    alarms = [first, first, first, None, None, second, second, second, second]
+    frames = [
+        patrol.Frame(view=replace(handling, turn=turn, alarm=alarm), responds=False)
+        for turn, alarm in enumerate(alarms)
+    ]
+    monkeypatch.setattr(patrol, "_frames", lambda *_: frames)
+    (trace,) = patrol.traces(SMALL)
+    assert (trace.law, trace.frames) == ("Loop", tuple(frames[4:]))
 
 
 def test_a_drawn_trace_is_the_same_bytes_every_time():
