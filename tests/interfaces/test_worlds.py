@@ -221,6 +221,10 @@ def test_names_that_are_unknown_are_refused_and_the_others_fit() -> None:
         check_fits(world, name)
     with pytest.raises(SettingsError, match="Did you mean 'loop'"):
         check_fits("inbox", "lop")
+    with pytest.raises(SettingsError, match=r"there are: event-driven, loop, polling, reflex\."):
+        check_fits("inbox", "event")
+    with pytest.raises(SettingsError, match=r"there are: loop\."):
+        check_fits("kitchen", "event-driven", among=("loop", "frozen"))
     with pytest.raises(SettingsError, match="Did you mean 'inbox'"):
         check_fits("inbx", "loop")
     assert set(GAME_NAMES) | set(SETUPS) == set(WORLDS)

@@ -4,6 +4,8 @@ Suites ask before anything runs; `docs/interfaces.md` shows the same table, and 
 every pair that is possible.
 """
 
+from collections.abc import Collection
+
 from timeful.errors import SettingsError, check_known
 
 LAWS = {
@@ -38,17 +40,22 @@ IMPOSSIBLE = {
 """The pairs that make no sense, and why."""
 
 
-def check_fits(world: str, law: str) -> None:
+def check_fits(world: str, law: str, *, among: Collection[str] = tuple(LAWS)) -> None:
     """Refuse an interface that is unknown, or that a world cannot have.
+
+    Args:
+        world: One of `WORLDS`.
+        law: The interface.
+        among: The interfaces there are, for a suite that has not all of them.
 
     Raises:
         SettingsError: It says why, and which there are.
     """
     check_known("world", world, WORLDS)
+    fitting = [name for name in among if (world, name) not in IMPOSSIBLE]
     why = IMPOSSIBLE.get((world, law))
     if why is not None:
-        fitting = ", ".join(name for name in LAWS if (world, name) not in IMPOSSIBLE)
         raise SettingsError(
-            f"{world} cannot have the interface {law!r}: {why}; it can have {fitting}"
+            f"{world} cannot have the interface {law!r}: {why}; it can have {', '.join(fitting)}"
         )
-    check_known("interface", law, LAWS)
+    check_known("interface", law, fitting)

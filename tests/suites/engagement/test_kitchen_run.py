@@ -122,9 +122,11 @@ def test_any_record_can_be_drawn_and_the_same_records_give_the_same_bytes(
     with pytest.raises(SettingsError, match="nothing to draw"):
         draw([], tmp_path / "none.svg")
     other = tmp_path / "other.jsonl"
-    other.write_text('{"event":"noted","at":0,"topic":"x","text":"y"}\n')
-    with pytest.raises(RecordError, match="no kitchen"):
-        draw([other], tmp_path / "none.svg")
+    started = '{"event":"episode-started","at":0,"version":"0","settings":{"suite":"else"}}\n'
+    for text in ("", '{"event":"noted","at":0,"topic":"x","text":"y"}\n', started):
+        other.write_text(text)
+        with pytest.raises(RecordError, match=r"other\.jsonl is no record of a kitchen"):
+            draw([other], tmp_path / "none.svg")
 
 
 # --- a live endpoint --------------------------------------------------------------------------

@@ -109,7 +109,7 @@ class EpisodeSpec:
         law, has_span, span = self.interface.partition(":")
         if law == "reflex":
             raise SettingsError("a reflex needs a rule of its own; the agents of this suite plan")
-        check_fits(self.game, law)
+        check_fits(self.game, law, among=[name.partition(":")[0] for name in LAWS])
         if (law == "polling") != bool(has_span):
             raise SettingsError(
                 f"polling needs an interval, as in polling:512, and nothing else has one; "

@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from timeful.errors import SettingsError
+from timeful.errors import RecordError, SettingsError
 from timeful.models.pace import TOKEN_TIME
+from timeful.records.events import EpisodeStarted
 from timeful.records.recorder import read_record
 from timeful.runs.experiment import Experiment
 from timeful.suites.engagement.kitchen.play import play
 from timeful.suites.engagement.kitchen.report import write_report
 from timeful.suites.engagement.kitchen.rows import KitchenRow, summarize
 from timeful.suites.engagement.kitchen.spec import NAME, KitchenSpec
-from timeful.suites.engagement.kitchen.trace import trace
+from timeful.suites.engagement.kitchen.trace import Trace, trace
 
 
 def experiment(api_key: str = "") -> Experiment[KitchenSpec, KitchenRow]:
@@ -55,9 +56,20 @@ def draw(records: Sequence[Path], figure: Path) -> Path:
     """
     if not records:
         raise SettingsError("nothing to draw: give at least one record of a kitchen episode")
-    traces = [trace(read_record(record)) for record in records]
+    traces = [_traced(record) for record in records]
     # matplotlib takes a while to load, and nothing but a figure needs it.
     from timeful.suites.engagement.kitchen.figure import timeline  # noqa: PLC0415
 
     figure.write_text(timeline(traces), encoding="utf-8", newline="\n")
     return figure
+
+
+def _traced(record: Path) -> Trace:
+    """What happened in a record, if it is a kitchen's."""
+    events = list(read_record(record))
+    started = events[0] if events else None
+    if not isinstance(started, EpisodeStarted) or started.settings.get("suite") != NAME:
+        raise RecordError(
+            f"{record} is no record of a kitchen: only episodes of engagement/kitchen can be drawn"
+        )
+    return trace(events)

@@ -203,14 +203,10 @@ class Sweep:
     variants: bool = True
 
     def __post_init__(self) -> None:
-        for kind, given, known in (
-            ("setting", self.settings, SETTINGS),
-            ("interface", self.laws, LAWS),
-        ):
-            for name in given:
-                if kind == "interface":
-                    check_fits("kitchen", name)
-                check_known(kind, name, known)
+        for setting in self.settings:
+            check_known("setting", setting, SETTINGS)
+        for law in self.laws:
+            check_fits("kitchen", law, among=LAWS)
         if self.samples < 1:
             raise SettingsError(f"a run needs at least 1 set of cases, got {self.samples}")
         if self.cases is not None and self.cases < 1:
