@@ -18,6 +18,7 @@ from timeful.cli.suite import (
 from timeful.errors import SettingsError, check_known
 
 if TYPE_CHECKING:
+    from timeful.agents.prompts.inbox import PricedBy
     from timeful.agents.session import Transcripts
     from timeful.environments.inbox.task import Decomposition
     from timeful.runs.experiment import Finished
@@ -78,6 +79,19 @@ PRESETS = {"quick": (40, 1), "paper": (200, 5)}
     show_default=True,
     help="Who writes the main task: prose (of drawn length), openai:NAME or replay:FILE[#NAME].",
 )
+@click.option(
+    "--hints/--no-hints",
+    default=True,
+    help="Show a language model what is recommended about an email, or not: the paper's emails "
+    "carry such odds; these are the fitted rule's own.  [default: hints]",
+)
+@click.option(
+    "--triage-pace",
+    default="decision",
+    show_default=True,
+    help="What the time of a decision is: decision (0.2 s, however long the answer, as in Table "
+    "17: reasoning about emails is free of time) or tokens (0.05 s each, as in writing).",
+)
 @endpoint_options
 @click.option("--transcripts", help="full or answers.  [default: answers for rules, else full]")
 @batch_options
@@ -94,6 +108,8 @@ def inbox(
     changes: tuple[str, ...],
     model: str,
     writer: str,
+    hints: bool,
+    triage_pace: str,
     base_url: str | None,
     temperature: float | None,
     record: Path | None,
@@ -105,8 +121,10 @@ def inbox(
     """A digital assistant writes a long document while emails arrive.
 
     Everything runs offline: rules sort the emails, and are labelled as a stand-in. With --model
-    openai:NAME and --base-url a language model does; the key is read from OPENAI_API_KEY. A
-    run that was stopped goes on when the same command is given again.
+    openai:NAME and --base-url a language model does; the key is read from OPENAI_API_KEY. Its
+    answer that cannot be used costs its time and does nothing: the email stays as it is, and the
+    next question about it says why. A run that was stopped goes on when the same command is given
+    again.
     """
     from timeful.core.units import seconds as to_span
     from timeful.environments.inbox.settings import InboxSettings
@@ -127,6 +145,7 @@ def inbox(
     refuse_idle(
         {
             "policies": (sorter.is_stand_in, "--model rules; a language model has its own"),
+            "hints": (not sorter.is_stand_in, "a language model; a rule reads no prompt"),
             **live_needs(sorter.is_live or author.is_live),
             "poll_interval": (not interfaces or "polling" in interfaces, "the interface polling"),
         }
@@ -154,7 +173,9 @@ def inbox(
         poll=to_span(poll_interval),
         triage=sorter,
         writer=author,
-        # The spec checks it. Words that cost money are kept; a rule's can be had again.
+        hints=hints,
+        # The spec checks them. Words that cost money are kept; a rule's can be had again.
+        priced_by=cast("PricedBy", triage_pace),
         transcripts=cast("Transcripts", transcripts or ("answers" if is_plain else "full")),
     )
     finished = run(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from timeful.agents.session import Transcripts
     from timeful.runs.experiment import Finished
     from timeful.suites.engagement.kitchen.rows import KitchenRow
+    from timeful.suites.engagement.kitchen.spec import Wording
 
 PRESETS = {"quick": (1, 24), "paper": (5, None)}
 """Sets of cases, and how many cases of each; None for all."""
@@ -67,6 +68,13 @@ PRESETS = {"quick": (1, 24), "paper": (5, None)}
     help="How an interrupted text goes on: stream (from its token) or prompt (asked again).",
 )
 @click.option(
+    "--prompt",
+    default="published",
+    show_default=True,
+    help="published: it ends with a sentence about the interface, as the paper's. neutral: it does "
+    "not, so that methods differ in their interface's law alone.",
+)
+@click.option(
     "--set",
     "changes",
     multiple=True,
@@ -102,6 +110,7 @@ def kitchen(
     answer_tokens: int,
     calls: int | None,
     resumption: str,
+    prompt: str,
     changes: tuple[str, ...],
     model: str,
     tutor: str,
@@ -117,7 +126,8 @@ def kitchen(
 
     Everything runs offline: a rule decides and prose is tutored, both labelled as stand-ins.
     With --model openai:NAME and --base-url a language model decides; the key is read from
-    OPENAI_API_KEY. A run that was stopped goes on when the same command is given again.
+    OPENAI_API_KEY. Its answer that cannot be used costs its tokens and at least one tick, and it is
+    asked again, told why. A run that was stopped goes on when the same command is given again.
     """
     from timeful.environments.kitchen.settings import KitchenSettings, ticks
     from timeful.suites.engagement.kitchen.run import experiment
@@ -137,6 +147,7 @@ def kitchen(
         {
             "answer_tokens": (cook.is_stand_in, "--model rules; a language model's tokens count"),
             "variants": (cook.is_stand_in, "--model rules; a language model has no variants"),
+            "prompt": (not cook.is_stand_in, "a language model; a rule reads no prompt"),
             **live_needs(cook.is_live or writer.is_live),
             "poll_interval": (not interfaces or "polling" in interfaces, "the interface polling"),
             "reflex_delay": (not interfaces or "reflex" in interfaces, "the interface reflex"),
@@ -161,6 +172,7 @@ def kitchen(
         calls=calls,
         # The rig checks them. Words that cost money are kept; a rule's can be had again.
         resumption=cast("Resumption", resumption),
+        prompt=cast("Wording", prompt),
         transcripts=cast("Transcripts", transcripts or ("answers" if is_plain else "full")),
     )
     finished = run(
@@ -177,10 +189,9 @@ def kitchen(
 
 def tables(finished: "Finished[KitchenRow]") -> str:
     """What the command prints of a run."""
-    from timeful.suites.engagement.kitchen.numbers import make_cells
     from timeful.suites.engagement.kitchen.tables import text_tables
 
-    return text_tables(make_cells(finished.rows))
+    return text_tables(finished.rows)
 
 
 @click.command()

@@ -29,7 +29,14 @@ from timeful.suites.engagement.inbox.numbers import COLUMNS, Cell, claims, make_
 from timeful.suites.engagement.inbox.play import play
 from timeful.suites.engagement.inbox.published import BANDS, METRICS, MODELS, PUBLISHED
 from timeful.suites.engagement.inbox.rows import InboxRow, summarize
-from timeful.suites.engagement.inbox.spec import METHODS, POLICIES, InboxSpec, Sweep, episodes
+from timeful.suites.engagement.inbox.spec import (
+    METHODS,
+    MODEL,
+    POLICIES,
+    InboxSpec,
+    Sweep,
+    episodes,
+)
 from timeful.suites.engagement.inbox.tables import outside, text_tables
 
 LIKE = InboxSpec(
@@ -251,20 +258,40 @@ def test_rates_are_ratios_of_sums_and_not_means_of_ratios() -> None:
 
 def test_tables_do_not_depend_on_the_order_of_episodes() -> None:
     made = rows()
-    assert text_tables(make_cells(made)) == text_tables(make_cells(made[::-1]))
+    assert text_tables(made) == text_tables(made[::-1])
 
 
 def test_tables_fit_80_columns_and_say_what_was_no_language_model() -> None:
-    text = text_tables(make_cells([*rows(), *rows("urgent-first")]))
+    text = text_tables([*rows(), *rows("urgent-first")])
     assert max(map(len, text.splitlines())) <= 80
     assert "Stand-in: rules sort the emails, no language model was run." in text
     assert "3.023±.102" in text
+    assert "Band: in which" in text
+    assert "With fewer than 1,000 episodes, some may be outside by chance." in text
+    assert "could not be used" not in text, "there is no language model"
+
+
+def test_of_a_language_model_the_tables_say_what_could_not_be_used_and_what_was_free() -> None:
+    change = msgspec.structs.replace
+    spoken = [
+        change(row, stand_in=False, policy=MODEL, model="openai:m", answers=10, malformed=4)
+        for row in rows()
+    ]
+    text = text_tables(spoken)
+    assert max(map(len, text.splitlines())) <= 80
+    assert f"answers that could not be used: 40 % ({4 * len(spoken)} of {10 * len(spoken)})" in text
+    assert "free of time" in text
+    assert "--no-hints" in text
+    plain = [change(r, hints=False, priced_by="tokens") for r in spoken]
+    assert "free of time" not in text_tables(plain)
+    assert "--no-hints" not in text_tables(plain)
 
 
 def test_failed_episodes_are_left_out_of_numbers_and_counted() -> None:
-    made = make_cells(rows(status="failed", error="model: no"))
+    failed = rows(status="failed", error="model: no")
+    made = make_cells(failed)
     assert all((cell.episodes, cell.failed, cell.numbers) == (0, 4, {}) for cell in made)
-    assert "failed" in text_tables(made)
+    assert "failed" in text_tables(failed)
 
 
 def test_results_hold_every_published_number_of_models_that_were_not_run() -> None:

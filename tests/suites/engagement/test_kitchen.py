@@ -158,7 +158,7 @@ def test_every_published_number_is_typed_once_and_stands_in_a_table() -> None:
 
 
 def test_tables_fit_80_columns_and_show_both_numbers() -> None:
-    text = text_tables(cells())
+    text = text_tables(rows())
     assert max(map(len, text.splitlines())) <= 80
     assert "Stand-in: a rule cooks" in text
     assert "Bands: 15 of 15 numbers are inside." in text
@@ -166,6 +166,25 @@ def test_tables_fit_80_columns_and_show_both_numbers() -> None:
     for name in ("Tables 4 and 20", "Tables 4 and 22", "Table 21", "Table 23", "Table 24"):
         assert f"{name}: " in text
     assert "5.73±.31" in text
+    assert "Band: in which" in text
+    assert "ReflexPatch and EP coincide" in text
+    assert "could not be used" not in text, "there is no language model"
+
+
+def test_of_a_language_model_the_tables_say_what_came_to_nothing() -> None:
+    change = msgspec.structs.replace
+    spoken = [
+        change(row, stand_in=False, calls=10, refused=place % 2, out_of_calls=place < 3)
+        for place, row in enumerate(rows()[:8])
+    ]
+    text = text_tables(spoken)
+    assert max(map(len, text.splitlines())) <= 80
+    assert (
+        "answers that could not be used: 5 % (4 of 80)\nepisodes ended by --calls: 3 of 8" in text
+    )
+    assert "coincide" not in text
+    assert "Bands and orders are for whole sets" not in text
+    assert "Bands and orders are for whole sets" in text_tables(rows()[:8])
 
 
 def test_results_hold_ours_beside_the_published_and_nothing_that_was_not_counted() -> None:

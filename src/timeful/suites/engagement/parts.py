@@ -7,7 +7,7 @@ import msgspec
 
 from timeful.errors import RecordError
 from timeful.runs.batch import Row
-from timeful.runs.page import Bullets, Entry, Section, Table
+from timeful.runs.page import Bullets, Entry, Notice, Section, Table
 from timeful.suites.engagement.comparison import Band, Claim
 from timeful.suites.engagement.numbers import Number
 
@@ -15,6 +15,7 @@ R = TypeVar("R", bound=Row)
 W = TypeVar("W")
 
 _SHOWN_FAILURES = 50
+_FEW = 0.05  # of the answers
 
 
 # --- as text --------------------------------------------------------------------------------------
@@ -38,6 +39,9 @@ def brief(number: float) -> str:
     return short(number, decimals)
 
 
+BAND_WORDS = "Band: in which a number counts as reproduced, set beforehand; in or OUT of it."
+
+
 def verdict(band: Band | None, mean: float) -> str:
     """Whether a number is in its band; nothing if it has none."""
     return "" if band is None else "in" if band.holds(mean) else "OUT"
@@ -52,6 +56,12 @@ def order_lines(claims: Sequence[Claim]) -> list[str]:
         if not claim.holds:
             lines += ["does not hold:", f"  {claim.text}"]
     return lines
+
+
+def unusable(count: int, answers: int) -> str:
+    """How many answers of a model could not be used, and of how many."""
+    share = 100 * count / max(answers, 1)
+    return f"answers that could not be used: {share:.0f} % ({count} of {answers})"
 
 
 # --- on a page ------------------------------------------------------------------------------------
@@ -71,6 +81,20 @@ def entry(number: Number | None, band: Band | None) -> Entry:
     is_in = band.holds(number.mean)
     small.append(f"{'in' if is_in else 'outside'} {band.words}")
     return Entry(text, " ".join(small), "strong" if is_in else "alarm")
+
+
+def unusable_notice(count: int, answers: int, what_then: str) -> list[Notice]:
+    """That answers of a model could not be used, if they were more than a few.
+
+    Args:
+        count: How many could not be used.
+        answers: Of how many.
+        what_then: What became of them, as a sentence.
+    """
+    if count <= _FEW * answers:
+        return []
+    said = unusable(count, answers)
+    return [Notice(f"{said[0].upper()}{said[1:]}. {what_then} The numbers tell of that as well.")]
 
 
 def order_table(claims: Sequence[Claim]) -> list[Table]:

@@ -1,6 +1,6 @@
 """The report of the inbox: a page, the numbers behind it, and the episodes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 from timeful.core.units import in_seconds
 from timeful.environments.inbox.settings import InboxSettings
 from timeful.environments.inbox.task import DECOMPOSITIONS, FITTED
-from timeful.runs.page import Block, Entry, Notice, Paragraph, Section, Table, render
+from timeful.runs.page import Block, Bullets, Entry, Notice, Paragraph, Section, Table, render
 from timeful.runs.results import save_report
 from timeful.suites.engagement.inbox.numbers import (
     COLUMNS,
@@ -28,8 +28,14 @@ from timeful.suites.engagement.inbox.published import (
 from timeful.suites.engagement.inbox.rows import InboxRow
 from timeful.suites.engagement.inbox.settings import shown
 from timeful.suites.engagement.inbox.spec import METHODS
-from timeful.suites.engagement.inbox.tables import STAND_IN, text_published, title
-from timeful.suites.engagement.parts import entry, failures, order_table, world_table
+from timeful.suites.engagement.inbox.tables import STAND_IN, WHOLE, counted, text_published, title
+from timeful.suites.engagement.parts import (
+    entry,
+    failures,
+    order_table,
+    unusable_notice,
+    world_table,
+)
 
 TITLE = "timeful: the inbox of the Engagement Process"
 
@@ -94,15 +100,50 @@ def _what_was_run(rows: Sequence[InboxRow], settings: Mapping[str, Any]) -> Sect
             "email of high urgency as it comes, without asking, and leaves the others."
         )
     )
+    blocks += unusable_notice(
+        *counted(rows),
+        "Each cost its time and did nothing: the email stayed as it was, until the next look.",
+    )
+    if any(not row.stand_in for row in rows):
+        blocks.append(Bullets(tuple(_of_models(settings))))
     facts = (
         ("episodes", f"{len(rows)}, of which {sum(row.status == 'failed' for row in rows)} failed"),
         ("seeds", str(len({row.seed for row in rows}))),
         ("who sorts emails", ", ".join(sorted({row.model for row in rows}))),
         ("who writes", ", ".join(sorted({row.writer for row in rows}))),
+        ("a decision takes", _decision(settings)),
         ("interval of polls", f"{in_seconds(settings['poll']):g} s"),
+        ("published", MAIN_MODEL),
         ("version", str(settings.get("version"))),
     )
     return Section("What was run", (*blocks, Table(head=("setting", "value"), rows=facts, words=2)))
+
+
+def _decision(settings: Mapping[str, Any]) -> str:
+    """What the time of a decision about an email is."""
+    world = settings["world"]
+    if settings["priced_by"] == "tokens":
+        return f"{in_seconds(world['token']):g} s a token"
+    return f"{in_seconds(world['triage']):g} s, however long the answer (Table 17)"
+
+
+def _of_models(settings: Mapping[str, Any]) -> Iterator[str]:
+    """What is to be said where a language model sorts the emails."""
+    if settings["priced_by"] == "decision":
+        yield (
+            "A decision takes the same time whatever is said, as in the paper (Table 17): the "
+            "model's reasoning about emails is free of time here. Only writing and acting are not. "
+            "With --triage-pace tokens each of its tokens costs as much as one of the document."
+        )
+    if settings["hints"]:
+        yield (
+            "Each email came with a recommendation, as odds for each action; the paper says that "
+            "its emails carry such, and prints none. These odds are the fitted policy of the "
+            "stand-in: a model that follows them does as the stand-in does. --no-hints leaves them "
+            "out."
+        )
+    else:
+        yield "Nothing was recommended about emails (--no-hints)."
 
 
 def _table(cells: Sequence[Cell]) -> Table:
@@ -119,7 +160,7 @@ def _table(cells: Sequence[Cell]) -> Table:
         )
         if any(cell.published(metric.name) for metric in COLUMNS):
             theirs = (text_published(cell.published(one.name), one) for one in COLUMNS)
-            body.append(("", MAIN_MODEL, *(Entry(text, tone="quiet") for text in theirs)))
+            body.append(("", "published", *(Entry(text, tone="quiet") for text in theirs)))
     head = ("method", "whose", *(metric.name for metric in COLUMNS))
     return Table(caption=title(cells[0]), head=head, rows=tuple(body), words=2)
 
@@ -127,7 +168,8 @@ def _table(cells: Sequence[Cell]) -> Table:
 def _promises(cells: Sequence[Cell]) -> Section:
     words = Paragraph(
         f"{len(BANDS)} numbers have a band, given below them in the tables. The bands are for "
-        "a stand-in whose parameters were fitted to the published numbers, so that being "
+        f"{WHOLE:,} episodes of each kind, with fewer a number may be outside by chance; and for a "
+        "stand-in whose parameters were fitted to the published numbers, so that being "
         "inside says only that the dynamics can bring them forth. The order of the "
         "interfaces is the finding; the ablation shows that it needs no fitted policy. The "
         "ablation also earns far more than was published, with less of the main task done: "

@@ -40,8 +40,8 @@ class InboxRow(msgspec.Struct, frozen=True, kw_only=True):
     seconds, over `responses` emails, of the span from arrival to the first response, a reminder
     included, or to the deadline if that came before it; an email that waits for a response when
     the episode ends is not among them. Each of the `emails` is handled on time, `late`,
-    `timed_out` or still `open`. `looks` counts looks into the inbox, `malformed` answers about
-    emails that could not be used, and `tokens` those of the main task.
+    `timed_out` or still `open`. `looks` counts looks into the inbox, `answers` those about
+    emails, of which `malformed` could not be used, and `tokens` those of the main task.
     """
 
     decomposition: str
@@ -50,6 +50,8 @@ class InboxRow(msgspec.Struct, frozen=True, kw_only=True):
     model: str
     writer: str
     stand_in: bool
+    hints: bool = True
+    priced_by: str = "decision"
     seed: int
     episode: int
     status: Literal["ok", "failed"]
@@ -71,6 +73,7 @@ class InboxRow(msgspec.Struct, frozen=True, kw_only=True):
     interruptions: int
     looks: int
     reminders: int
+    answers: int
     malformed: int
     illegal: int
     tokens: int
@@ -105,10 +108,12 @@ class _Reading:
     tally: Tally = field(default_factory=Tally)
     looks: int = 0
     reminders: int = 0
+    answers: int = 0
     malformed: int = 0
     illegal: int = 0
     tokens: int = 0
     writing: set[int] = field(default_factory=set)
+    deciding: set[int] = field(default_factory=set)
 
     def take(self, event: Event) -> None:
         """Read one event."""
@@ -117,8 +122,12 @@ class _Reading:
                 self._take_happened(event)
             case ThoughtStarted() if event.purpose == "main":
                 self.writing.add(event.thought)
+            case ThoughtStarted() if event.purpose == "triage":
+                self.deciding.add(event.thought)
             case ThoughtEnded() if event.thought in self.writing:
                 self.tokens += event.tokens
+            case ThoughtEnded(state="completed") if event.thought in self.deciding:
+                self.answers += 1
             case Noted(topic="triage"):
                 self.malformed += 1
             case Acted(legal=False):
@@ -207,6 +216,7 @@ def _numbers(reading: _Reading, scoring: Scoring) -> dict[str, Any]:
         "interruptions": tally.interruptions,
         "looks": reading.looks,
         "reminders": reading.reminders,
+        "answers": reading.answers,
         "malformed": reading.malformed,
         "illegal": reading.illegal,
         "tokens": reading.tokens,

@@ -113,11 +113,11 @@ class InboxSpec:
                 "stand_in": self.triage.is_stand_in,
                 "seed": self.seed,
                 "episode": self.episode,
+                **self._unusual,
             },
             "world": asdict(self.world),
             "poll": self.poll,
             "temperature": [self.triage.temperature, self.writer.temperature],
-            **self._unusual,
         }
 
     @property

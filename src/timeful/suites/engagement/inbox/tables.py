@@ -4,10 +4,17 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from timeful.suites.engagement.comparison import Metric, Published
-from timeful.suites.engagement.inbox.numbers import COLUMNS, Cell, claims
+from timeful.suites.engagement.inbox.numbers import COLUMNS, Cell, claims, make_cells
 from timeful.suites.engagement.inbox.published import MAIN_MODEL
-from timeful.suites.engagement.inbox.spec import METHODS, MODEL
-from timeful.suites.engagement.parts import order_lines, verdict, with_half
+from timeful.suites.engagement.inbox.rows import InboxRow
+from timeful.suites.engagement.inbox.spec import METHODS, MODEL, Sweep
+from timeful.suites.engagement.parts import (
+    BAND_WORDS,
+    order_lines,
+    unusable,
+    verdict,
+    with_half,
+)
 
 POLICY_TITLES = {
     "stand-in": "stand-in: fitted rules sort the emails",
@@ -15,6 +22,9 @@ POLICY_TITLES = {
 }
 
 STAND_IN = "Stand-in: rules sort the emails, no language model was run."
+
+WHOLE = Sweep().seeds * Sweep().episodes
+"""How many episodes of each kind the paper has."""
 
 _NAME, _WHOSE, _ENTRY = 14, 10, 11
 
@@ -25,10 +35,11 @@ def title(cell: Cell) -> str:
     return f"{cell.decomposition}; {policy}"
 
 
-def text_tables(cells: Sequence[Cell]) -> str:
-    """All tables and what is to be said about them."""
+def text_tables(rows: Sequence[InboxRow]) -> str:
+    """All tables of episodes and what is to be said about them."""
+    cells = make_cells(rows)
     blocks = ["\n".join(_block(list(part))) for _, part in groupby(cells, key=title)]
-    return "\n\n".join([*blocks, "\n".join(_legend(cells))]) + "\n"
+    return "\n\n".join([*blocks, "\n".join([*_legend(cells), *_spoken(rows)])]) + "\n"
 
 
 def _block(cells: Sequence[Cell]) -> Iterator[str]:
@@ -95,7 +106,10 @@ def _legend(cells: Sequence[Cell]) -> Iterator[str]:
     )
     missed = outside(cells)
     if banded:
+        yield BAND_WORDS
         yield f"Bands: {banded - len(missed)} of {banded} numbers are inside."
+        if any(cell.episodes < WHOLE for cell in cells):
+            yield f"With fewer than {WHOLE:,} episodes, some may be outside by chance."
     for cell, metric in missed:
         band = cell.band(metric)
         assert band is not None
@@ -104,3 +118,22 @@ def _legend(cells: Sequence[Cell]) -> Iterator[str]:
     yield from order_lines(claims(cells))
     if any(cell.policy == MODEL for cell in cells):
         yield "No band is set for language models."
+
+
+def counted(rows: Sequence[InboxRow]) -> tuple[int, int]:
+    """How many answers of language models could not be used, and how many there were."""
+    spoken = [row for row in rows if not row.stand_in]
+    return sum(row.malformed for row in spoken), sum(row.answers for row in spoken)
+
+
+def _spoken(rows: Sequence[InboxRow]) -> Iterator[str]:
+    """What is to be said of a language model."""
+    spoken = [row for row in rows if not row.stand_in]
+    if not spoken:
+        return
+    yield unusable(*counted(rows))
+    if any(row.hints for row in spoken):
+        yield "Emails came with a recommendation: the fitted rule's own odds (--no-hints)."
+    if any(row.priced_by == "decision" for row in spoken):
+        yield "A decision took the same time whatever was said: to reason about emails was"
+        yield "free of time, as in Table 17 (--triage-pace tokens)."

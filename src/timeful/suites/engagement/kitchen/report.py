@@ -31,18 +31,31 @@ from timeful.suites.engagement.kitchen.settings import shown
 from timeful.suites.engagement.kitchen.spec import METHODS
 from timeful.suites.engagement.kitchen.tables import (
     LAYOUTS,
+    ONLY_WHOLE,
     STAND_IN,
     Layout,
     banded,
+    counted,
     text_published,
 )
 from timeful.suites.engagement.kitchen.trace import Trace, trace
 from timeful.suites.engagement.numbers import Number
-from timeful.suites.engagement.parts import entry, failures, order_table, world_table
+from timeful.suites.engagement.parts import (
+    entry,
+    failures,
+    order_table,
+    unusable_notice,
+    world_table,
+)
 
 TITLE = "timeful: the kitchen of the Engagement Process"
 FIGURE_CASE = "resume_pressure-3d3q1s"
 """The paper's Figure 7: three dishes, three problems, one slot; here the first such case."""
+
+_PROMPTS = {
+    "published": "ends with a sentence about the interface, as the paper's (appendix E)",
+    "neutral": "the same under every interface",
+}
 
 _UNEXPLAINED = (
     "The published AgentLoop with one dish is far below a controller that waits: the "
@@ -110,19 +123,26 @@ def _what_was_run(rows: Sequence[KitchenRow], settings: Mapping[str, Any]) -> Se
     blocks: list[Block] = []
     if rows and all(row.stand_in for row in rows):
         blocks.append(Notice(STAND_IN))
+    blocks += unusable_notice(
+        *counted(rows),
+        "Each cost its tokens and at least one tick, and the controller was asked again.",
+    )
     blocks.append(
         Paragraph(
             "A controller cooks and tutors on one timeline. Each of its calls is a thought that "
             "costs its tokens; each tutored problem is a thought as well, which goes on from the "
             "token where it was interrupted. All methods meet the same cases; they differ in "
             "when signals become visible and who reacts first, and the agent is the same under "
-            "all of them. Set 0 holds cases of the paper's seeds and ranges, and the other sets "
-            "are drawn like it; no published case is known, so none is the paper's."
+            "all of them; of its interface it knows what its prompt says, if anything. Set 0 holds "
+            "cases of the paper's seeds and ranges, and the other sets are drawn like it; no "
+            "published case is known, so none is the paper's."
         )
     )
     failed = sum(row.status == "failed" for row in rows)
+    ended = sum(row.out_of_calls for row in rows)
     facts = (
         ("episodes", f"{len(rows)}, of which {failed} failed"),
+        ("ended since no calls were left", f"{ended} of {len(rows)}"),
         ("sets of cases", str(len({row.sample for row in rows}))),
         ("controller", ", ".join(sorted({row.controller for row in rows}))),
         ("tutor", ", ".join(sorted({row.tutor for row in rows}))),
@@ -130,6 +150,8 @@ def _what_was_run(rows: Sequence[KitchenRow], settings: Mapping[str, Any]) -> Se
         ("delay of the reflex", f"{in_ticks(settings['delay']):g} ticks"),
         ("tokens of the rule's answers", str(settings["answer_tokens"])),
         ("interrupted texts go on", f"by {settings['resumption']}"),
+        ("prompt", _PROMPTS[settings["prompt"]]),
+        ("published", MODEL),
         ("version", str(settings.get("version"))),
     )
     return Section("What was run", (*blocks, Table(head=("setting", "value"), rows=facts, words=2)))
@@ -138,10 +160,14 @@ def _what_was_run(rows: Sequence[KitchenRow], settings: Mapping[str, Any]) -> Se
 def _table(layout: Layout, cells: Sequence[Cell]) -> Table:
     body: list[tuple[str | Entry, ...]] = []
     for cell in layout.cells(cells):
-        name = cell.method if cell.family == ALL else f"{cell.family}, {cell.method}"
+        family = "" if cell.family == ALL else cell.family.replace("_", " ")
         whose = f"ours, n={cell.episodes}" + (f", {cell.failed} failed" if cell.failed else "")
         body.append(
-            (name, whose, *(entry(cell.numbers.get(one), cell.band(one)) for one in layout.metrics))
+            (
+                Entry(cell.method, family),
+                whose,
+                *(entry(cell.numbers.get(one), cell.band(one)) for one in layout.metrics),
+            )
         )
         published = [cell.published(metric) for metric in layout.metrics]
         if any(published) and cell.numbers:
@@ -149,7 +175,7 @@ def _table(layout: Layout, cells: Sequence[Cell]) -> Table:
                 text_published(one, cell.numbers[metric].metric.decimals)
                 for one, metric in zip(published, layout.metrics, strict=True)
             )
-            body.append(("", MODEL, *(Entry(text, tone="quiet") for text in theirs)))
+            body.append(("", "published", *(Entry(text, tone="quiet") for text in theirs)))
     return Table(
         caption=f"{layout.name}: {layout.title}",
         head=("method", "whose", *layout.metrics),
@@ -161,10 +187,13 @@ def _table(layout: Layout, cells: Sequence[Cell]) -> Table:
 def _promises(cells: Sequence[Cell]) -> Section:
     found = banded(cells)
     inside = sum(band.holds(cell.mean(metric)) for cell, metric, band in found)
+    said = f"{inside} of {len(found)} numbers with a band are inside it."
+    if not found:
+        said = f"{ONLY_WHOLE} No band is set for language models."
     blocks: list[Block] = [
         Paragraph(
-            f"{inside} of {len(found)} numbers with a band are inside it. In the tables, ± is half "
-            "of the 95 % bootstrap interval over cases, and [ ] the standard deviation over sets. "
+            f"{said} In the tables, ± is half of the 95 % bootstrap "
+            "interval over cases, and [ ] the standard deviation over sets. "
             "Bands hold for the usual settings and the rule, whose calls cost 12 ticks."
         ),
         *order_table(claims(cells)),

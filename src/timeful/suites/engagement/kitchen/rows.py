@@ -33,7 +33,8 @@ class KitchenRow(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of an episode; delays are in ticks, and there is one for each dish or text.
 
     `score` is what the world came to, `utility` the same less what the interface's own checks
-    cost. Both are None if the episode failed.
+    cost. Both are None if the episode failed. Of the `calls`, `refused` answers came to nothing;
+    an episode that was ended because none was left is `out_of_calls`.
     """
 
     setting: str
@@ -71,6 +72,7 @@ class KitchenRow(msgspec.Struct, frozen=True, kw_only=True):
     overlaps: tuple[float, ...]
     restarts: int
     calls: int
+    out_of_calls: bool
     refused: int
     tokens: int
     error: str | None
@@ -98,6 +100,7 @@ def summarize(events: Iterable[Event]) -> KitchenRow:
         **_choices(made),
         **_continuity(made),
         "calls": made.calls,
+        "out_of_calls": made.is_out_of_calls,
         "refused": made.refused,
         "tokens": made.tokens,
         "error": made.error,

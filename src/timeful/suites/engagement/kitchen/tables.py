@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from timeful.suites.engagement.comparison import Band, Published
-from timeful.suites.engagement.kitchen.numbers import Cell, claims
+from timeful.suites.engagement.kitchen.numbers import Cell, claims, make_cells
 from timeful.suites.engagement.kitchen.published import (
     ALL,
     CRITICAL,
@@ -25,10 +25,19 @@ from timeful.suites.engagement.kitchen.published import (
     SWITCHES,
     UTILITY,
 )
+from timeful.suites.engagement.kitchen.rows import KitchenRow
 from timeful.suites.engagement.numbers import Number
-from timeful.suites.engagement.parts import order_lines, verdict, with_half
+from timeful.suites.engagement.parts import (
+    BAND_WORDS,
+    order_lines,
+    unusable,
+    verdict,
+    with_half,
+)
 
 STAND_IN = "Stand-in: a rule cooks and prose is tutored; no language model was run."
+
+ONLY_WHOLE = "Bands and orders are for whole sets of cases, 128 and 72."
 
 _NAME, _ENTRY = 18, 12
 
@@ -102,10 +111,11 @@ LAYOUTS = (
 )
 
 
-def text_tables(cells: Sequence[Cell]) -> str:
-    """All tables, in at most 80 columns, and what is to be said about them."""
+def text_tables(rows: Sequence[KitchenRow]) -> str:
+    """All tables of episodes, in at most 80 columns, and what is to be said about them."""
+    cells = make_cells(rows)
     blocks = ["\n".join(_block(layout, cells)) for layout in LAYOUTS if layout.cells(cells)]
-    return "\n\n".join([*blocks, "\n".join(_legend(cells))]) + "\n"
+    return "\n\n".join([*blocks, "\n".join([*_legend(cells), *_spoken(rows)])]) + "\n"
 
 
 def _block(layout: Layout, cells: Sequence[Cell]) -> Iterator[str]:
@@ -166,11 +176,31 @@ def _legend(cells: Sequence[Cell]) -> Iterator[str]:
     yield "are variants of the rule, and none of the paper's."
     found = banded(cells)
     if not found and all(cell.stand_in for cell in cells):
-        yield "Bands and orders are for whole sets of cases."
+        yield ONLY_WHOLE
+        yield "Numbers of fewer may be far off by chance."
     missed = [(c, m, b) for c, m, b in found if not b.holds(c.mean(m))]
     if found:
+        yield BAND_WORDS
         yield f"Bands: {len(found) - len(missed)} of {len(found)} numbers are inside."
     for cell, metric, band in missed:
         yield f"outside: {cell.setting}, {cell.method}: {metric} {cell.mean(metric):.4g},"
         yield f"  band {band.words}"
     yield from order_lines(claims(cells))
+    stand_ins = {cell.method for cell in cells if cell.stand_in}
+    if {"ReflexPatch", "EP"} <= stand_ins:
+        yield "ReflexPatch and EP coincide: the rule, too, finishes soft dishes at once."
+
+
+def counted(rows: Sequence[KitchenRow]) -> tuple[int, int]:
+    """How many answers of language models came to nothing, and how many calls there were."""
+    spoken = [row for row in rows if not row.stand_in]
+    return sum(row.refused for row in spoken), sum(row.calls for row in spoken)
+
+
+def _spoken(rows: Sequence[KitchenRow]) -> Iterator[str]:
+    """What is to be said of a language model."""
+    spoken = [row for row in rows if not row.stand_in]
+    if spoken:
+        yield unusable(*counted(rows))
+        ended = sum(row.out_of_calls for row in spoken)
+        yield f"episodes ended by --calls: {ended} of {len(spoken)}"

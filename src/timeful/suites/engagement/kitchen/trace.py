@@ -83,6 +83,7 @@ class Trace:
     breaks: dict[str, list[int]] = field(default_factory=dict)
     calls: int = 0
     refused: int = 0
+    is_out_of_calls: bool = False
     tokens: int = 0
     end: Instant | None = None
     score: float | None = None
@@ -195,6 +196,7 @@ class _Reader:
 
     def _noted(self, made: Trace, event: Noted) -> None:
         made.refused += event.topic == "answer"
+        made.is_out_of_calls |= event.topic == "calls"
         kind, _, problem = event.topic.partition(" ")
         if kind == "text":
             made.breaks.setdefault(problem, []).append(int(event.text.split()[0]))
