@@ -58,11 +58,44 @@ def test_the_same_runs_through_an_endpoint_and_from_what_was_recorded_of_it(
     assert "openai:m sorts the emails" in live
     assert "no language model was run" not in live
 
-    def numbers(said: str) -> list[str]:
-        return [line for line in said.splitlines() if " ours " in line]
+    assert numbers_of(live) == numbers_of(replayed)
+    assert len(numbers_of(live)) == 8
 
-    assert numbers(live) == numbers(replayed)
-    assert len(numbers(live)) == 8
+
+def test_what_a_model_says_in_vain_is_counted_on_the_console_and_in_the_report(
+    tmp_path: Path,
+) -> None:
+    asked: list[str] = []
+
+    def script(body: Body) -> Iterator[Step]:
+        asked.append(body["messages"][-1]["content"])
+        return iter([Say("I cannot help with that."), *[Say(" Sorry.")] * 9])
+
+    few = ["--seeds", "1", "--episodes", "1", "--workers", "1", "--interface", "event-driven"]
+    few += ["--decomposition", "single", "--model", "openai:m"]
+    with FakeServer(script) as server:
+        few += ["--base-url", server.base_url]
+        usual = invoke(*few, "--out", str(tmp_path / "usual"))
+        page = (tmp_path / "usual" / "report.html").read_text()
+        with_hints, first = len(asked), asked[0]
+        options = ["--no-hints", "--triage-pace", "tokens"]
+        other = invoke(*few, *options, "--out", str(tmp_path / "other"))
+        settings = (tmp_path / "other" / "settings.json").read_text()
+    assert "could not be used: no-answer: I cannot help" in " ".join(asked)
+    assert f"answers that could not be used: 100 % ({with_hints} of {with_hints})" in usual
+    assert f"Answers that could not be used: 100 % ({with_hints} of {with_hints})" in page
+    assert "free of time" in usual
+    assert "free of time" in page
+    assert "usually recommended" in first
+    assert not any("usually recommended" in text for text in asked[with_hints:])
+    assert "free of time" not in other
+    assert '"hints": false' in settings
+    assert '"priced_by": "tokens"' in settings
+    assert numbers_of(usual) != numbers_of(other), "ten tokens take longer than a decision"
+
+
+def numbers_of(said: str) -> list[str]:
+    return [line for line in said.splitlines() if " ours " in line]
 
 
 @pytest.mark.parametrize(
@@ -92,6 +125,8 @@ def test_the_same_runs_through_an_endpoint_and_from_what_was_recorded_of_it(
         (["--set", "check=1", "--set", "check=2"], "given twice"),
         (["--transcripts", "ful"], "Did you mean 'full'"),
         (["--model", "rule"], "Did you mean 'rules'"),
+        (["--triage-pace", "token"], "Did you mean 'tokens'"),
+        (["--no-hints"], "--hints would change nothing"),
         (["--model", "openai:m", "--policy", "stand-in"], "--policy would change nothing"),
         (["--temperature", "1"], "--temperature would change nothing"),
         (["--record", "x"], "--record would change nothing"),

@@ -1,5 +1,6 @@
 """`timeful run engagement/kitchen` and `timeful draw`, as a person uses them."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,8 @@ def test_parts_can_be_asked_for(tmp_path: Path) -> None:
         (["--model", "prose"], "unknown model"),
         (["--model", "openai:x"], "--base-url"),
         (["--tutor", "replay:/nowhere"], "no cassette"),
+        (["--prompt", "neutral"], "would change nothing"),
+        (["--model", "openai:x", "--base-url", "http://h/v1", "--prompt", "no"], "unknown prompt"),
         (["--base-url", "http://localhost:1/v1"], "would change nothing"),
         (["--temperature", "0.5"], "would change nothing"),
         (["--interface", "loop", "--poll-interval", "20"], "would change nothing"),
@@ -107,6 +110,37 @@ def test_a_live_model_runs_by_the_same_command_and_fails_by_name(tmp_path: Path)
         result = run(*QUICK, *live, *calls, "--base-url", server.base_url)
         assert result.exit_code == 0, result.output
         assert len(server.requests) == 2 * 3
+    assert "answers that could not be used: 100 % (6 of 6)" in result.stdout
+    assert "episodes ended by --calls: 2 of 2" in result.stdout
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert "Answers that could not be used: 100 % (6 of 6)." in page
+
+
+def test_a_neutral_prompt_says_the_same_under_every_interface(tmp_path: Path) -> None:
+    few = ["--cases", "1", "--seeds", "1", "--setting", "one-dish", "--workers", "1"]
+    told = {}
+    for prompt in ("published", "neutral"):
+        with FakeServer([Say("<end/>")]) as server:
+            model = ["--model", "openai:cook", "--base-url", server.base_url, "--prompt", prompt]
+            result = run(*few, *model, "--out", str(tmp_path / prompt))
+            assert result.exit_code == 0, result.output
+            told[prompt] = {asked.body["messages"][0]["content"] for asked in server.requests}
+        assert f'"prompt": "{prompt}"' in (tmp_path / prompt / "settings.json").read_text()
+    assert len(told["published"]) == 4
+    assert len(told["neutral"]) == 1
+    [neutral] = told["neutral"]
+    assert all(text.startswith(neutral) for text in told["published"])
+
+
+def test_an_endpoint_that_answers_nothing_does_not_stop_the_clock(tmp_path: Path) -> None:
+    few = ["--cases", "1", "--seeds", "1", "--setting", "one-dish", "--interface", "event-driven"]
+    with FakeServer([]) as server:
+        model = ["--model", "openai:cook", "--base-url", server.base_url, "--calls", "5"]
+        result = run(*few, *model, "--workers", "1", "--out", str(tmp_path))
+    assert result.exit_code == 0, result.output
+    [line] = (tmp_path / "rows.jsonl").read_text().splitlines()
+    row = json.loads(line)["row"]
+    assert (row["calls"], row["refused"], row["ticks"], row["tokens"]) == (5, 5, 5.0, 0)
 
 
 def test_episodes_that_fail_are_counted_and_end_with_exit_code_1(tmp_path: Path) -> None:
