@@ -79,3 +79,19 @@ def test_a_record_that_is_not_there_is_said_in_one_line() -> None:
     assert (said.returncode, said.stdout) == (2, "")
     assert said.stderr.startswith("timeful: there is no record 'nonexist': it does not exist;")
     assert len(said.stderr.splitlines()) == 1
+
+
+def test_a_list_has_what_commands_take_in_lines_for_any_terminal() -> None:
+    said = timeful("list").stdout
+    assert max(map(len, said.splitlines())) < 80
+    _, _, inbox = said.partition("engagement/inbox\n")
+    rows = [
+        text.split(maxsplit=1) for text in inbox.partition("engagement/kitchen\n")[0].splitlines()
+    ]
+    assert dict(rows) == {
+        "presets": "quick, paper",
+        "decompositions": "single, milestones",
+        "policies": "stand-in, urgent-first",
+        "interfaces": "event-driven, polling, loop, reflex",
+        "models": "rules, openai:NAME, replay:FILE",
+    }

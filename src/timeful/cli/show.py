@@ -1,10 +1,16 @@
 """`timeful show` and `timeful list`: what a record says, and what there is."""
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from shutil import get_terminal_size
+from textwrap import fill
 
 import click
+
+_LINE = 79
+_COLUMN = 18
+"""Where the names of a list begin."""
 
 
 @click.command()
@@ -40,19 +46,58 @@ def show(record: Path, messages: int | None) -> None:
 @click.command("list")
 def list_parts() -> None:
     """List what there is to run, and of what parts."""
+    from timeful.cli import engagement_inbox, engagement_kitchen, engagement_toys
+    from timeful.cli import main as front
+    from timeful.environments.inbox.task import DECOMPOSITIONS
     from timeful.environments.registry import GAME_NAMES
-    from timeful.suites.engagement.kitchen.spec import LAWS as ENGAGEMENT_LAWS
+    from timeful.suites.engagement.inbox import spec as inbox
+    from timeful.suites.engagement.kitchen import spec as kitchen
     from timeful.suites.realtime.conditions import AGENTS
     from timeful.suites.realtime.spec import EXPERIMENTS, LAWS
 
-    print("runs         realtime, engagement, engagement/toys, engagement/inbox,")
-    print("             engagement/kitchen")
-    print("realtime")
-    print(f"  experiments  {', '.join(EXPERIMENTS)}")
-    print(f"  games        {', '.join(GAME_NAMES)}")
-    print(f"  agents       {', '.join(AGENTS)}")
-    print(f"  interfaces   {', '.join(LAWS)}")
-    print("  models       search, openai:NAME, replay:FILE")
-    print("engagement")
-    print(f"  interfaces   {', '.join(ENGAGEMENT_LAWS)}")
-    print("  models       rules, openai:NAME, replay:FILE")
+    models = ("rules", "openai:NAME", "replay:FILE")
+    parts: dict[str, dict[str, Iterable[str]]] = {
+        "realtime": {
+            "experiments": EXPERIMENTS,
+            "presets": ("quick", "paper"),
+            "games": GAME_NAMES,
+            "agents": AGENTS,
+            "interfaces": LAWS,
+            "models": ("search", *models[1:]),
+        },
+        "engagement/toys": {
+            "presets": engagement_toys.PRESETS,
+            "worlds": ("deliberation", "patrol"),
+        },
+        "engagement/inbox": {
+            "presets": engagement_inbox.PRESETS,
+            "decompositions": DECOMPOSITIONS,
+            "policies": inbox.POLICIES,
+            "interfaces": inbox.METHODS,
+            "models": models,
+        },
+        "engagement/kitchen": {
+            "presets": engagement_kitchen.PRESETS,
+            "settings": kitchen.SETTINGS,
+            "interfaces": kitchen.LAWS,
+            "models": models,
+        },
+    }
+    _print_part("runs", front.run.list_commands(click.get_current_context()))
+    for suite, kinds in parts.items():
+        print(suite)
+        for kind, names in kinds.items():
+            _print_part(f"  {kind}", names)
+
+
+def _print_part(kind: str, names: Iterable[str]) -> None:
+    """Print the names of a kind, in lines of at most 79 columns."""
+    print(
+        fill(
+            ", ".join(names),
+            width=_LINE,
+            initial_indent=f"{kind:<{_COLUMN}}",
+            subsequent_indent=" " * _COLUMN,
+            break_on_hyphens=False,
+        )
+    )
