@@ -266,7 +266,7 @@ def test_tables_fit_80_columns_and_say_what_was_no_language_model() -> None:
     assert max(map(len, text.splitlines())) <= 80
     assert "Stand-in: rules sort the emails, no language model was run." in text
     assert "3.023±.102" in text
-    assert "Band: in which" in text
+    assert "Band: where a number" in text
     assert "With fewer than 1,000 episodes, some may be outside by chance." in text
     assert "could not be used" not in text, "there is no language model"
 

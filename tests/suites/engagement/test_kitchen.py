@@ -166,7 +166,7 @@ def test_tables_fit_80_columns_and_show_both_numbers() -> None:
     for name in ("Tables 4 and 20", "Tables 4 and 22", "Table 21", "Table 23", "Table 24"):
         assert f"{name}: " in text
     assert "5.73±.31" in text
-    assert "Band: in which" in text
+    assert "Band: where a number" in text
     assert "ReflexPatch and EP coincide" in text
     assert "could not be used" not in text, "there is no language model"
 

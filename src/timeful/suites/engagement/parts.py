@@ -39,7 +39,7 @@ def brief(number: float) -> str:
     return short(number, decimals)
 
 
-BAND_WORDS = "Band: in which a number counts as reproduced, set beforehand; in or OUT of it."
+BAND_WORDS = "Band: where a number counts as reproduced, set beforehand; in or OUT of it."
 
 
 def verdict(band: Band | None, mean: float) -> str:
@@ -94,7 +94,7 @@ def unusable_notice(count: int, answers: int, what_then: str) -> list[Notice]:
     if count <= _FEW * answers:
         return []
     said = unusable(count, answers)
-    return [Notice(f"{said[0].upper()}{said[1:]}. {what_then} The numbers tell of that as well.")]
+    return [Notice(f"{said[0].upper()}{said[1:]}. {what_then} All numbers include them.")]
 
 
 def order_table(claims: Sequence[Claim]) -> list[Table]:

@@ -102,7 +102,7 @@ def _what_was_run(rows: Sequence[InboxRow], settings: Mapping[str, Any]) -> Sect
     )
     blocks += unusable_notice(
         *counted(rows),
-        "Each cost its time and did nothing: the email stayed as it was, until the next look.",
+        "Each cost its time and did nothing: the email stayed as it was, until a later look.",
     )
     if any(not row.stand_in for row in rows):
         blocks.append(Bullets(tuple(_of_models(settings))))
@@ -150,7 +150,8 @@ def _table(cells: Sequence[Cell]) -> Table:
     body: list[tuple[str | Entry, ...]] = []
     for cell in cells:
         name = METHODS.get(cell.interface, cell.interface)
-        whose = f"ours, n={cell.episodes}" + (f", {cell.failed} failed" if cell.failed else "")
+        failed = f", {cell.failed} failed" if cell.failed else ""
+        whose = Entry("ours", f"n={cell.episodes}{failed}")
         body.append(
             (
                 name,

@@ -161,7 +161,8 @@ def _table(layout: Layout, cells: Sequence[Cell]) -> Table:
     body: list[tuple[str | Entry, ...]] = []
     for cell in layout.cells(cells):
         family = "" if cell.family == ALL else cell.family.replace("_", " ")
-        whose = f"ours, n={cell.episodes}" + (f", {cell.failed} failed" if cell.failed else "")
+        failed = f", {cell.failed} failed" if cell.failed else ""
+        whose = Entry("ours", f"n={cell.episodes}{failed}")
         body.append(
             (
                 Entry(cell.method, family),
