@@ -322,8 +322,8 @@ def test_the_optimum_stands_below_a_row_that_has_one():
     [
         ({"seeds": ()}, "one at least"),
         ({"seeds": (42, 42)}, "each training seed once"),
-        ({"training": 0}, "training takes at least 1 episode, got 0"),
-        ({"evaluation": -5}, "evaluation takes at least 1 episode, got -5"),
+        ({"training": 0}, "training takes 1 to 10,000,000 episodes, got 0"),
+        ({"evaluation": -5}, "evaluation takes 1 to 10,000,000 episodes, got -5"),
     ],
 )
 def test_plans_that_cannot_be_are_refused(wrong, message):
