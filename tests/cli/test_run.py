@@ -68,7 +68,12 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(tmp_path: Path) -> None
     arguments = [*SMALL, "--seeds", "8", "--samples", "8", "--out", str(tmp_path)]
     command = [sys.executable, "-m", "timeful", *arguments, "--workers", "2"]
     with subprocess.Popen(
-        command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        command,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        # A shell lets its background jobs ignore Ctrl-C, and so would whoever they start.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     ) as process:
         assert process.stderr is not None
         process.stderr.readline()
