@@ -28,7 +28,7 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.run: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install -q -e '.[openai,numba]'
+	$(BIN)/python -m pip install -q -e '.[openai,numba,timely]'
 	touch $@
 
 $(VENV)/.test: pyproject.toml | $(VENV)/bin/python

@@ -6,17 +6,25 @@ from typing import Literal, Protocol
 
 from timeful.core.source import Source
 from timeful.models.pace import Pace
+from timeful.tools import ToolCall, ToolSpec
 
-Role = Literal["system", "user", "assistant"]
-Purpose = Literal["react", "plan", "code", "force", "main", "triage", "control", "tutor"]
+Role = Literal["system", "user", "assistant", "tool"]
+Purpose = Literal["react", "plan", "code", "force", "main", "triage", "control", "tutor", "work"]
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a chat prompt."""
+    """One message of a chat prompt.
+
+    Attributes:
+        calls: The calls of tools that an assistant's message made, beside its content.
+        call_id: Which call a tool's message replies to.
+    """
 
     role: Role
     content: str
+    calls: tuple[ToolCall, ...] = ()
+    call_id: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,12 +45,17 @@ class Prompt:
     `view` is the structured state that the messages show in words, and `guidance` the planner's
     words that they quote, latest last: nothing that the text does not say. A language model
     reads the messages; the search reasoner reads these, which saves it from parsing prose.
+
+    `tools` are offered to the endpoint as its own API has it. What it calls comes as part of the
+    answer, `<tool_call>{"name": ..., "arguments": {...}, "id": ...}</tool_call>` each, as models
+    without such an API write it themselves.
     """
 
     purpose: Purpose
     render: Callable[[], Sequence[Message]]
     view: object = None
     guidance: tuple[Guidance, ...] = ()
+    tools: tuple[ToolSpec, ...] = ()
     _messages: tuple[Message, ...] | None = field(default=None, init=False, repr=False)
 
     @property

@@ -1,0 +1,124 @@
+"""Latency: how long the call of a tool takes.
+
+| law | written | the call takes |
+| --- | --- | --- |
+| constant | `2s`, `0` | always the same |
+| uniform | `uniform:1s:3s` | anything between, each as likely |
+| lognormal | `lognormal:2s:0.3` | exp of a normal: its median, and the deviation of its logarithm |
+| measured | `measured`, `measured:2` | as long as the work really ran, times a factor |
+"""
+
+from dataclasses import dataclass
+from math import exp, inf
+
+import numpy as np
+
+from timeful.core.units import Duration, in_seconds, seconds
+from timeful.errors import SettingsError
+
+NO_TIME = Duration(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """Always the same span."""
+
+    span: Duration = NO_TIME
+
+    def draw(self, rng: np.random.Generator, took: Duration) -> Duration:
+        """How long a call takes that really took `took`."""
+        return self.span
+
+    def __str__(self) -> str:
+        return f"{in_seconds(self.span):g}s"
+
+
+@dataclass(frozen=True, slots=True)
+class Uniform:
+    """Anything from `low` to `high`, which is not below it."""
+
+    low: Duration
+    high: Duration
+
+    def __post_init__(self) -> None:
+        if self.high < self.low:
+            raise SettingsError(f"a latency from {self.low} ns to {self.high} ns: low comes first")
+
+    def draw(self, rng: np.random.Generator, took: Duration) -> Duration:
+        """How long a call takes that really took `took`."""
+        return Duration(int(rng.integers(self.low, self.high, endpoint=True)))
+
+    def __str__(self) -> str:
+        return f"uniform:{in_seconds(self.low):g}s:{in_seconds(self.high):g}s"
+
+
+@dataclass(frozen=True, slots=True)
+class LogNormal:
+    """Median and sigma, the standard deviation of the logarithm, 0 or more."""
+
+    median: Duration
+    sigma: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.sigma < inf:
+            raise SettingsError(f"the sigma of a latency must be 0 or more, got {self.sigma}")
+
+    def draw(self, rng: np.random.Generator, took: Duration) -> Duration:
+        """How long a call takes that really took `took`."""
+        return Duration(round(self.median * exp(self.sigma * float(rng.standard_normal()))))
+
+    def __str__(self) -> str:
+        return f"lognormal:{in_seconds(self.median):g}s:{self.sigma:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """As long as the work ran, times a factor above 0; nothing for a tool without real work."""
+
+    factor: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.factor < inf:
+            raise SettingsError(f"the factor of a latency must be above 0, got {self.factor}")
+
+    def draw(self, rng: np.random.Generator, took: Duration) -> Duration:
+        """How long a call takes that really took `took`."""
+        return Duration(round(self.factor * took))
+
+    def __str__(self) -> str:
+        return "measured" if self.factor == 1 else f"measured:{self.factor:g}"
+
+
+Latency = Constant | Uniform | LogNormal | Measured
+
+
+def read_latency(text: str) -> Latency:
+    """Read a latency as the table above writes it; spans are in seconds, with or without the s.
+
+    Raises:
+        SettingsError: If it is none.
+    """
+    law, *numbers = text.strip().split(":")
+    try:
+        match law, numbers:
+            case "uniform", [low, high]:
+                return Uniform(_span(low), _span(high))
+            case "lognormal", [median, sigma]:
+                return LogNormal(_span(median), float(sigma))
+            case "measured", []:
+                return Measured()
+            case "measured", [factor]:
+                return Measured(float(factor))
+            case "none", []:
+                return Constant()
+            case _, []:
+                return Constant(_span(law))
+    except ValueError:
+        pass
+    raise SettingsError(
+        f"a latency is a span such as 2s, uniform:1s:3s, lognormal:2s:0.3 or measured; got {text!r}"
+    )
+
+
+def _span(text: str) -> Duration:
+    return seconds(float(text.removesuffix("s")))

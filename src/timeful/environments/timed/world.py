@@ -1,0 +1,320 @@
+"""A task with tools under a time budget, as a world of events.
+
+An intervention is a call as JSON (`timeful.tools`). It lasts as long as its latency law says; its
+reply is an event, and its effect comes with it. `get_duration` is the timer, and an intervention
+by the name `answer`, which is no tool, says the agent's last words. At the deadline all is over:
+what came at that very instant still counts, what was under way does not.
+(Timely Machine, sections 4.1 and A.2.)
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from timeful.core.activity import Event
+from timeful.core.kernel import Kernel
+from timeful.core.units import START, Duration, Instant, in_seconds, seconds
+from timeful.core.work import Call
+from timeful.environments.agenda import Agenda
+from timeful.environments.environment import Observation
+from timeful.environments.timed.latency import Constant, Latency
+from timeful.environments.timed.stopwatch import Stopwatch, TimerSettings
+from timeful.environments.timed.task import Done, Task
+from timeful.environments.timed.view import TimedView
+from timeful.errors import IllegalActionError, SettingsError
+from timeful.records.recorder import Recorder
+from timeful.seeding import child
+from timeful.tools import BadCallError, Parameter, ToolCall, ToolSpec, find_tool, read_call
+
+TIMER = ToolSpec(
+    name="get_duration", description="Tells how many seconds have passed since the start."
+)
+ANSWER = "answer"
+"""The intervention that ends the task with the agent's last words, its argument `text`."""
+
+PATIENCE = seconds(86_400)
+"""How long a task without a deadline goes on: a day, so that a lost agent comes to an end."""
+
+_AT_ONCE = Constant()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeSettings:
+    """The time that a case has, and what costs how much of it.
+
+    Attributes:
+        budget: The time that counts until the deadline, above 0; None for an unhurried run, in
+            which no limit is named and the deadline is `PATIENCE`.
+        alpha: How much the agent's own thinking counts (see `stopwatch.py`).
+        timer: What timers say.
+        latency: How long the calls of the task's tools take.
+        of_tools: Other laws for some tools, the timer included, which else takes no time.
+
+    Raises:
+        SettingsError: If the budget is not above 0.
+    """
+
+    budget: Duration | None = None
+    alpha: float = 1.0
+    timer: TimerSettings = field(default_factory=TimerSettings)
+    latency: Latency = _AT_ONCE
+    of_tools: Mapping[str, Latency] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        if self.budget is not None and self.budget <= 0:
+            raise SettingsError(f"a budget must be above 0 s, got {in_seconds(self.budget):g}")
+        Stopwatch(self.alpha)
+
+    def law(self, tool: str) -> Latency:
+        """How long a call of a tool takes."""
+        usual = _AT_ONCE if tool == TIMER.name else self.latency
+        return self.of_tools.get(tool, usual)
+
+
+@dataclass(slots=True, kw_only=True)
+class _State:
+    stopwatch: Stopwatch
+    agenda: Agenda["_End"] = field(default_factory=Agenda)
+    running: ToolCall | None = None
+    calls: int = 0
+    turn: int = 0
+    over: str = ""
+    work: Call[Done] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """What is due: a call that is over, or the last words."""
+
+    call: ToolCall
+    began: Instant
+    result: Any = None
+
+
+class TimedTask:
+    """An `Environment` of one task; its score is the task's.
+
+    Events are "reply", with the `text` that the tool gave, the `tool`, the call's `id` and how
+    long it `took`, and "over", with the `reason`, the time that `counted` and the task's facts.
+
+    Args:
+        task: The task, at its start.
+        time: The time it has.
+        seed: Of latencies and jitter.
+    """
+
+    def __init__(self, task: Task, time: TimeSettings, *, seed: int) -> None:
+        self._task = task
+        self._time = time
+        self._seed = seed
+        self._tools = (*task.tools, TIMER)
+        self._budget = PATIENCE if time.budget is None else time.budget
+        self._kernel: Kernel | None = None
+        self._origin = START
+        self._stirred: Callable[[], None] = _nobody
+        self._state = _State(stopwatch=Stopwatch(time.alpha))
+
+    def reset(self) -> None:
+        """Go back to the start of the same case."""
+        self._task.reset()
+        self._state = _State(stopwatch=Stopwatch(self._time.alpha))
+
+    def live(self, kernel: Kernel, recorder: Recorder, stirred: Callable[[], None]) -> None:
+        """Begin now; from here on the real work of tools is done in threads."""
+        self._kernel = kernel
+        self._origin = kernel.now
+        self._stirred = stirred
+
+    # --- interventions -----------------------------------------------------------------------
+
+    def intervene(self, actions: Sequence[str], *, at: Instant) -> None:
+        """Begin a call, one at a time, or say the last words.
+
+        Raises:
+            IllegalActionError: If it is no call, there is no such tool, its arguments do not
+                fit, or a tool is still running. The message is fit for a model to read.
+        """
+        if len(actions) > 1:
+            raise IllegalActionError("one call at a time")
+        for action in actions:
+            self._begin(self._read(action), at)
+
+    def _read(self, action: str) -> ToolCall:
+        state = self._state
+        if state.over:
+            raise IllegalActionError("it is too late for that; the task is over")
+        try:
+            call = read_call(action)
+            if call.name == ANSWER:
+                _ANSWER_SPEC.check(call.arguments)
+            else:
+                find_tool(call, self._tools)
+        except BadCallError as error:
+            raise IllegalActionError(str(error)) from None
+        if state.running is not None:
+            raise IllegalActionError(f"{state.running.name} is still running")
+        return call
+
+    def _begin(self, call: ToolCall, at: Instant) -> None:
+        state = self._state
+        if call.name == ANSWER:
+            state.running = call
+            state.agenda.add(at, _End(call, at))
+            return
+        left = Duration(self._budget - state.stopwatch.elapsed(at))
+        work = None if call.name == TIMER.name else self._task.begin(call, left)
+        state.calls += 1
+        state.running = call
+        state.stopwatch.start(at)
+        if work is None:
+            self._end_at(call, at, Done(took=Duration(0), result=None), at)
+        elif self._kernel is None:
+            self._end_at(call, at, work.run(), at)
+        else:
+            state.work = self._kernel.call(work.run, stop=work.stop, name=call.name)
+            self._kernel.start(self._await(state, call, at, state.work), name=call.name)
+
+    async def _await(
+        self, state: _State, call: ToolCall, began: Instant, work: Event[Done]
+    ) -> None:
+        """Wait for real work: no time under a virtual clock, its own time under a wall clock."""
+        try:
+            done = await work
+        except Exception:
+            if state.over:  # stopped at the deadline, and nobody asks what it came to
+                return
+            raise
+        state.work = None
+        if self._kernel is not None and state is self._state and not state.over:
+            self._end_at(call, began, done, Instant(self._kernel.now - self._origin))
+            self._stirred()
+
+    def _end_at(self, call: ToolCall, began: Instant, done: Done, back: Instant) -> None:
+        """A call is over when its latency is, and not before its work is `back`."""
+        rng = child(self._seed, "latency", self._state.calls)
+        span = self._time.law(call.name).draw(rng, done.took)
+        self._state.agenda.add(Instant(max(began + span, back)), _End(call, began, done.result))
+
+    # --- what happens ------------------------------------------------------------------------
+
+    def advance(self, to: Instant) -> tuple[Observation, ...]:
+        """Let calls end, and the deadline come, through an instant."""
+        state, seen = self._state, list[Observation]()
+        while not state.over:
+            deadline = self._deadline
+            due = state.agenda.take(min(to, deadline))
+            if due is not None:
+                seen += self._end(due[1], due[0])
+            elif to >= deadline:
+                seen.append(self._finish(deadline, "deadline"))
+            else:
+                break
+        return tuple(seen)
+
+    def _end(self, end: _End, at: Instant) -> list[Observation]:
+        state, call = self._state, end.call
+        before = self._task.score
+        state.running = None
+        state.stopwatch.stop(at)
+        if call.name == ANSWER:
+            self._task.answer(call.arguments["text"])
+            return [self._finish(at, "answered", before)]
+        elapsed = state.stopwatch.elapsed(at)
+        rng = child(self._seed, "timer", state.calls)
+        if call.name == TIMER.name:
+            text = f"{self._time.timer.read(elapsed, rng):.2f} seconds."
+        else:
+            told = self._told(self._time.timer.read(elapsed, rng))
+            text = "\n".join(filter(None, (self._task.finish(call, end.result), told)))
+        data = {"tool": call.name, "id": call.id, "text": text, "took": at - end.began}
+        seen = [self._happen("reply", at, data, before)]
+        return [*seen, self._finish(at, "ended")] if self._task.over else seen
+
+    def _told(self, read: float) -> str:
+        """What is said of the time at the end of a reply."""
+        tells, budget = self._time.timer.tells, self._time.budget
+        said = []
+        if tells in ("elapsed", "both"):
+            said.append(f"You have spent {read:.2f} seconds.")
+        if tells in ("remaining", "both") and budget is not None:
+            said.append(f"You have {max(0.0, in_seconds(budget) - read):.2f} seconds left.")
+        return " ".join(said)
+
+    def _finish(self, at: Instant, reason: str, before: float | None = None) -> Observation:
+        state = self._state
+        cut = "" if state.running is None else state.running.name
+        if state.work is not None:
+            state.work.abandon(reason)
+        state.over = reason
+        counted = state.stopwatch.elapsed(at)
+        data = {"reason": reason, "counted": counted, "cut": cut, **self._task.facts()}
+        return self._happen("over", at, data, self._task.score if before is None else before)
+
+    def _happen(
+        self, event: str, at: Instant, data: Mapping[str, Any], before: float
+    ) -> Observation:
+        self._state.turn += 1
+        return Observation(
+            at=at,
+            event=event,
+            view=self._view(at),
+            reward=self._task.score - before,
+            data=data,
+            is_quiet=event == "reply",
+        )
+
+    # --- what can be seen --------------------------------------------------------------------
+
+    @property
+    def _deadline(self) -> Instant:
+        return self._state.stopwatch.reaches(self._budget)
+
+    def next_change(self) -> Instant | None:
+        """When a call ends or the deadline comes; None once it is over."""
+        if self._state.over:
+            return None
+        due = self._state.agenda.next
+        return self._deadline if due is None else min(due, self._deadline)
+
+    @property
+    def next_tick(self) -> Instant | None:
+        """The deadline, as it stands; None if none is named or all is over."""
+        return None if self._state.over or self._time.budget is None else self._deadline
+
+    @property
+    def busy(self) -> bool:
+        """Whether a tool is running."""
+        return self._state.running is not None and not self._state.over
+
+    @property
+    def score(self) -> float:
+        """How well the task is done so far."""
+        return self._task.score
+
+    def view(self) -> TimedView:
+        """The task as it was at its start; later views come with the events."""
+        return self._view(START)
+
+    def _view(self, at: Instant) -> TimedView:
+        state = self._state
+        return TimedView(
+            at=at,
+            turn=state.turn,
+            opening=self._task.opening,
+            tools=self._tools,
+            budget=self._time.budget,
+            elapsed=state.stopwatch.elapsed(at),
+            running="" if state.running is None else state.running.name,
+            over=state.over,
+        )
+
+
+def _nobody() -> None:
+    """Nobody has joined the world."""
+
+
+_ANSWER_SPEC = ToolSpec(
+    name=ANSWER,
+    description="Ends the task.",
+    parameters=(Parameter(name="text", description="The last words."),),
+)
