@@ -132,7 +132,7 @@ def inbox(
     from timeful.suites.engagement.inbox.settings import changed
     from timeful.suites.engagement.inbox.spec import MODEL, InboxSpec, Sweep
     from timeful.suites.engagement.inbox.spec import episodes as episodes_of
-    from timeful.suites.engagement.models import voice
+    from timeful.suites.voices import voice
 
     check_known("preset", preset, tuple(PRESETS))
     who = partial(

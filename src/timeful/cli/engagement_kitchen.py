@@ -133,7 +133,7 @@ def kitchen(
     from timeful.suites.engagement.kitchen.run import experiment
     from timeful.suites.engagement.kitchen.settings import changed
     from timeful.suites.engagement.kitchen.spec import Rig, Sweep, episodes
-    from timeful.suites.engagement.models import voice
+    from timeful.suites.voices import voice
 
     check_known("preset", preset, tuple(PRESETS))
     who = partial(

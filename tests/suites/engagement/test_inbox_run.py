@@ -18,7 +18,7 @@ from timeful.suites.engagement.inbox.play import play
 from timeful.suites.engagement.inbox.rows import InboxRow, summarize
 from timeful.suites.engagement.inbox.run import experiment
 from timeful.suites.engagement.inbox.spec import MODEL, InboxSpec, Sweep, episodes
-from timeful.suites.engagement.models import voice
+from timeful.suites.voices import voice
 
 LIKE = InboxSpec(
     decomposition="single", interface="event-driven", policy="stand-in", seed=0, episode=0

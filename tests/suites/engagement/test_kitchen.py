@@ -61,7 +61,7 @@ from timeful.suites.engagement.kitchen.spec import (
 )
 from timeful.suites.engagement.kitchen.tables import LAYOUTS, banded, text_tables
 from timeful.suites.engagement.kitchen.trace import Stretch, Trace, trace
-from timeful.suites.engagement.models import voice
+from timeful.suites.voices import voice
 
 BY_NAME = {method.name: method for method in METHODS}
 

@@ -22,7 +22,7 @@ from timeful.suites.engagement.kitchen.play import play
 from timeful.suites.engagement.kitchen.rows import KitchenRow, summarize
 from timeful.suites.engagement.kitchen.run import draw, experiment
 from timeful.suites.engagement.kitchen.spec import METHODS, KitchenSpec, Rig, Sweep, episodes
-from timeful.suites.engagement.models import Voice, voice
+from timeful.suites.voices import Voice, voice
 
 SMALL = Sweep(samples=1, cases=3)
 FILES = ("report.html", "results.json", "table.csv", "episodes.csv")

@@ -1,4 +1,4 @@
-"""Parts that tables and reports share: numbers as text, and as entries of a page."""
+"""Parts that the tables and reports of this suite share: numbers as text, and on a page."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -6,25 +6,14 @@ from typing import Any, TypeVar
 import msgspec
 
 from timeful.errors import RecordError
-from timeful.runs.batch import Row
-from timeful.runs.page import Bullets, Entry, Notice, Section, Table
+from timeful.runs.page import Entry, Table
 from timeful.suites.engagement.comparison import Band, Claim
 from timeful.suites.engagement.numbers import Number
 
-R = TypeVar("R", bound=Row)
 W = TypeVar("W")
-
-_SHOWN_FAILURES = 50
-_FEW = 0.05  # of the answers
 
 
 # --- as text --------------------------------------------------------------------------------------
-
-
-def with_half(mean: float, half_width: float, decimals: int) -> str:
-    """A mean and half of its interval, such as "0.787±.010"."""
-    width = f"{half_width:.{decimals}f}"
-    return f"{mean:.{decimals}f}±{width.removeprefix('0') or '0'}"
 
 
 def short(number: float, decimals: int) -> str:
@@ -58,12 +47,6 @@ def order_lines(claims: Sequence[Claim]) -> list[str]:
     return lines
 
 
-def unusable(count: int, answers: int) -> str:
-    """How many answers of a model could not be used, and of how many."""
-    share = 100 * count / max(answers, 1)
-    return f"answers that could not be used: {share:.0f} % ({count} of {answers})"
-
-
 # --- on a page ------------------------------------------------------------------------------------
 
 
@@ -83,20 +66,6 @@ def entry(number: Number | None, band: Band | None) -> Entry:
     return Entry(text, " ".join(small), "strong" if is_in else "alarm")
 
 
-def unusable_notice(count: int, answers: int, what_then: str) -> list[Notice]:
-    """That answers of a model could not be used, if they were more than a few.
-
-    Args:
-        count: How many could not be used.
-        answers: Of how many.
-        what_then: What became of them, as a sentence.
-    """
-    if count <= _FEW * answers:
-        return []
-    said = unusable(count, answers)
-    return [Notice(f"{said[0].upper()}{said[1:]}. {what_then} All numbers include them.")]
-
-
 def order_table(claims: Sequence[Claim]) -> list[Table]:
     """Which orders on means hold; no table if there is none."""
     rows = tuple(
@@ -104,13 +73,6 @@ def order_table(claims: Sequence[Claim]) -> list[Table]:
         for claim in claims
     )
     return [Table(head=("order of means", ""), rows=rows, words=2)] if rows else []
-
-
-def failures(rows: Sequence[R], name: Callable[[R], str]) -> list[Section]:
-    """The episodes that failed, each with its name and its error; no section if none did."""
-    failed = [row for row in rows if row.status == "failed"]
-    items = tuple(f"{name(row)}: {row.error}" for row in failed[:_SHOWN_FAILURES])
-    return [Section(f"Failed episodes ({len(failed)})", (Bullets(items),))] if failed else []
 
 
 def world_table(

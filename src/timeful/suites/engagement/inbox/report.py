@@ -31,11 +31,10 @@ from timeful.suites.engagement.inbox.spec import METHODS
 from timeful.suites.engagement.inbox.tables import STAND_IN, WHOLE, counted, text_published, title
 from timeful.suites.engagement.parts import (
     entry,
-    failures,
     order_table,
-    unusable_notice,
     world_table,
 )
+from timeful.suites.parts import failures, unusable_notice
 
 TITLE = "timeful: the inbox of the Engagement Process"
 

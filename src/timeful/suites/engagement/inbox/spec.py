@@ -13,7 +13,7 @@ from timeful.environments.inbox.task import DECOMPOSITIONS, Decomposition
 from timeful.errors import SettingsError, check_known
 from timeful.interfaces.laws import check_fits
 from timeful.models.pace import Pace
-from timeful.suites.engagement.models import Voice
+from timeful.suites.voices import Voice
 
 NAME = "engagement/inbox"
 

@@ -11,10 +11,9 @@ from timeful.suites.engagement.inbox.spec import METHODS, MODEL, Sweep
 from timeful.suites.engagement.parts import (
     BAND_WORDS,
     order_lines,
-    unusable,
     verdict,
-    with_half,
 )
+from timeful.suites.parts import unusable, with_half
 
 POLICY_TITLES = {
     "stand-in": "stand-in: fitted rules sort the emails",

@@ -42,11 +42,10 @@ from timeful.suites.engagement.kitchen.trace import Trace, trace
 from timeful.suites.engagement.numbers import Number
 from timeful.suites.engagement.parts import (
     entry,
-    failures,
     order_table,
-    unusable_notice,
     world_table,
 )
+from timeful.suites.parts import failures, unusable_notice
 
 TITLE = "timeful: the kitchen of the Engagement Process"
 FIGURE_CASE = "resume_pressure-3d3q1s"

@@ -13,7 +13,7 @@ from timeful.environments.kitchen.settings import Case, KitchenSettings, in_tick
 from timeful.errors import SettingsError, check_known
 from timeful.interfaces.laws import check_fits
 from timeful.suites.engagement.kitchen.rules import Cook
-from timeful.suites.engagement.models import Voice
+from timeful.suites.voices import Voice
 
 NAME = "engagement/kitchen"
 

@@ -30,10 +30,9 @@ from timeful.suites.engagement.numbers import Number
 from timeful.suites.engagement.parts import (
     BAND_WORDS,
     order_lines,
-    unusable,
     verdict,
-    with_half,
 )
+from timeful.suites.parts import unusable, with_half
 
 STAND_IN = "Stand-in: a rule cooks and prose is tutored; no language model was run."
 

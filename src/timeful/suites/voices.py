@@ -1,4 +1,4 @@
-"""Who speaks in an experiment of the suite: a stand-in, an endpoint or a cassette.
+"""Who speaks in an experiment: a stand-in, an endpoint or a cassette.
 
 Each role, such as the one who sorts the post, has one stand-in that is no language model, known
 by a name of its own ("rules", "prose"); whatever else a command line may name is a `ModelChoice`.
