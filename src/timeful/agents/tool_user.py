@@ -91,6 +91,7 @@ async def tool_user(
     calls: Calls = "text",
     most_tokens: int | None = None,
     thought_limit: Duration | None = None,
+    most_rounds: int = MOST_ROUNDS,
 ) -> None:
     """Work on a task until it is over.
 
@@ -101,9 +102,10 @@ async def tool_user(
         calls: How it is offered the tools, and shown its own calls.
         most_tokens: The most tokens of a thought.
         thought_limit: The longest span of a thought.
+        most_rounds: How many thoughts with calls there may be; it gives up after them.
     """
     talk = _Talk(session, briefing, calls, seen(session))
-    for _ in range(MOST_ROUNDS):
+    for _ in range(most_rounds):
         if session.over:
             return
         thought = session.think(model, talk.prompt(), limit=thought_limit, max_tokens=most_tokens)
@@ -116,7 +118,7 @@ async def tool_user(
             return
         replies = [await _call(session, text) for text in wanted]
         talk.rounds.append(Round(said=said, replies=tuple(replies)))
-    session.note("tools", f"gave up after {MOST_ROUNDS} rounds")
+    session.note("tools", f"gave up after {most_rounds} rounds")
     await session.do(ToolCall(name=ANSWER, arguments={"text": ""}).text())
 
 
