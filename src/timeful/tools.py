@@ -110,7 +110,7 @@ def read_call(text: str) -> ToolCall:
         BadCallError: If it is no call.
     """
     try:
-        call = json.loads(text)
+        call = _read(text)
     except (ValueError, RecursionError) as error:
         raise BadCallError(f"the call is no valid JSON ({error})") from None
     if not isinstance(call, dict) or not isinstance(call.get("name"), str) or not call["name"]:
@@ -118,7 +118,7 @@ def read_call(text: str) -> ToolCall:
     arguments = call.get("arguments")
     if isinstance(arguments, str):
         try:
-            arguments = json.loads(arguments or "{}")
+            arguments = _read(arguments or "{}")
         except (ValueError, RecursionError) as error:
             raise BadCallError(f"the arguments are no valid JSON ({error})") from None
     if arguments is None:
@@ -129,6 +129,17 @@ def read_call(text: str) -> ToolCall:
     return ToolCall(
         name=call["name"], arguments=arguments, id=identity if isinstance(identity, str) else ""
     )
+
+
+def _read(text: str) -> Any:
+    """Read JSON, and nothing that JSON or UTF-8 cannot say: NaN, or half of a character."""
+    found = json.loads(text, parse_constant=_refuse)
+    json.dumps(found, ensure_ascii=False).encode()  # UnicodeEncodeError is a ValueError
+    return found
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"there is no {constant} in JSON")
 
 
 def find_tool(call: ToolCall, tools: Sequence[ToolSpec]) -> ToolSpec:

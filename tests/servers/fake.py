@@ -20,6 +20,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
 
+Body = dict[str, Any]
+
+
 @dataclass(frozen=True)
 class Say:
     """A delta of the answer; `tokens` is the running total, sent along as usage."""
@@ -34,6 +37,24 @@ class Think:
 
     text: str
     names: tuple[str, ...] = ("reasoning_content",)
+
+
+@dataclass(frozen=True)
+class Call:
+    """Fragments of calls of tools in one delta; what is None is left out of its fragment."""
+
+    name: str | None = None
+    arguments: object = None
+    id: str | None = None
+    index: int | None = 0
+    more: tuple["Call", ...] = ()
+    tokens: int | None = None
+
+    def wire(self) -> Body:
+        function = {"name": self.name, "arguments": self.arguments}
+        said = {name: value for name, value in function.items() if value is not None}
+        piece = {"index": self.index, "id": self.id, "type": "function", "function": said}
+        return {name: value for name, value in piece.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -94,8 +115,7 @@ class Die:
     politely: bool = False
 
 
-Step = Say | Think | Usage | Finish | Wait | Start | Hang | Status | Raw | Die
-Body = dict[str, Any]
+Step = Say | Think | Call | Usage | Finish | Wait | Start | Hang | Status | Raw | Die
 Script = Iterable[Step] | Callable[[Body], Iterable[Step]]
 
 
@@ -252,6 +272,8 @@ class _Answer:
                 self._delta({"content": text}, tokens)
             case Think(text, names):
                 self._delta(dict.fromkeys(names, text), None)
+            case Call(more=more, tokens=tokens):
+                self._delta({"tool_calls": [one.wire() for one in (step, *more)]}, tokens)
             case Usage():
                 self._usage = step
             case Finish(reason):
@@ -269,7 +291,7 @@ class _Answer:
             case Die(politely):
                 self._die(politely)
 
-    def _delta(self, delta: dict[str, str], tokens: int | None) -> None:
+    def _delta(self, delta: Body, tokens: int | None) -> None:
         choice = {"index": 0, "delta": delta, "finish_reason": None}
         usage = None if tokens is None else {"prompt_tokens": 7, "completion_tokens": tokens}
         self._event({"choices": [choice], "usage": usage})

@@ -224,7 +224,7 @@ class Session:
         full = self._full
         messages: list[tuple[str, str]] | None = None
         if full:
-            messages = [(message.role, message.content) for message in prompt.messages]
+            messages = [(message.role, message.shown) for message in prompt.messages]
         self._recorder.write(
             ThoughtStarted(
                 at=self.now,

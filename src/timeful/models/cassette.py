@@ -9,12 +9,13 @@ import os
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from timeful.core.source import Channel, Chunk, End
 from timeful.errors import RecordError
-from timeful.models.model import Message, Purpose
+from timeful.models.model import Prompt, Purpose
 
 VERSION = 1
 
@@ -53,7 +54,8 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
 
     `pace` is the first-token delay and the span of a token, in nanoseconds, if the model had
     them. `end` is None if the stream was closed early (`closed`), or failed (`failure`);
-    `ended` is when the end had come, in nanoseconds after the request was sent.
+    `ended` is when the end had come, in nanoseconds after the request was sent. `tools` are
+    the tools that were offered, as the API has them.
     """
 
     key: str
@@ -69,20 +71,25 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     ended: int | None = None
     closed: bool = False
     failure: Failure | None = None
+    tools: tuple[dict[str, Any], ...] | msgspec.UnsetType = msgspec.UNSET
 
     def __str__(self) -> str:
         return describe(self.model, self.purpose, self.messages, self.key)
 
 
-def key(
-    model: str, messages: Sequence[Message], *, max_tokens: int | None, seed: int, scope: str
-) -> str:
-    """Name a request: the SHA-256 of model, messages, limit, seed and scope.
+def key(model: str, prompt: Prompt, *, max_tokens: int | None, seed: int, scope: str) -> str:
+    """Name a request: the SHA-256 of model, messages, limit, seed, scope, and tools if any.
 
     The limit belongs to it, since a request with less of it is answered otherwise.
     """
-    parts = (model, [(one.role, one.content) for one in messages], max_tokens, seed, scope)
-    return sha256(msgspec.json.encode(parts)).hexdigest()
+    parts = (model, shown(prompt), max_tokens, seed, scope)
+    tools = [tool.schema() for tool in prompt.tools]
+    return sha256(msgspec.json.encode((*parts, tools) if tools else parts)).hexdigest()
+
+
+def shown(prompt: Prompt) -> tuple[tuple[str, str], ...]:
+    """The messages of a prompt as a recording has them."""
+    return tuple((str(one.role), one.shown) for one in prompt.messages)
 
 
 def describe(model: str, purpose: str, messages: Sequence[tuple[str, str]], key: str) -> str:

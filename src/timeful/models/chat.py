@@ -139,6 +139,7 @@ class OpenAIModel:
             model=self.model,
             purpose=prompt.purpose,
             messages=prompt.messages,
+            tools=prompt.tools,
             max_tokens=max_tokens,
             options=options | dict(self.extra),
             thinking=self.thinking,

@@ -1,6 +1,7 @@
 """What a chat endpoint sends: server-sent events, their JSON, and thinking inside of the text."""
 
-from typing import Literal
+import json
+from typing import Any, Literal
 
 import msgspec
 
@@ -26,12 +27,39 @@ class Usage(msgspec.Struct, frozen=True):
     completion_tokens: int | None = None
 
 
+class Function(msgspec.Struct, frozen=True):
+    """What is new of a call: its name, and arguments as JSON text, or as what that stands for."""
+
+    name: str | None = None
+    arguments: str | dict[str, Any] | None = None
+
+
+class CallPiece(msgspec.Struct, frozen=True):
+    """A fragment of the call of a tool; `models/calls.py` joins them."""
+
+    index: int | None = None
+    id: str | None = None
+    function: Function | None = None
+
+    @property
+    def name(self) -> str:
+        """The name, often empty."""
+        return (self.function.name or "") if self.function else ""
+
+    @property
+    def arguments(self) -> str:
+        """The new part of the arguments as JSON text, often empty."""
+        given = self.function.arguments if self.function else None
+        return given if isinstance(given, str) else "" if given is None else json.dumps(given)
+
+
 class Delta(msgspec.Struct, frozen=True):
     """New text; servers name the reasoning in one way or the other, some in both."""
 
     content: str | None = None
     reasoning_content: str | None = None
     reasoning: str | None = None
+    tool_calls: list[CallPiece] | None = None
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -61,6 +89,17 @@ class Event(msgspec.Struct, frozen=True):
         return (delta.content or "") if delta else ""
 
     @property
+    def calls(self) -> list[CallPiece]:
+        """The new fragments of calls, often none."""
+        delta = self._delta
+        return (delta.tool_calls or []) if delta else []
+
+    @property
+    def text(self) -> str:
+        """All that is new and costs tokens: reasoning, answer, names and arguments of calls."""
+        return self.reasoning + self.content + "".join(p.name + p.arguments for p in self.calls)
+
+    @property
     def finish_reason(self) -> str | None:
         """Why the server stopped, in its last event with a choice."""
         return self.choices[0].finish_reason if self.choices else None
@@ -68,7 +107,7 @@ class Event(msgspec.Struct, frozen=True):
     @property
     def has_news(self) -> bool:
         """Whether it brings text, or says that there will be no more."""
-        return bool(self.reasoning or self.content or self.finish_reason)
+        return bool(self.reasoning or self.content or self.calls or self.finish_reason)
 
     @property
     def _delta(self) -> Delta | None:

@@ -16,6 +16,7 @@ import openai
 from timeful.core.source import Channel, Chunk, End, Finish
 from timeful.errors import ModelError, ModelRefusedError, ModelTimeoutError
 from timeful.models.background import Shared
+from timeful.models.calls import CallJoiner
 from timeful.models.counting import TokenMeter
 from timeful.models.events import Event, EventLines, ThinkSplitter, Usage, decode
 from timeful.models.live import LiveSource
@@ -123,8 +124,9 @@ class _Reading:
         self._attempt = attempt
         self._meter = TokenMeter(request.max_tokens)
         self._splitter = ThinkSplitter(request.thinking)
+        self._calls = CallJoiner()
         self._has_begun = False
-        self._carried = 0  # tokens whose text is held back by the splitter
+        self._carried = 0  # tokens whose text is held back
         self._usage = Usage()
         self._finish: Finish | None = None
         self._is_done = False
@@ -141,6 +143,7 @@ class _Reading:
                 if not await self._take(event):
                     # What the budget bought was used up, whatever lies beyond it.
                     tokens = self._request.max_tokens
+                    await self._put_calls(self._calls.flush())
                     self._source.append(End("length", tokens, attempts=self._attempt))
                     return
                 event = await self._next_in_time(events)
@@ -154,11 +157,10 @@ class _Reading:
     async def _open(
         self, client: openai.AsyncOpenAI, body: dict[str, object], stack: AsyncExitStack
     ) -> AsyncIterator[bytes]:
-        messages = [{"role": one.role, "content": one.content} for one in self._request.messages]
         response = await stack.enter_async_context(
             client.chat.completions.with_streaming_response.create(
                 model=self._request.model,
-                messages=cast("list[ChatCompletionMessageParam]", messages),
+                messages=cast("list[ChatCompletionMessageParam]", self._request.wire()),
                 stream=True,
                 extra_body=body,
             )
@@ -202,9 +204,9 @@ class _Reading:
 
     async def _take(self, event: Event) -> bool:
         """Pass on what is new; False if it goes beyond the budget."""
-        if event.reasoning or event.content:
+        if event.text:
             reported = event.usage.completion_tokens if event.usage else None
-            tokens = self._meter.add(event.reasoning + event.content, reported)
+            tokens = self._meter.add(event.text, reported)
             if tokens is None:
                 return False
             self._carried += tokens
@@ -212,6 +214,8 @@ class _Reading:
                 await self._put("reasoning", event.reasoning)
             for channel, text in self._splitter.feed(event.content):
                 await self._put(channel, text)
+        if event.calls:
+            await self._put_calls(self._calls.feed(event.calls))
         if event.finish_reason is not None:
             self._finish = self._why(event.finish_reason)
         return True
@@ -220,6 +224,11 @@ class _Reading:
         tokens, self._carried = self._carried, 0
         self._has_begun = True
         await self._source.put(Chunk(text, tokens, channel))
+
+    async def _put_calls(self, text: str) -> None:
+        """Calls that are known, if any; their fragments cost their tokens when they come."""
+        if text or self._carried:
+            await self._put("answer", text)
 
     def _why(self, reason: str) -> Finish:
         if reason == "content_filter":
@@ -233,6 +242,8 @@ class _Reading:
             raise self._broken("the stream ended before the answer did")
         for channel, text in self._splitter.flush():
             await self._put(channel, text)
+        if called := self._calls.flush():
+            await self._put("answer", called)
         tokens = self._usage.completion_tokens
         if tokens is None and self._carried:
             tokens = self._meter.total
@@ -287,6 +298,8 @@ def _status(request: Request, error: openai.APIStatusError) -> _NotYetError:
         return _NotYetError(failure, wait_s=wait_s)
     hint = "ask its operator" if is_soon else f"it asks to wait {wait_s:g} s"
     hint = _CHECK.get(status, hint)
+    if request.tools and status in _CHECK and search(r"\btool", words):
+        hint = "if it takes no native tool calls, offer the tools in words: --calls text"
     raise ModelRefusedError(f"{request} was refused with status {status}: {words}; {hint}")
 
 

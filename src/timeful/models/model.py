@@ -26,6 +26,13 @@ class Message:
     calls: tuple[ToolCall, ...] = ()
     call_id: str = ""
 
+    @property
+    def shown(self) -> str:
+        """All of it in one text, for records: its content, its calls, and what it replies to."""
+        if self.call_id:
+            return f'<tool_response id="{self.call_id}">{self.content}</tool_response>'
+        return self.content + "".join(f"<tool_call>{one.text()}</tool_call>" for one in self.calls)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guidance:

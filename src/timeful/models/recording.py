@@ -6,13 +6,14 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from timeful.core.clock import monotonic_ns
 from timeful.core.source import Chunk, End, Source
 from timeful.core.units import Duration
 from timeful.errors import ModelError
-from timeful.models.cassette import Failure, Piece, Recording, append, key, prepare
+from timeful.models.cassette import Failure, Piece, Recording, append, key, prepare, shown
 from timeful.models.model import Model, Prompt
 from timeful.models.pace import Pace
 
@@ -74,17 +75,16 @@ class RecordingModel:
         """
         pace = self.pace
         request = Recording(
-            key=key(
-                self.name, prompt.messages, max_tokens=max_tokens, seed=seed, scope=self._scope
-            ),
+            key=key(self.name, prompt, max_tokens=max_tokens, seed=seed, scope=self._scope),
             scope=self._scope,
             model=self.name,
             purpose=prompt.purpose,
-            messages=tuple((one.role, one.content) for one in prompt.messages),
+            messages=shown(prompt),
             max_tokens=max_tokens,
             seed=seed,
             pace=None if pace is None else (pace.first, pace.per_token),
             chunks=(),
+            tools=tuple(tool.schema() for tool in prompt.tools) or UNSET,
         )
         began = self._read()
         source = self._inner.open(prompt, max_tokens=max_tokens, seed=seed)

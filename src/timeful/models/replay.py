@@ -17,7 +17,7 @@ from timeful.errors import (
     SettingsError,
     unknown,
 )
-from timeful.models.cassette import Recording, describe, key, load, scan
+from timeful.models.cassette import Recording, describe, key, load, scan, shown
 from timeful.models.least_squares import line_through
 from timeful.models.model import Prompt
 from timeful.models.pace import Pace
@@ -93,7 +93,7 @@ class ReplayModel:
         Raises:
             CassetteMissError: If there is none, or as many as there are were given already.
         """
-        name = key(self._name, prompt.messages, max_tokens=max_tokens, seed=seed, scope=self._scope)
+        name = key(self._name, prompt, max_tokens=max_tokens, seed=seed, scope=self._scope)
         places = self._index.places.get(name, [])
         with self._lock:
             used = self._used.get(name, 0)
@@ -101,7 +101,7 @@ class ReplayModel:
         if used < len(places):
             offset, size = places[used]
             return ReplaySource(load(self._path, offset=offset, size=size))
-        messages = [(str(one.role), one.content) for one in prompt.messages]
+        messages = shown(prompt)
         what = describe(self._name, prompt.purpose, messages, name)
         if places:
             why = f"it was recorded {len(places)} times and is asked for once more"
@@ -134,6 +134,8 @@ class ReplayModel:
             flat = _flat(recording.messages)
             if flat == asked:
                 others = (recording.max_tokens, recording.seed, recording.scope)
+                if others == terms:
+                    return f"line {number} has the same messages, but other tools"
                 return (
                     f"line {number} has the same messages, but (max_tokens, seed, scope) ="
                     f" {others} and not {terms}"

@@ -1,12 +1,15 @@
 """What is asked of a chat endpoint, as a value, and how it is spoken of in errors."""
 
+import json
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
+from re import ASCII, sub
 from urllib.parse import urlsplit
 
 from timeful.errors import SettingsError
 from timeful.models.events import Thinking
 from timeful.models.model import Message, Purpose
+from timeful.tools import ToolCall, ToolSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +65,7 @@ class Request:
     thinking: Thinking
     timeouts: Timeouts
     retries: int
+    tools: tuple[ToolSpec, ...] = ()
 
     def body(self, refused: Set[str]) -> dict[str, object]:
         """The fields beyond model and messages, without those that the server refused.
@@ -69,10 +73,16 @@ class Request:
         The limit is `max_tokens` until a server insists on `max_completion_tokens`.
         """
         body: dict[str, object] = {"stream_options": {"include_usage": True}, **self.options}
+        if self.tools:
+            body["tools"] = [tool.schema() for tool in self.tools]
         if self.max_tokens is not None:
             limit = "max_completion_tokens" if "max_tokens" in refused else "max_tokens"
             body[limit] = self.max_tokens
         return {name: value for name, value in body.items() if name not in refused}
+
+    def wire(self) -> list[dict[str, object]]:
+        """The messages as the API has them."""
+        return [_wire(one) for one in self.messages]
 
     def __str__(self) -> str:
         return f"a {self.purpose!r} answer of model {self.model!r} at {address(self.base_url)}"
@@ -83,3 +93,20 @@ class Request:
             text = text.replace(self.api_key, "<key>")
         text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
         return text if len(text) <= 300 else f"{text[:300]}..."
+
+
+def _wire(message: Message) -> dict[str, object]:
+    wired: dict[str, object] = {"role": message.role, "content": message.content}
+    if message.calls:
+        wired["content"] = message.content or None  # some refuse a text without a character
+        wired["tool_calls"] = [_wire_call(call) for call in message.calls]
+    if message.call_id:
+        wired["tool_call_id"] = message.call_id
+    return wired
+
+
+def _wire_call(call: ToolCall) -> dict[str, object]:
+    # A name that a model made up may hold what a server refuses in a name.
+    name = sub(r"[^\w-]", "_", call.name, flags=ASCII)[:64] or "_"
+    arguments = json.dumps(dict(call.arguments), ensure_ascii=False)
+    return {"id": call.id, "type": "function", "function": {"name": name, "arguments": arguments}}

@@ -1,0 +1,108 @@
+"""Calls of tools in a stream: fragments in, the text in which models without an API call out.
+
+Servers agree on little: indices may be missing or all 0, ids missing or new with every fragment,
+names repeated, arguments whole, in fragments, or `{}` before the true ones. So a fragment begins
+another call if its index is new, or if it has a name and either another id or nothing to add to.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from re import compile as pattern
+
+from timeful.models.events import CallPiece
+
+_TAG = pattern(r"<(?=/?(?:tool_call|think)>)")
+"""Where a tag begins that an argument holds; JSON can say the same without one."""
+_LESS = r"\\u003c"
+
+
+@dataclass(slots=True)
+class _Call:
+    """A call under way; `whole` is its arguments once they are a JSON object."""
+
+    index: int | None
+    name: str = ""
+    id: str = ""
+    arguments: str = ""
+    whole: dict[str, object] | None = None
+
+    def add(self, piece: CallPiece) -> None:
+        """Take a fragment; what comes after whole arguments is said once more, or is nothing."""
+        self.name = self.name or piece.name
+        self.id = self.id or piece.id or ""
+        if self.whole:
+            return
+        before = "" if self.whole == {} and piece.arguments.strip() else self.arguments
+        self.arguments = before + piece.arguments
+        if self.arguments.rstrip().endswith("}"):
+            self.whole = _object(self.arguments)
+
+    def text(self) -> str:
+        """The call between tags; arguments that are no object are quoted as they came."""
+        arguments = self.arguments if self.whole is not None else _quoted(self.arguments or "{}")
+        identity = f', "id": {_quoted(self.id)}' if self.id else ""
+        call = f'{{"name": {_quoted(self.name)}, "arguments": {arguments}{identity}}}'
+        return f"<tool_call>{_TAG.sub(_LESS, call)}</tool_call>"
+
+
+class CallJoiner:
+    """Joins the fragments of the calls of one answer; calls come out in the order of their start.
+
+    A call is known as soon as its arguments are a JSON object, and at the end of the answer
+    whatever they are. Only of `{}` this is not sure while nothing else follows.
+    """
+
+    def __init__(self) -> None:
+        self._calls: list[_Call] = []
+        self._given = 0
+
+    def feed(self, pieces: Iterable[CallPiece]) -> str:
+        """Take fragments and return the text of the calls that are known now."""
+        for piece in pieces:
+            self._of(piece).add(piece)
+        return self._known(is_end=False)
+
+    def flush(self) -> str:
+        """Return the text of the calls that were held back, since the answer has ended."""
+        return self._known(is_end=True)
+
+    def _of(self, piece: CallPiece) -> _Call:
+        """The call that a fragment belongs to."""
+        alike = [one for one in self._calls if piece.index in (None, one.index)]
+        if alike and not _begins(piece, alike[-1]):
+            return alike[-1]
+        call = _Call(piece.index)
+        self._calls.append(call)
+        return call
+
+    def _known(self, *, is_end: bool) -> str:
+        said = ""
+        for call in self._calls[self._given :]:
+            is_last = call is self._calls[-1]
+            is_sure = bool(call.whole) or (call.whole == {} and not is_last)
+            if not (is_end or is_sure):
+                break
+            said += call.text()
+            self._given += 1
+        return said
+
+
+def _begins(piece: CallPiece, last: _Call) -> bool:
+    if not piece.name:
+        return False
+    if piece.id and last.id:
+        return piece.id != last.id
+    return last.whole is not None
+
+
+def _object(text: str) -> dict[str, object] | None:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
