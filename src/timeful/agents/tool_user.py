@@ -1,23 +1,34 @@
 """The tool user: it thinks, calls tools, reads what they say, and ends with an answer.
 
-One thought a round; its calls are made one after the other. What cannot be read or made is
-answered like any call, with what is wrong, so that the model can do better in the next round. A
-thought without a call is the last one: its text is the answer. At the deadline the task is over,
-in the middle of a thought or of a tool. (Timely Machine, appendix A.)
+One thought a round; its calls are made one after the other. A thought without a call is the last
+one: its text is the answer. At the deadline the task is over, in the middle of a thought or of a
+tool, and of several calls in one message those that are left are not made. What goes wrong is
+told to the model, which can do better in the next round, and noted for whoever counts:
+
+* `malformed-call`: a call without a name, or no JSON. It is replied to with what is wrong.
+* `refused-call`: there is no such tool, or its arguments are others. It is replied to likewise.
+* `cut-thought`: a thought met its limit of tokens or of time. Its calls are made; without any, its
+  text is the answer.
+* `silence`: a message without a call says nothing, as a thought does that was cut before its
+  answer. The model is asked again, but the third time in a row ends the task.
+* `gave-up`: it was silent too often, or went through `MOST_ROUNDS`. The answer is empty.
+
+(Timely Machine, appendix A.)
 """
 
+import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Literal
 
 from timeful.agents.session import Session
-from timeful.agents.thought import Thought
 from timeful.core.units import Duration
 from timeful.environments.timed.view import TimedView
 from timeful.environments.timed.world import ANSWER
 from timeful.models.model import Message, Model, Prompt
-from timeful.tools import BadCallError, ToolCall, ToolSpec, read_call
+from timeful.tools import BadCallError, ToolCall, read_call
 
 Calls = Literal["native", "text"]
 """How tools are offered: by the endpoint's own API, or in words, with calls between tags."""
@@ -26,11 +37,17 @@ Briefing = Callable[[TimedView, Calls], Sequence[Message]]
 """The first messages of a conversation: what to do, with which tools, in which time."""
 
 MOST_ROUNDS = 2000
+MOST_SILENCE = 3
+
+_NOTHING_SAID = "You said nothing. Call a tool, or give your final answer."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """A call, and what came of it; `call` is None if it could not be read."""
+    """A call, and what came of it; `call` is None if it could not be read.
+
+    `id` is the one by which the call and its reply are matched; in the text form often empty.
+    """
 
     call: ToolCall | None
     text: str
@@ -39,7 +56,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Round:
-    """A thought, its answer in full, and the replies to its calls."""
+    """A thought, its answer in full, and the replies to its calls; none after a silence."""
 
     said: str
     replies: tuple[Reply, ...]
@@ -58,29 +75,74 @@ class Transcript:
 
 @dataclass(slots=True)
 class _Talk:
-    """The conversation so far."""
+    """The conversation so far, as a stand-in reads it and as messages, made once each."""
 
     session: Session
-    briefing: Briefing
     calls: Calls
-    opening: TimedView
+    opening: Sequence[Message]
     rounds: list[Round] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
+    ids: set[str] = field(default_factory=set)
 
     def prompt(self) -> Prompt:
-        rounds = tuple(self.rounds)
-        tools: tuple[ToolSpec, ...] = self.opening.tools if self.calls == "native" else ()
+        view, so_far = seen(self.session), len(self.messages)
         return Prompt(
             purpose="work",
-            render=lambda: self._messages(rounds),
-            view=Transcript(view=seen(self.session), rounds=rounds),
-            tools=tools,
+            render=lambda: (*self.opening, *self.messages[:so_far]),
+            view=Transcript(view=view, rounds=tuple(self.rounds)),
+            tools=view.tools if self.calls == "native" else (),
         )
 
-    def _messages(self, rounds: Sequence[Round]) -> list[Message]:
-        messages = list(self.briefing(self.opening, self.calls))
-        for one in rounds:
-            messages += _native(one) if self.calls == "native" else _text(one)
-        return messages
+    async def make(self, said: str, wanted: Sequence[str], *, is_cut: bool) -> None:
+        """Make the calls of a message, as long as the task goes on."""
+        made: list[tuple[ToolCall, Reply]] = []
+        for text in wanted:
+            if self.session.over:
+                return
+            made.append(await self._make(text, is_cut=is_cut and text is wanted[-1]))
+        self.rounds.append(Round(said=said, replies=tuple(reply for _, reply in made)))
+        self.messages += _native(said, made) if self.calls == "native" else _text(said, made)
+
+    def silence(self, said: str) -> None:
+        self.rounds.append(Round(said=said, replies=()))
+        self.messages += [Message("assistant", "..."), Message("user", _NOTHING_SAID)]
+
+    async def _make(self, text: str, *, is_cut: bool) -> tuple[ToolCall, Reply]:
+        """Make one call, and wait for its reply or for the end of the task.
+
+        Returns:
+            The call as it is shown to the model from now on, and its reply.
+        """
+        session = self.session
+        try:
+            call = read_call(text)
+        except BadCallError as error:
+            session.note("malformed-call", str(error))
+            call = self._numbered(_outline(text))
+            why = f"{error}; your message was cut off at its limit" if is_cut else str(error)
+            return call, Reply(call=None, text=f"Error: {why}", id=call.id)
+        call = self._numbered(call)
+        # A task ends with a message without a call: that there is a word for it is no tool.
+        refusal = f"there is no tool {ANSWER!r}" if call.name == ANSWER else ""
+        if not refusal and not await session.do(call.text()):
+            refusal = session.refusal
+        if refusal:
+            session.note("refused-call", refusal)
+            return call, Reply(call=call, text=f"Error: {refusal}", id=call.id)
+        said = [one.data["text"] for one in session.observe() if one.event == "reply"]
+        return call, Reply(call=call, text="\n".join(said), id=call.id)
+
+    def _numbered(self, call: ToolCall) -> ToolCall:
+        """A call with an id of its own where the API matches by it, whatever the server sent."""
+        if self.calls == "text":
+            return call
+        identity = call.id
+        if not identity or identity in self.ids:
+            # Nine letters and digits, since some take nothing else.
+            fresh = (f"call{number:05d}" for number in count(len(self.ids)))
+            identity = next(one for one in fresh if one not in self.ids)
+        self.ids.add(identity)
+        return replace(call, id=identity)
 
 
 async def tool_user(
@@ -91,7 +153,6 @@ async def tool_user(
     calls: Calls = "text",
     most_tokens: int | None = None,
     thought_limit: Duration | None = None,
-    most_rounds: int = MOST_ROUNDS,
 ) -> None:
     """Work on a task until it is over.
 
@@ -99,48 +160,40 @@ async def tool_user(
         session: The session, in a world of a task with tools.
         model: Who works.
         briefing: What it is told at the start.
-        calls: How it is offered the tools, and shown its own calls.
+        calls: How it is offered the tools, and shown its own calls. Calls in either form are
+            understood, whichever was asked for.
         most_tokens: The most tokens of a thought.
         thought_limit: The longest span of a thought.
-        most_rounds: How many thoughts with calls there may be; it gives up after them.
     """
-    talk = _Talk(session, briefing, calls, seen(session))
-    for _ in range(most_rounds):
+    talk = _Talk(session, calls, tuple(briefing(seen(session), calls)))
+    silent = 0
+    for _ in range(MOST_ROUNDS):
         if session.over:
             return
         thought = session.think(model, talk.prompt(), limit=thought_limit, max_tokens=most_tokens)
         said = await thought
         if session.over:
             return
-        wanted = find_calls(said)
-        if not wanted:
-            await _answer(session, thought)
+        if not thought.complete:
+            session.note("cut-thought", f"after {thought.tokens} tokens")
+        if wanted := find_calls(said):
+            await talk.make(said, wanted, is_cut=not thought.complete)
+            silent = 0
+        elif _SPOKEN.sub("", said).strip():
+            await _answer(session, said)
             return
-        replies = [await _call(session, text) for text in wanted]
-        talk.rounds.append(Round(said=said, replies=tuple(replies)))
-    session.note("tools", f"gave up after {most_rounds} rounds")
-    await session.do(ToolCall(name=ANSWER, arguments={"text": ""}).text())
+        elif silent + 1 == MOST_SILENCE:
+            break
+        else:
+            silent += 1
+            session.note("silence", f"after {thought.tokens} tokens")
+            talk.silence(said)
+    session.note("gave-up", f"after {len(talk.rounds)} rounds, {silent} of them silent")
+    await _answer(session, "")
 
 
-async def _answer(session: Session, thought: Thought) -> None:
-    if not thought.complete:
-        session.note("answer", "the thought was cut; its text is taken as the answer")
-    await session.do(ToolCall(name=ANSWER, arguments={"text": thought.answer}).text())
-
-
-async def _call(session: Session, text: str) -> Reply:
-    """Make one call and wait for its reply, or for the end of the task."""
-    try:
-        call = read_call(text)
-    except BadCallError as error:
-        session.note("call", str(error))
-        return Reply(call=None, text=f"Error: {error}", id=_id(text))
-    if call.name == ANSWER:  # the way to end a task is to say so
-        return Reply(call=call, text=f"Error: there is no tool {ANSWER!r}", id=call.id)
-    if not await session.do(call.text()):
-        return Reply(call=call, text=f"Error: {session.refusal}", id=call.id)
-    said = [one.data["text"] for one in session.observe() if one.event == "reply"]
-    return Reply(call=call, text="\n".join(said), id=call.id)
+async def _answer(session: Session, text: str) -> None:
+    await session.do(ToolCall(name=ANSWER, arguments={"text": text}).text())
 
 
 def seen(session: Session) -> TimedView:
@@ -152,37 +205,55 @@ def seen(session: Session) -> TimedView:
 
 # --- calls as text -------------------------------------------------------------------------------
 
-_CALL = re.compile(r"<tool_call>(.*?)(?:</tool_call>|(?=<tool_call>)|\Z)", re.DOTALL)
-_ID = re.compile(r'"id"\s*:\s*"([^"]*)"')
+_SPOKEN = re.compile(
+    r"<think>.*?(?:</think>|\Z)|</think>"
+    r"|<tool_call>(?P<call>.*?)(?:</tool_call>|(?=<tool_call>)|\Z)",
+    re.DOTALL,
+)
+"""Thoughts and calls, whichever begins first: neither holds the other."""
 
 
 def find_calls(said: str) -> list[str]:
     """The text of each call in an answer, in order; the last one may lack its closing tag.
 
-    What stands before a `</think>` was only thought, not said.
+    What stands in `<think>` tags was only thought, not said; also what stands before a closing
+    tag whose opening one was part of the prompt.
     """
-    spoken = said.rpartition("</think>")[2]
-    return [match.group(1).strip() for match in _CALL.finditer(spoken)]
+    found: list[str] = []
+    for match in _SPOKEN.finditer(said):
+        if match["call"] is not None:
+            found.append(match["call"].strip())
+        elif match[0] == "</think>":
+            found.clear()
+    return found
 
 
-def _id(text: str) -> str:
-    found = _ID.search(text)
-    return found.group(1) if found else ""
+def _outline(text: str) -> ToolCall:
+    """What can be told of a call that cannot be read, with its text as its only argument."""
+    try:
+        call = json.loads(text)
+    except (ValueError, RecursionError):
+        call = None
+    told = call if isinstance(call, dict) else {}
+    name, identity = (_plain(str(told.get(key) or "")) for key in ("name", "id"))
+    given = told.get("arguments")
+    shown = _plain(given) if isinstance(given, str) else text
+    return ToolCall(name=name or "unreadable", arguments={"unreadable": shown}, id=identity)
 
 
-def _text(one: Round) -> list[Message]:
-    replies = "\n".join(f"<tool_response>\n{r.text}\n</tool_response>" for r in one.replies)
-    return [Message("assistant", one.said), Message("user", replies)]
+def _plain(text: str) -> str:
+    """A text that UTF-8 can say: JSON may hold half of a character."""
+    return text.encode(errors="replace").decode()
 
 
-def _native(one: Round) -> list[Message]:
-    """As the API has it; a call that it did not number, or that cannot be read, stays text."""
-    numbered = [r for r in one.replies if r.call is not None and r.call.id]
-    others = [r for r in one.replies if r not in numbered]
-    content = _CALL.sub("", one.said).strip() if not others else one.said
-    messages = [Message("assistant", content, tuple(r.call for r in numbered if r.call))]
-    messages += [Message("tool", r.text, call_id=r.id) for r in numbered]
-    if others:
-        replies = "\n".join(f"<tool_response>\n{r.text}\n</tool_response>" for r in others)
-        messages.append(Message("user", replies))
-    return messages
+def _text(said: str, made: Sequence[tuple[ToolCall, Reply]]) -> list[Message]:
+    replies = "\n".join(f"<tool_response>\n{reply.text}\n</tool_response>" for _, reply in made)
+    return [Message("assistant", said), Message("user", replies)]
+
+
+def _native(said: str, made: Sequence[tuple[ToolCall, Reply]]) -> list[Message]:
+    """As the API has it, also what was called in words."""
+    spoken = _SPOKEN.sub("", said).strip()
+    calls = tuple(call for call, _ in made)
+    replies = [Message("tool", reply.text, call_id=reply.id) for _, reply in made]
+    return [Message("assistant", spoken, calls), *replies]
