@@ -11,7 +11,7 @@ told to the model, which can do better in the next round, and noted for whoever 
   text is the answer.
 * `silence`: a message without a call says nothing, as a thought does that was cut before its
   answer. The model is asked again, but the third time in a row ends the task.
-* `gave-up`: it was silent too often, or went through `MOST_ROUNDS`. The answer is empty.
+* `gave-up`: it was silent too often, or out of rounds. The answer is empty.
 
 (Timely Machine, appendix A.)
 """
@@ -153,6 +153,7 @@ async def tool_user(
     calls: Calls = "text",
     most_tokens: int | None = None,
     thought_limit: Duration | None = None,
+    most_rounds: int = MOST_ROUNDS,
 ) -> None:
     """Work on a task until it is over.
 
@@ -164,10 +165,11 @@ async def tool_user(
             understood, whichever was asked for.
         most_tokens: The most tokens of a thought.
         thought_limit: The longest span of a thought.
+        most_rounds: The most thoughts that are no answer; it gives up after them.
     """
     talk = _Talk(session, calls, tuple(briefing(seen(session), calls)))
     silent = 0
-    for _ in range(MOST_ROUNDS):
+    for _ in range(most_rounds):
         if session.over:
             return
         thought = session.think(model, talk.prompt(), limit=thought_limit, max_tokens=most_tokens)

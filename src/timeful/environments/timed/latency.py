@@ -30,7 +30,7 @@ class Constant:
         return self.span
 
     def __str__(self) -> str:
-        return f"{in_seconds(self.span):g}s"
+        return f"{_number(in_seconds(self.span))}s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,26 +49,26 @@ class Uniform:
         return Duration(int(rng.integers(self.low, self.high, endpoint=True)))
 
     def __str__(self) -> str:
-        return f"uniform:{in_seconds(self.low):g}s:{in_seconds(self.high):g}s"
+        return f"uniform:{_number(in_seconds(self.low))}s:{_number(in_seconds(self.high))}s"
 
 
 @dataclass(frozen=True, slots=True)
 class LogNormal:
-    """Median and sigma, the standard deviation of the logarithm, 0 or more."""
+    """Median and sigma, the standard deviation of the logarithm, 0 to 10."""
 
     median: Duration
     sigma: float
 
     def __post_init__(self) -> None:
-        if not 0 <= self.sigma < inf:
-            raise SettingsError(f"the sigma of a latency must be 0 or more, got {self.sigma}")
+        if not 0 <= self.sigma <= 10:
+            raise SettingsError(f"the sigma of a latency must be 0 to 10, got {self.sigma}")
 
     def draw(self, rng: np.random.Generator, took: Duration) -> Duration:
         """How long a call takes that really took `took`."""
         return Duration(round(self.median * exp(self.sigma * float(rng.standard_normal()))))
 
     def __str__(self) -> str:
-        return f"lognormal:{in_seconds(self.median):g}s:{self.sigma:g}"
+        return f"lognormal:{_number(in_seconds(self.median))}s:{_number(self.sigma)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Measured:
         return Duration(round(self.factor * took))
 
     def __str__(self) -> str:
-        return "measured" if self.factor == 1 else f"measured:{self.factor:g}"
+        return "measured" if self.factor == 1 else f"measured:{_number(self.factor)}"
 
 
 Latency = Constant | Uniform | LogNormal | Measured
@@ -118,6 +118,11 @@ def read_latency(text: str) -> Latency:
     raise SettingsError(
         f"a latency is a span such as 2s, uniform:1s:3s, lognormal:2s:0.3 or measured; got {text!r}"
     )
+
+
+def _number(value: float) -> str:
+    """A number that reads back as the same."""
+    return repr(float(value)).removesuffix(".0")
 
 
 def _span(text: str) -> Duration:

@@ -21,10 +21,10 @@ from timeful.environments.timed.latency import Constant, Latency
 from timeful.environments.timed.stopwatch import Stopwatch, TimerSettings
 from timeful.environments.timed.task import Done, Task
 from timeful.environments.timed.view import TimedView
-from timeful.errors import IllegalActionError, SettingsError
+from timeful.errors import IllegalActionError, SettingsError, check_known
 from timeful.records.recorder import Recorder
 from timeful.seeding import child
-from timeful.tools import BadCallError, Parameter, ToolCall, ToolSpec, find_tool, read_call
+from timeful.tools import BadCallError, Parameter, ToolCall, ToolSpec, find_tool, names, read_call
 
 TIMER = ToolSpec(
     name="get_duration", description="Tells how many seconds have passed since the start."
@@ -73,7 +73,10 @@ class TimeSettings:
 
 @dataclass(slots=True, kw_only=True)
 class _State:
+    """Where a task stands; `at` is when something happened last, or was begun."""
+
     stopwatch: Stopwatch
+    at: Instant = START
     agenda: Agenda["_End"] = field(default_factory=Agenda)
     running: ToolCall | None = None
     calls: int = 0
@@ -101,6 +104,9 @@ class TimedTask:
         task: The task, at its start.
         time: The time it has.
         seed: Of latencies and jitter.
+
+    Raises:
+        SettingsError: If a latency is given for a tool that there is not.
     """
 
     def __init__(self, task: Task, time: TimeSettings, *, seed: int) -> None:
@@ -108,6 +114,8 @@ class TimedTask:
         self._time = time
         self._seed = seed
         self._tools = (*task.tools, TIMER)
+        for name in time.of_tools:
+            check_known("tool", name, names(self._tools))
         self._budget = PATIENCE if time.budget is None else time.budget
         self._kernel: Kernel | None = None
         self._origin = START
@@ -157,11 +165,12 @@ class TimedTask:
 
     def _begin(self, call: ToolCall, at: Instant) -> None:
         state = self._state
+        state.at = at
         if call.name == ANSWER:
             state.running = call
             state.agenda.add(at, _End(call, at))
             return
-        left = Duration(self._budget - state.stopwatch.elapsed(at))
+        left = Duration(self._budget - self._counted(at))
         work = None if call.name == TIMER.name else self._task.begin(call, left)
         state.calls += 1
         state.running = call
@@ -219,7 +228,7 @@ class TimedTask:
         if call.name == ANSWER:
             self._task.answer(call.arguments["text"])
             return [self._finish(at, "answered", before)]
-        elapsed = state.stopwatch.elapsed(at)
+        elapsed = self._counted(at)
         rng = child(self._seed, "timer", state.calls)
         if call.name == TIMER.name:
             text = f"{self._time.timer.read(elapsed, rng):.2f} seconds."
@@ -246,19 +255,19 @@ class TimedTask:
         if state.work is not None:
             state.work.abandon(reason)
         state.over = reason
-        counted = state.stopwatch.elapsed(at)
-        data = {"reason": reason, "counted": counted, "cut": cut, **self._task.facts()}
+        data = {"reason": reason, "counted": self._counted(at), "cut": cut, **self._task.facts()}
         return self._happen("over", at, data, self._task.score if before is None else before)
 
     def _happen(
         self, event: str, at: Instant, data: Mapping[str, Any], before: float
     ) -> Observation:
         self._state.turn += 1
+        self._state.at = at
         return Observation(
             at=at,
             event=event,
-            view=self._view(at),
-            reward=self._task.score - before,
+            view=self.view(),
+            reward=float(self._task.score - before),
             data=data,
             is_quiet=event == "reply",
         )
@@ -267,7 +276,13 @@ class TimedTask:
 
     @property
     def _deadline(self) -> Instant:
-        return self._state.stopwatch.reaches(self._budget)
+        # Counts are whole nanoseconds: one that has just used the budget up by the time of a
+        # tool may have had it a nanosecond earlier by the time of a thought.
+        return max(self._state.at, self._state.stopwatch.reaches(self._budget))
+
+    def _counted(self, at: Instant) -> Duration:
+        """What counts by an instant; at the deadline it is the budget, whatever a nanosecond is."""
+        return min(self._budget, self._state.stopwatch.elapsed(at))
 
     def next_change(self) -> Instant | None:
         """When a call ends or the deadline comes; None once it is over."""
@@ -292,18 +307,15 @@ class TimedTask:
         return self._task.score
 
     def view(self) -> TimedView:
-        """The task as it was at its start; later views come with the events."""
-        return self._view(START)
-
-    def _view(self, at: Instant) -> TimedView:
+        """The task as it was when something happened last, or was begun."""
         state = self._state
         return TimedView(
-            at=at,
+            at=state.at,
             turn=state.turn,
             opening=self._task.opening,
             tools=self._tools,
             budget=self._time.budget,
-            elapsed=state.stopwatch.elapsed(at),
+            elapsed=self._counted(state.at),
             running="" if state.running is None else state.running.name,
             over=state.over,
         )
