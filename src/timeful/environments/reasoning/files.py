@@ -1,0 +1,266 @@
+"""Problems from a file of the user's own: JSONL (or CSV), and a map of its fields.
+
+Maps are data. `PLAIN` is our own form; `MATH_500`, `AIME` and `GPQA` are those of three benchmarks
+whose files the user brings: none of them is ours to give.
+"""
+
+import csv
+import json
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from timeful.environments.reasoning.problems import Kind, Problem, fingerprint
+from timeful.errors import SettingsError
+from timeful.seeding import child
+
+_KINDS: Mapping[str, Kind] = {
+    "exact": "exact",
+    "integer": "exact",
+    "letter": "letter",
+    "mcq": "letter",
+    "math": "math",
+}
+
+_MOST_CHOICES = 26
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fields:
+    """Which field of a line holds what; of several names the first that is there counts.
+
+    Attributes:
+        benchmark: A name for the family in tables.
+        question: The question.
+        answer: The right answer: text, or for choices also a letter.
+        id: A name of its own; a fingerprint of the question where there is none.
+        choices: A list of choices, in the order of their letters.
+        wrong: Fields that hold a wrong choice each; with the answer they are the choices, and
+            their order is drawn.
+        kind: A field that says how to check: exact, math or mcq.
+        otherwise: How to check where no field says so.
+        private: Whether its words must not be shown.
+        sha256: Of the file that results are usually given for, if one is known.
+    """
+
+    benchmark: str
+    question: tuple[str, ...]
+    answer: tuple[str, ...]
+    id: tuple[str, ...] = ("id",)
+    choices: tuple[str, ...] = ()
+    wrong: tuple[str, ...] = ()
+    kind: tuple[str, ...] = ()
+    otherwise: Kind = "math"
+    private: bool = False
+    sha256: str = ""
+
+
+PLAIN = Fields(
+    benchmark="file",
+    question=("question", "problem", "prompt"),
+    answer=("answer", "target", "expected_answer"),
+    choices=("choices",),
+    kind=("type", "kind"),
+)
+MATH_500 = Fields(
+    benchmark="math-500",
+    question=("problem",),
+    answer=("answer",),
+    id=("unique_id",),
+    sha256="35dc41080a3680858b27fa7e0533d2d547825316fc5dafe5d316f4ccc5a06132",
+)
+AIME = Fields(
+    benchmark="aime",
+    question=("problem", "question", "Problem", "Question", "prompt"),
+    answer=("answer", "Answer", "target", "expected_answer"),
+    id=("id", "ID", "unique_id"),
+    otherwise="exact",
+)
+GPQA = Fields(
+    benchmark="gpqa",
+    question=("Question", "question"),
+    answer=("Correct Answer", "correct_answer"),
+    id=("Record ID", "record_id", "id"),
+    wrong=("Incorrect Answer 1", "Incorrect Answer 2", "Incorrect Answer 3"),
+    otherwise="letter",
+    private=True,
+)
+BENCHMARKS: Mapping[str, Fields] = {
+    "file": PLAIN,
+    "math-500": MATH_500,
+    "aime": AIME,
+    "gpqa": GPQA,
+}
+"""Field maps by their names."""
+
+
+def from_jsonl(
+    path: Path,
+    fields: Fields = PLAIN,
+    *,
+    kind: Kind | None = None,
+    limit: int | None = None,
+    seed: int = 0,
+) -> tuple[Problem, ...]:
+    """Read problems from a file with one JSON object a line, or from a `.csv` with a header.
+
+    A file other than the one that is named by the map is read too, after a warning.
+
+    Args:
+        path: The file.
+        fields: Its fields.
+        kind: How all are checked, whatever the file says.
+        limit: How many to take, drawn by the seed and kept in order; None takes all.
+        seed: Of that draw, and of the order of choices.
+
+    Raises:
+        SettingsError: If the file cannot be read or a problem is not whole; the line and the
+            field are named, and nothing of its words.
+    """
+    if limit is not None and limit < 1:
+        raise SettingsError(f"at least one problem must be taken, got {limit}")
+    content = _content(path, fields)
+    rows = list(_csv(path, content) if path.suffix == ".csv" else _lines(path, content))
+    problems = [_problem(_Row(path, n, row), fields, kind, seed) for n, row in rows]
+    for name, count in Counter(problem.id for problem in problems).items():
+        if count > 1:
+            raise SettingsError(f"{path.name} holds {count} problems with the id {name!r}")
+    if not problems:
+        raise SettingsError(f"{path.name} holds no problem")
+    if limit is None or limit >= len(problems):
+        return tuple(problems)
+    drawn = child(seed, "problems", fields.benchmark).permutation(len(problems))[:limit]
+    return tuple(problems[i] for i in sorted(drawn))
+
+
+def _content(path: Path, fields: Fields) -> str:
+    try:
+        raw = path.read_bytes()
+        content = raw.decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"cannot read problems from {path.name}: {error}") from None
+    if content.startswith("version https://git-lfs"):
+        raise SettingsError(
+            f"{path.name} is a pointer of Git LFS; fetch the file with git lfs pull"
+        )
+    if fields.sha256 and sha256(raw).hexdigest() != fields.sha256:
+        warnings.warn(
+            f"{path.name} is not the file of {fields.benchmark} that results are usually given "
+            f"for: its sha256 is not {fields.sha256}",
+            stacklevel=3,
+        )
+    return content
+
+
+def _lines(path: Path, content: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    for n, line in enumerate(content.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            raise SettingsError(f"line {n} of {path.name} is no JSON") from None
+        if not isinstance(row, dict):
+            raise SettingsError(f"line {n} of {path.name} is no JSON object")
+        yield n, row
+
+
+def _csv(path: Path, content: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    reader = csv.DictReader(content.splitlines(keepends=True))
+    try:
+        for row in reader:
+            yield reader.line_num, row
+    except csv.Error as error:
+        raise SettingsError(f"line {reader.line_num} of {path.name} is no CSV: {error}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A line of a file."""
+
+    path: Path
+    line: int
+    held: Mapping[str, Any]
+
+    def text(self, names: tuple[str, ...], what: str) -> str:
+        """The text in the first of these fields that is there; numbers are taken as text."""
+        value = self.find(names)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return str(value)
+        if not isinstance(value, str) or not value.strip():
+            asked = " or ".join(map(repr, names))
+            raise self.wrong(f"needs text in the field {asked}, for the {what}")
+        return value.strip()
+
+    def find(self, names: tuple[str, ...]) -> Any:
+        return next((self.held[name] for name in names if name in self.held), None)
+
+    def wrong(self, why: str) -> SettingsError:
+        return SettingsError(f"line {self.line} of {self.path.name} {why}")
+
+
+def _problem(row: _Row, fields: Fields, kind: Kind | None, seed: int) -> Problem:
+    question = row.text(fields.question, "question")
+    answer = row.text(fields.answer, "answer")
+    own = row.find(fields.id)
+    name = fingerprint(question) if own in (None, "") else str(own)
+    choices = _choices(row, fields)
+    if fields.wrong:
+        choices, answer = _shuffled(row, answer, choices, seed)
+    checked = kind or _kind(row, fields, choices)
+    if checked == "letter":
+        answer = _letter(row, answer, choices)
+    return Problem(
+        id=f"{fields.benchmark}-{name}",
+        family=fields.benchmark,
+        question=question,
+        answer=answer,
+        kind=checked,
+        choices=choices,
+        private=fields.private,
+    )
+
+
+def _kind(row: _Row, fields: Fields, choices: tuple[str, ...]) -> Kind:
+    said = row.find(fields.kind)
+    if said is None:
+        return "letter" if choices else fields.otherwise
+    if said not in _KINDS:
+        raise row.wrong(f"has an unknown type; there are {', '.join(_KINDS)}")
+    return _KINDS[said]
+
+
+def _choices(row: _Row, fields: Fields) -> tuple[str, ...]:
+    if fields.wrong:
+        return tuple(row.text((name,), "wrong choice") for name in fields.wrong)
+    given = row.find(fields.choices)
+    if given is None:
+        return ()
+    if not isinstance(given, list) or not 2 <= len(given) <= _MOST_CHOICES:
+        raise row.wrong(f"needs a list of 2 to {_MOST_CHOICES} in the field 'choices'")
+    return tuple(str(one).strip() for one in given)
+
+
+def _shuffled(
+    row: _Row, right: str, wrong: tuple[str, ...], seed: int
+) -> tuple[tuple[str, ...], str]:
+    """All choices in an order of their own, and the letter of the right one."""
+    values = [right, *wrong]
+    if len(set(values)) < len(values):
+        raise row.wrong("has two choices that are the same")
+    order = list(child(seed, "choices", fingerprint(*values)).permutation(len(values)))
+    return tuple(values[i] for i in order), chr(ord("A") + order.index(0))
+
+
+def _letter(row: _Row, answer: str, choices: tuple[str, ...]) -> str:
+    if len(choices) < 2:
+        raise row.wrong("needs choices, since its answer is a letter")
+    if len(answer) == 1 and 0 <= ord(answer.upper()) - ord("A") < len(choices):
+        return answer.upper()
+    if choices.count(answer) == 1:
+        return chr(ord("A") + choices.index(answer))
+    raise row.wrong("has an answer that is neither a letter of its choices nor one of them")

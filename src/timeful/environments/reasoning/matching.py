@@ -1,0 +1,103 @@
+"""Whether an answer is the right number, word or letter: by rules, and nothing is evaluated.
+
+Every rule looks at a short text: an answer longer than `LONGEST` is none.
+"""
+
+import re
+from collections.abc import Sequence
+
+LONGEST = 400
+"""Characters of the longest answer that is looked at; a number or a choice needs fewer."""
+
+_FRAMES = re.compile(r"\\[()\[\]]|\$|\*\*|__|`|\\(?:displaystyle|left|right)\b")
+_SPACES = re.compile(r"\\[,;:! ]|\{,\}|[\u00a0\u2009\u202f~]")
+_WRAPPED = re.compile(r"\\(?:text|mathrm|mathbf|textbf|mbox|operatorname)\s*\{([^{}]*)\}")
+_MINUS = str.maketrans({"\u2212": "-", "\u2013": "-", "\uff0d": "-"})
+_LEAD = re.compile(r".*(?:=|:|\b(?:is|are|equals|be)\b)", re.DOTALL | re.IGNORECASE)
+# Digits are 0 to 9: to Python, many more characters are digits.
+_WHOLE = re.compile(r"([+-]?)\s*((?:[0-9]{1,3}(?:[, ][0-9]{3})+)|[0-9]+)(?:\.0*)?\s*(\D*)")
+_WORD = re.compile(r"[^\W\d_]{1,20}(?:[ /][^\W\d_]{1,20}){0,3}")
+
+
+def plain(answer: str) -> str:
+    """An answer without what is only typography: frames of mathematics, stars, thin spaces."""
+    text = answer.strip().translate(_MINUS)
+    text = _SPACES.sub(" ", _FRAMES.sub("", text))
+    for _ in range(3):  # \text{\textbf{B}}
+        text = _WRAPPED.sub(r"\1", text)
+    return " ".join(text.split()).rstrip(". ")
+
+
+def whole_number(answer: str) -> str | None:
+    """The whole number that an answer gives, as its plain digits; None if it is not just one.
+
+    Words may lead up to it ("x =", "the answer is") and up to four may follow it, as units do.
+    """
+    if len(answer) > LONGEST:
+        return None
+    text = plain(answer)
+    found = _WHOLE.fullmatch(text) or _WHOLE.fullmatch(_LEAD.sub("", text).strip())
+    if found is None:
+        return None
+    sign, digits, unit = found.groups()
+    if unit and _WORD.fullmatch(unit.strip()) is None:
+        return None
+    # Never `int`: digits may be many, and their text is all that is compared.
+    size = re.sub("[, ]", "", digits).lstrip("0") or "0"
+    return f"-{size}" if sign == "-" and size != "0" else size
+
+
+def is_exact(gold: str, answer: str) -> bool:
+    """Whether an answer is the same whole number, or else the same words whatever their case."""
+    wanted = whole_number(gold)
+    if wanted is not None:
+        return whole_number(answer) == wanted
+    return len(answer) <= LONGEST and plain(answer).casefold() == plain(gold).casefold() != ""
+
+
+# --- letters -------------------------------------------------------------------------------------
+
+_ALONE = re.compile(r"[(\[]?\s*([A-Za-z])\s*[)\]]?\s*[.:,)]?")
+_LABEL = re.compile(
+    r"(?:[(\[]\s*([A-Za-z])\s*[)\]]|([A-Za-z])\s*[.:)])\s*[.:,-]?\s+(.+)", re.DOTALL
+)
+_SAID = re.compile(
+    r"\b(?:answer|option|choice)\b(?:\s+(?:is|to|be|would|should|must|the|option|choice))*"
+    r"\s*:?\s*[(\[]?\s*([A-Za-z])(?![\w'])",
+    re.IGNORECASE,
+)
+
+
+def chosen(answer: str, choices: Sequence[str]) -> str | None:
+    """The letter of the choice that an answer gives, as a capital; None if it is not just one.
+
+    It may be a letter alone, in brackets or not, one that leads the words of its own choice,
+    one that is said to be the answer, or the words of one choice and no other. A letter before
+    the words of another choice is no answer.
+    """
+    if len(answer) > LONGEST + max(map(len, choices), default=0):
+        return None
+    text = plain(answer)
+    alone = _ALONE.fullmatch(text)
+    if alone is not None:
+        return _of(alone.group(1), choices)
+    by_words = _by_words(text, choices)
+    if by_words is not None:
+        return by_words
+    label = _LABEL.fullmatch(text)
+    if label is not None:
+        letter = _of(label.group(1) or label.group(2), choices)
+        named = _by_words(label.group(3), choices)
+        return letter if named in (letter, None) else None
+    said = {_of(letter, choices) for letter in _SAID.findall(text)}
+    return said.pop() if len(said) == 1 else None
+
+
+def _of(letter: str, choices: Sequence[str]) -> str | None:
+    place = ord(letter.upper()) - ord("A")
+    return letter.upper() if 0 <= place < len(choices) else None
+
+
+def _by_words(text: str, choices: Sequence[str]) -> str | None:
+    fits = [i for i, choice in enumerate(choices) if is_exact(choice, text)]
+    return chr(ord("A") + fits[0]) if len(fits) == 1 else None

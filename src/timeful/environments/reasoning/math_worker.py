@@ -1,0 +1,68 @@
+"""The program of a worker that asks math-verify: run by its path, never imported by the rest.
+
+One JSON value a line comes on standard input, `{"gold", "answer", "limit_s"}`, and one goes back,
+true or false; `null` says that the answer cannot be read. The first line out is `true`: ready.
+
+A power tower computes for hours inside one call of Python's, where no thread and no handler of a
+signal gets its turn. So the alarm keeps its default action, which is to end this process; that
+also ends a worker whose parent was killed. math-verify's own time-outs, which use the same alarm,
+are off.
+"""
+
+import json
+import logging
+import os
+import re
+import resource
+import signal
+import sys
+from contextlib import suppress
+from importlib import import_module
+from typing import TextIO
+
+MEMORY = 4 << 30
+"""Bytes of address space; a tower that fits in the time would else fill the machine."""
+
+_BARE, _LATEX = re.compile(r"(?<![\\A-Za-z])(pi|infty)(?![A-Za-z])"), r"\\\1"
+"""Names that people write without a backslash, and that else are products of letters."""
+
+
+def main() -> None:
+    """Answer until the input ends."""
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # whatever prints, prints elsewhere
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    most = MEMORY if hard == resource.RLIM_INFINITY else min(hard, MEMORY)
+    with suppress(ValueError, OSError):  # not every system has this limit
+        resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+    logging.disable(logging.CRITICAL)
+    checker = import_module("math_verify")  # once the limits stand
+    parse, verify = checker.parse, checker.verify
+
+    def is_right(gold: str, answer: str) -> bool | None:
+        wanted = parse(f"${gold}$", parsing_timeout=None)
+        given = parse(f"${_BARE.sub(_LATEX, answer)}$", parsing_timeout=None)
+        if not wanted or not given:
+            return None
+        return bool(verify(wanted, given, timeout_seconds=None))  # gold first: order matters
+
+    _say(out, True)
+    for line in sys.stdin:
+        job = json.loads(line)
+        signal.setitimer(signal.ITIMER_REAL, job["limit_s"])
+        try:
+            verdict = is_right(job["gold"], job["answer"])
+        except Exception:  # noqa: BLE001 - whatever an answer breaks in a parser, it is not right
+            verdict = None
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        _say(out, verdict)
+
+
+def _say(out: TextIO, value: bool | None) -> None:
+    print(json.dumps(value), file=out, flush=True)
+
+
+if __name__ == "__main__":
+    main()
