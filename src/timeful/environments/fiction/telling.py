@@ -1,0 +1,330 @@
+"""A story as a game: its state, what commands do to it, and what is said of it."""
+
+import json
+from copy import deepcopy
+from dataclasses import asdict, dataclass, field
+from typing import Self
+
+from timeful.environments.fiction.phrases import Phrase, read_phrase
+from timeful.environments.fiction.story import AWAY, HANDS, Deed, Story, parts
+from timeful.errors import WorldError
+
+_NOTHING = {
+    "examine": "You see nothing special about it.",
+    "open": "It does not open.",
+    "unlock": "It is not locked, or not with what you have.",
+    "move": "It stays where it is.",
+    "put": "That does not belong there.",
+    "give": "That is of no interest here.",
+    "light": "That will not burn.",
+    "fill": "There is nothing to do that with.",
+    "turn": "It does not turn.",
+    "pry": "That gives no way to a lever, or you have none.",
+    "pour": "That would only make a mess.",
+}
+_FADING = 15
+
+
+@dataclass(slots=True)
+class _State:
+    room: str
+    at: dict[str, str]
+    flags: list[str] = field(default_factory=list)
+    done: list[str] = field(default_factory=list)
+    score: int = 0
+    moves: int = 0
+    oil: int = 0
+    won: bool = False
+
+
+class Telling:
+    """A `Game` of a story; it ends only when it is won.
+
+    Args:
+        story: The story. Chance, if there is any, has already made it what it is.
+    """
+
+    def __init__(self, story: Story) -> None:
+        self._story = story
+        self.start_score = 0
+        self.max_score = story.max_score
+        self.reset()
+
+    def reset(self) -> None:
+        """Go back to the start."""
+        story = self._story
+        self._state = _State(story.start, {key: one.at for key, one in story.things.items()})
+        self.opening = f"{story.opening}\n\n{self._scene()}"
+
+    @property
+    def score(self) -> int:
+        """The points so far; they only rise."""
+        return self._state.score
+
+    @property
+    def moves(self) -> int:
+        """How many commands were typed."""
+        return self._state.moves
+
+    @property
+    def over(self) -> bool:
+        """Whether the story is told."""
+        return self._state.won
+
+    @property
+    def won(self) -> bool:
+        """Whether it ended well, which is the only end it has."""
+        return self._state.won
+
+    def save(self) -> bytes:
+        """The state as bytes that `load` takes."""
+        return json.dumps(asdict(self._state)).encode()
+
+    def load(self, state: bytes) -> None:
+        """Continue from a saved state.
+
+        Raises:
+            WorldError: If it is none.
+        """
+        try:
+            self._state = _State(**json.loads(state))
+        except (ValueError, TypeError):
+            raise WorldError("this is no saved state of a story") from None
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+    def copy(self) -> Self:
+        """An independent game in the same state."""
+        other = type(self)(self._story)
+        other._state = deepcopy(self._state)
+        return other
+
+    # --- commands --------------------------------------------------------------------------------
+
+    def step(self, action: str) -> str:
+        """Type a command.
+
+        Raises:
+            WorldError: If the story is told.
+        """
+        state = self._state
+        if state.won:
+            raise WorldError("the game is over")
+        before = state.score
+        state.moves += 1
+        phrase = read_phrase(action)
+        said = [self._do(phrase) if phrase else "You do not know how to do that.", self._burn()]
+        if state.score > before:
+            gained = state.score - before
+            said.append(f"[Your score goes up by {gained} point{'s' if gained > 1 else ''}.]")
+        if state.won:
+            said.append(self._story.ending)
+        return "\n".join(filter(None, said))
+
+    def _do(self, phrase: Phrase) -> str:
+        match phrase.verb:
+            case "go":
+                return self._go(phrase.thing[0] if phrase.thing else "")
+            case "look":
+                return self._scene()
+            case "inventory":
+                return self._carried()
+            case "wait":
+                return "Time passes."
+            case "score":
+                return f"You have {self.score} of {self.max_score} points."
+        if not phrase.thing:
+            return f"What do you want to {phrase.verb}?"
+        thing, second = self._find(phrase.thing), self._find(phrase.second)
+        if not thing or (phrase.second and not second):
+            if phrase.verb == "dial":
+                return "You turn the dial to it. Nothing gives."
+            missing = phrase.second if thing else phrase.thing
+            return f"You see no {' '.join(missing)} here."
+        done = self._try_deeds(phrase.verb, thing, second)
+        return done or self._usual(phrase.verb, thing)
+
+    def _try_deeds(self, verb: str, thing: str, second: str) -> str:
+        for deed in self._story.deeds:
+            if self._fits(deed, verb, thing, second) and self._holds(deed.needs):
+                return self._perform(deed)
+        return ""
+
+    def _fits(self, deed: Deed, verb: str, thing: str, second: str) -> bool:
+        """Whether a command is meant as this deed."""
+        if verb == "use":
+            return bool(second) and {thing, second} == {deed.thing, deed.second}
+        if verb not in deed.verb.split() or thing != deed.thing:
+            return False
+        if not second:
+            return not deed.second or deed.second in self._visible()
+        return second == deed.second
+
+    def _usual(self, verb: str, thing: str) -> str:
+        """What a verb does to any thing."""
+        one = self._story.things[thing]
+        if verb == "take":
+            return self._take(thing)
+        if verb == "drop":
+            if self._state.at[thing] != HANDS:
+                return "You do not carry that."
+            self._state.at[thing] = self._state.room
+            return f"You put down the {one.name}."
+        return one.text if verb == "examine" else _NOTHING.get(verb, "Nothing happens.")
+
+    def _take(self, thing: str) -> str:
+        state, things = self._state, self._story.things
+        one = things[thing]
+        if state.at[thing] == HANDS:
+            return "You carry it already."
+        if not one.weight:
+            return "That cannot be taken."
+        carried = sum(things[key].weight for key, at in state.at.items() if at == HANDS)
+        if carried + one.weight > self._story.strength:
+            return f"With all that you carry, the {one.name} is too much. Put something down first."
+        state.at[thing] = HANDS
+        return f"You take the {one.name}."
+
+    def _go(self, direction: str) -> str:
+        state, room = self._state, self._story.rooms[self._state.room]
+        if direction not in room.ways:
+            return "You cannot go that way."
+        needs, refusal = room.shut.get(direction, ("", ""))
+        if not self._holds(needs):
+            return refusal
+        state.room = room.ways[direction]
+        self._award(f"visit {state.room}", self._story.visits.get(state.room, 0))
+        return self._scene()
+
+    def _burn(self) -> str:
+        """Let the light burn down by one move."""
+        state = self._state
+        if "lit" not in state.flags:
+            return ""
+        state.oil -= 1
+        if state.oil == _FADING:
+            return "The flame shrinks; there is not much oil left."
+        if state.oil > 0:
+            return ""
+        state.flags.remove("lit")
+        return "The flame sputters and goes out."
+
+    # --- conditions and effects ------------------------------------------------------------------
+
+    def _holds(self, needs: str) -> bool:
+        return all(self._is(words) for words in parts(needs))
+
+    def _is(self, words: list[str]) -> bool:
+        state = self._state
+        match words:
+            case ["not", *rest]:
+                return not self._is(rest)
+            case ["has", thing]:
+                return state.at[thing] == HANDS
+            case ["at", room]:
+                return state.room == room
+            case ["is", flag]:
+                return flag in state.flags
+        raise WorldError(f"a story has no condition {' '.join(words)!r}")
+
+    def _perform(self, deed: Deed) -> str:
+        state = self._state
+        for words in parts(deed.does):
+            match words:
+                case ["set", flag]:
+                    state.flags = sorted({*state.flags, flag})
+                case ["clear", flag]:
+                    state.flags = [one for one in state.flags if one != flag]
+                case ["move", thing, place]:
+                    state.at[thing] = place
+                case ["burn", moves]:
+                    state.oil = int(moves)
+                case ["win"]:
+                    state.won = True
+                case _:
+                    raise WorldError(f"a story has no effect {' '.join(words)!r}")
+        self._award(deed.says, deed.points)
+        return deed.says
+
+    def _award(self, what: str, points: int) -> None:
+        if points and what not in self._state.done:
+            self._state.done.append(what)
+            self._state.score += points
+
+    # --- what can be seen ------------------------------------------------------------------------
+
+    @property
+    def _sees(self) -> bool:
+        """Whether there is light."""
+        state = self._state
+        light = state.at[self._story.light]
+        shines = "lit" in state.flags and light in (HANDS, state.room)
+        return shines or not self._story.rooms[state.room].dark
+
+    def _visible(self) -> list[str]:
+        """The things at hand: those carried first, and those of the room where there is light."""
+        state = self._state
+        here = [key for key, at in state.at.items() if at == state.room] if self._sees else []
+        return [key for key, at in state.at.items() if at == HANDS] + here
+
+    def _find(self, words: tuple[str, ...]) -> str:
+        """The thing that some words name; empty if none is at hand."""
+        things = self._story.things
+        fits = [key for key in self._visible() if words and things[key].words.issuperset(words)]
+        return fits[0] if fits else ""
+
+    def _scene(self) -> str:
+        room, state = self._story.rooms[self._state.room], self._state
+        if not self._sees:
+            return "Darkness\nIt is too dark to see anything. You can feel the way you came."
+        things = self._story.things
+        lying = [
+            one.lies if one.at in (state.room, AWAY) else f"The {one.name} is here."
+            for key, one in things.items()
+            if state.at[key] == state.room
+        ]
+        return "\n".join(filter(None, (room.title, room.text, *lying)))
+
+    def _carried(self) -> str:
+        names = [self._story.things[key].name for key, at in self._state.at.items() if at == HANDS]
+        return f"You carry: {', '.join(names)}." if names else "You carry nothing."
+
+    # --- available actions -----------------------------------------------------------------------
+
+    def available_actions(self) -> tuple[str, ...]:
+        """Commands that change something, each in another way, tried on copies."""
+        if self.over:
+            return ()
+        found: dict[str, str] = {self._mark(): ""}
+        for action in ("wait", *self._ideas()):
+            other = self.copy()
+            other.step(action)
+            found.setdefault(other._mark(), action if action != "wait" else "")
+        return tuple(filter(None, found.values()))
+
+    def _mark(self) -> str:
+        state = self._state
+        return repr((state.room, state.at, state.flags, state.done, state.won, state.oil > 0))
+
+    def _ideas(self) -> list[str]:
+        things, seen = self._story.things, self._visible()
+        ideas = list(self._story.rooms[self._state.room].ways)
+        for deed in self._story.deeds:
+            at_hand = deed.thing in seen and (not deed.second or deed.second in seen)
+            if at_hand and self._holds(deed.hidden):
+                ideas.append(_command(deed, self._story))
+        verbs = [("drop" if self._state.at[key] == HANDS else "take", key) for key in seen]
+        return ideas + [f"{verb} {things[key].name}" for verb, key in sorted(verbs, reverse=True)]
+
+
+_JOINED = {"put": "on", "give": "to", "pour": "into"}
+
+
+def _command(deed: Deed, story: Story) -> str:
+    """A deed as it would be typed."""
+    verb = deed.verb.split()[0]
+    first = f"{verb} {story.things[deed.thing].name}"
+    if not deed.second:
+        return first
+    return f"{first} {_JOINED.get(verb, 'with')} {story.things[deed.second].name}"
