@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.environments.kitchen.menus import case, critical, soft
+from tests.environments.timed.tasks import Counting
 from tests.interfaces.bells import Bells, halves
 from tests.runs.test_module import walker
 from timeful import SearchModel
@@ -23,6 +24,7 @@ from timeful.agents.reactive import reactive
 from timeful.agents.session import Agent, Session
 from timeful.agents.tabular.deliberation import DeliberationLearner, DeliberationPolicy, deliberate
 from timeful.agents.tabular.patrol import patrol
+from timeful.agents.tool_user import tool_user
 from timeful.core.clock import VirtualClock
 from timeful.core.units import Duration, Instant, milliseconds, seconds
 from timeful.environments.deliberation.settings import SEQUENTIAL
@@ -39,6 +41,8 @@ from timeful.environments.patrol.settings import MODULE
 from timeful.environments.patrol.world import RESPOND, Patrol
 from timeful.environments.registry import GAME_NAMES, make_game
 from timeful.environments.ticking import Ticking
+from timeful.environments.timed.latency import Uniform
+from timeful.environments.timed.world import TimedTask, TimeSettings
 from timeful.errors import SettingsError
 from timeful.interfaces.event_driven import EventDriven
 from timeful.interfaces.fixed_rate import FixedRate
@@ -47,6 +51,7 @@ from timeful.interfaces.laws import IMPOSSIBLE, LAWS, WORLDS, check_fits
 from timeful.interfaces.loop import Loop
 from timeful.interfaces.polling import Polling
 from timeful.interfaces.reflex import Reflex
+from timeful.models.model import Message
 from timeful.models.pace import tokens
 from timeful.models.prose import ProseModel
 from timeful.models.rules import RuleModel
@@ -144,6 +149,14 @@ def kitchen() -> tuple[Environment, Agent]:
     return world, agent
 
 
+def task() -> tuple[Environment, Agent]:
+    call = '<tool_call>{"name": "count", "arguments": {"by": 1}}</tool_call>'
+    says = ScriptedModel([*3 * [f"one more {call} and {call}"], "that is all"])
+    settings = TimeSettings(budget=seconds(20), latency=Uniform(seconds(1), seconds(3)))
+    agent = partial(tool_user, model=says, briefing=lambda view, _: [Message("user", view.text())])
+    return TimedTask(Counting(), settings, seed=0), agent
+
+
 def module() -> tuple[Environment, Agent]:
     async def upper(session: Session) -> None:
         while not session.over:
@@ -162,6 +175,7 @@ SETUPS = {
     ),
     "inbox": Setup(inbox, seconds(15), answer_urgent),
     "kitchen": Setup(kitchen, tokens(40), reflex),
+    "task": Setup(task, seconds(1.3), lambda _: None),
     "module": Setup(module, tokens(7), lambda _: None),
 }
 

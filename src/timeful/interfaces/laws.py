@@ -26,6 +26,7 @@ WORLDS = (
     "patrol",
     "inbox",
     "kitchen",
+    "task",
     "module",
 )
 """The worlds; a module is an agent of its own (`timeful.runs.module`)."""
@@ -35,6 +36,8 @@ IMPOSSIBLE = {
     ("inbox", "fixed-rate"): "emails come when they come, and not at ticks",
     ("inbox", "frozen"): "a world that waits for the agent brings no email while it writes",
     ("kitchen", "frozen"): "a world that waits for the agent cooks nothing while it tutors",
+    ("task", "fixed-rate"): "a reply comes when its tool is done, and not at ticks",
+    ("task", "frozen"): "a world that waits for the agent sets it no deadline while it thinks",
     ("module", "frozen"): "others live in it, and wait for nobody",
 }
 """The pairs that make no sense, and why."""
