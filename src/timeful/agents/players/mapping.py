@@ -26,7 +26,6 @@ from timeful.models.rules import Answer, Rule
 TOKENS = 200
 """What a move of the careful player costs: it thinks before it types."""
 
-MOST_DROPS = 30
 _TAKING = ("take", "get")
 
 
@@ -70,7 +69,6 @@ class _Map:
     same: dict[str, str] = field(default_factory=dict)
     had: set[str] = field(default_factory=set)
     achieved: int = 0
-    drops: int = 0
 
     @property
     def place(self) -> _Place:
@@ -113,14 +111,11 @@ def _learn_step(known: _Map, action: str, text: str) -> None:
 
 
 def _learn_deed(known: _Map, action: str) -> None:
-    """Taking a thing is an achievement once; putting it down again is none."""
+    """Taking a thing is an achievement only once."""
     place = known.place
     place.stale = True
     verb, _, thing = action.partition(" ")
-    if verb == "drop":
-        known.drops += 1
-        place.tried.update({f"take {thing}", f"get {thing}"})
-    elif verb not in _TAKING or thing not in known.had:
+    if verb not in _TAKING or thing not in known.had:
         known.achieved += 1
     if verb in _TAKING:
         known.had.add(thing)
@@ -164,9 +159,6 @@ def _next(known: _Map) -> tuple[str, str]:
     path = _nearest(known, lambda one: one.asked < known.achieved)
     if path is not None:
         return path[0] if path else "", "With what I have now, more may be possible there."
-    drops = [one for one in place.listed if one.startswith("drop ")]
-    if drops and known.drops < MOST_DROPS:
-        return drops[known.drops % len(drops)], "I carry too much, perhaps."
     return "end", ""
 
 

@@ -17,6 +17,8 @@ _RESERVE = 2.5
 """Rounds of time that are kept for the end: one to ask for the score, one to say it."""
 
 _HARMFUL = frozenset({"drop", "throw", "attack", "break", "eat", "drink", "pour", "quit"})
+_UNDOING = frozenset({"lock", "close", "shut", "extinguish", "off", "kill", "burn", "cut"})
+
 
 Mind = TypeVar("Mind")
 
@@ -75,7 +77,7 @@ def is_way(action: str) -> bool:
 
 def is_harmful(action: str) -> bool:
     """Whether a command undoes what one has, or worse; neither player does such things for fun."""
-    return action.split(maxsplit=1)[0] in _HARMFUL
+    return action.split(maxsplit=1)[0] in _HARMFUL | _UNDOING
 
 
 def title(text: str) -> str:

@@ -56,7 +56,7 @@ class ColossalCave:
         self._game: Any = self._adventure.game.Game(self._seed)
         self._adventure.load_advent_dat(self._game)
         self._game.start()
-        self.opening = _plain(self._game.output + self._game.do_command(["no"]))
+        self.opening = _plain("Welcome to Adventure!\n\n" + self._game.do_command(["no"]))
         self.start_score = self.score
         self.moves = 0
         self._known: tuple[int, tuple[str, ...]] | None = None
@@ -123,7 +123,7 @@ class ColossalCave:
 
 
 def _plain(text: str) -> str:
-    return re.sub(r"\n{2,}", "\n", text).strip()
+    return re.sub(r"\n{3,}", "\n\n", text).strip()
 
 
 def _words(action: str) -> list[str]:
