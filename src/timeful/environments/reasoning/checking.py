@@ -10,7 +10,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Self
 
 from timeful.environments.reasoning.cut import cut
 from timeful.environments.reasoning.gym import GymChecker
@@ -106,6 +106,12 @@ class Checker:
         verdict = self._math.ask(problem.answer, answer)
         checked: How = "timeout" if verdict == "timeout" else "math"
         return Graded(answer=answer, correct=verdict == "right", checked=checked)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Let go of workers; harmless when called again."""

@@ -4,11 +4,15 @@ What stands before a `</think>` was only thought. A box within the answer is ope
 in one pass over the text, however long it is.
 """
 
+import re
 from typing import Literal
 
 How = Literal["tag", "box", "line", "none"]
 
-_BOXES = ("\\boxed", "\\fbox")
+_BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
+_BRACES = re.compile(r"\\.|[{}]", re.DOTALL)
+"""Braces, and whatever follows a backslash, so that `\\}` is none of them."""
+
 _OPEN, _CLOSE = "<answer>", "</answer>"
 
 
@@ -35,7 +39,7 @@ def _tagged(text: str) -> str | None:
     if end >= 0:
         start = text.rfind(_OPEN, 0, end)
         if start >= 0:
-            return text[start + len(_OPEN) : end]
+            return text[start + len(_OPEN) : text.find(_CLOSE, start)]
     start = text.rfind(_OPEN)
     return None if start < 0 else text[start + len(_OPEN) :]
 
@@ -46,26 +50,19 @@ def last_box(text: str) -> str | None:
     A box within a box is its last one: `\boxed{\boxed{5}}` holds 5.
     """
     end = len(text)
-    while True:
-        start = max(text.rfind(box, 0, end) for box in _BOXES)
-        if start < 0:
-            return None
-        inside = _braced(text, start, end)
+    for box in reversed(list(_BOX.finditer(text))):
+        inside = _braced(text, box.end(), end)
         if inside is not None:
             return inside
-        end = start
+        end = box.start()  # no later brace could close this one
+    return None
 
 
 def _braced(text: str, start: int, end: int) -> str | None:
-    """What stands in the braces that open after the command at `start`."""
-    at = text.find("{", start, end)
-    if at < 0 or text[start:at].strip() not in _BOXES:
-        return None
-    depth = 0
-    for i in range(at, end):
-        if text[i] == "\\" or (i > at and text[i - 1] == "\\"):
-            continue  # a brace after a backslash is only shown
-        depth += (text[i] == "{") - (text[i] == "}")
+    """What stands from `start` to the brace that closes it."""
+    depth = 1
+    for brace in _BRACES.finditer(text, start, end):
+        depth += (brace.group() == "{") - (brace.group() == "}")
         if depth == 0:
-            return text[at + 1 : i]
+            return text[start : brace.start()]
     return None

@@ -15,8 +15,7 @@ _WRAPPED = re.compile(r"\\(?:text|mathrm|mathbf|textbf|mbox|operatorname)\s*\{([
 _MINUS = str.maketrans({"\u2212": "-", "\u2013": "-", "\uff0d": "-"})
 _LEAD = re.compile(r".*(?:=|:|\b(?:is|are|equals|be)\b)", re.DOTALL | re.IGNORECASE)
 # Digits are 0 to 9: to Python, many more characters are digits.
-_WHOLE = re.compile(r"([+-]?)\s*((?:[0-9]{1,3}(?:[, ][0-9]{3})+)|[0-9]+)(?:\.0*)?\s*(\D*)")
-_WORD = re.compile(r"[^\W\d_]{1,20}(?:[ /][^\W\d_]{1,20}){0,3}")
+_WHOLE = re.compile(r"([+-]?)\s*((?:[0-9]{1,3}(?:[, ][0-9]{3})+)|[0-9]+)(?:\.0*)?( \D*)?")
 
 
 def plain(answer: str) -> str:
@@ -40,7 +39,8 @@ def whole_number(answer: str) -> str | None:
     if found is None:
         return None
     sign, digits, unit = found.groups()
-    if unit and _WORD.fullmatch(unit.strip()) is None:
+    words = (unit or "").replace("/", " ").split()
+    if len(words) > 4 or not all(map(str.isalpha, words)):
         return None
     # Never `int`: digits may be many, and their text is all that is compared.
     size = re.sub("[, ]", "", digits).lstrip("0") or "0"
@@ -62,10 +62,12 @@ _LABEL = re.compile(
     r"(?:[(\[]\s*([A-Za-z])\s*[)\]]|([A-Za-z])\s*[.:)])\s*[.:,-]?\s+(.+)", re.DOTALL
 )
 _SAID = re.compile(
-    r"\b(?:answer|option|choice)\b(?:\s+(?:is|to|be|would|should|must|the|option|choice))*"
-    r"\s*:?\s*[(\[]?\s*([A-Za-z])(?![\w'])",
-    re.IGNORECASE,
+    r"\b(?i:answer|option|choice|choose|pick)\b"
+    r"(?:\s+(?i:is|to|be|would|should|must|the|option|choice|answer))*\s*:?\s*"
+    # A small letter only in brackets: "the answer is a number" gives none.
+    r"(?:([A-Z])(?![\w'])|[(\[]\s*([A-Za-z])\s*[)\]])"
 )
+_OTHER = re.compile(r"[(\[]\s*([A-Za-z])\s*[)\]]|\b([A-Z])\b")
 
 
 def chosen(answer: str, choices: Sequence[str]) -> str | None:
@@ -86,11 +88,16 @@ def chosen(answer: str, choices: Sequence[str]) -> str | None:
         return by_words
     label = _LABEL.fullmatch(text)
     if label is not None:
-        letter = _of(label.group(1) or label.group(2), choices)
-        named = _by_words(label.group(3), choices)
-        return letter if named in (letter, None) else None
-    said = {_of(letter, choices) for letter in _SAID.findall(text)}
+        return _led_by(_of(label.group(1) or label.group(2), choices), label.group(3), choices)
+    said = {_of(bare or framed, choices) for bare, framed in _SAID.findall(text)}
     return said.pop() if len(said) == 1 else None
+
+
+def _led_by(letter: str | None, words: str, choices: Sequence[str]) -> str | None:
+    """The letter that leads some words, unless they name another choice."""
+    named = {_of(bare or framed, choices) for bare, framed in _OTHER.findall(words)}
+    named.add(_by_words(words, choices))
+    return letter if named <= {letter, None} else None
 
 
 def _of(letter: str, choices: Sequence[str]) -> str | None:

@@ -12,7 +12,7 @@ import weakref
 from importlib.util import find_spec
 from pathlib import Path
 from signal import SIGALRM, SIGKILL
-from typing import Literal
+from typing import Literal, Self
 
 from timeful.errors import SettingsError
 
@@ -65,6 +65,12 @@ class MathChecker:
                 return "right" if said == "true" else "wrong"
             code = self._stop()
             return "timeout" if code in (-SIGALRM, -SIGKILL) else "wrong"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Let go of the worker; another one starts if something is asked again."""
