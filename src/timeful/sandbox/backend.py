@@ -1,0 +1,95 @@
+"""What every way to confine a program shares: what it is given, and what it makes of that."""
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from timeful.sandbox.folder import Folder
+
+SYSTEM = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/share/zoneinfo")
+SINGLE = ("/etc/ld.so.cache", "/etc/localtime", "/usr/bin/lscpu")  # joblib asks lscpu
+_INSIDE = Path(__file__).with_name("inside.py")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Box:
+    """What a program is to see.
+
+    Attributes:
+        folder: The one it may write.
+        files: Path below its work folder -> file or folder elsewhere, for reading.
+        hidden: Files and folders of the Python prefix that it must not read.
+    """
+
+    folder: Folder
+    files: Mapping[str, Path]
+    hidden: Sequence[Path]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """How to start the program of inside.py in a sandbox.
+
+    Attributes:
+        command: Begins with the sandbox's own, if it has one.
+        environment: All variables.
+        settings: What inside.py is told.
+        is_alone: Whether RLIMIT_NPROC counts the processes of the sandbox only.
+    """
+
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    settings: Mapping[str, Any]
+    is_alone: bool
+
+
+class Backend(Protocol):
+    """A way to confine a program."""
+
+    @property
+    def name(self) -> str:
+        """In one word."""
+        ...
+
+    @property
+    def says(self) -> str:
+        """What the user should know: what confines programs, and why nothing better does."""
+        ...
+
+    def launch(self, box: Box) -> Launch:
+        """Lay the files out and say how to start.
+
+        Raises:
+            SandboxError: If it is clear already that it cannot work here.
+        """
+        ...
+
+
+def python() -> list[str]:
+    """The command of inside.py, as -I would have it but for variables such as the hash seed."""
+    return [sys.executable, "-P", "-s", "-B", "-c", _INSIDE.read_text()]
+
+
+def environment(temporary: str) -> dict[str, str]:
+    """All the variables that a program gets."""
+    one_thread = ("OPENBLAS", "OMP", "MKL", "NUMEXPR")
+    return {
+        "HOME": temporary,
+        "TMPDIR": temporary,
+        "PYTHONHASHSEED": "0",  # the same program, the same result
+        "PYTHONUTF8": "1",
+        "PYTHONUNBUFFERED": "1",  # what was printed before a limit struck is not lost
+        "PYTHONDONTWRITEBYTECODE": "1",
+        **{f"{name}_NUM_THREADS": "1" for name in one_thread},
+    }
+
+
+def python_folders() -> list[Path]:
+    """The folders of this Python, virtual environment and base, by all names they have."""
+    executable = Path(os.path.realpath(sys.executable))
+    named = {Path(p) for p in (sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)}
+    named.add(executable.parent.parent)
+    return sorted(named | {path.resolve() for path in named})

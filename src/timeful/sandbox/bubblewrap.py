@@ -1,0 +1,93 @@
+"""Bubblewrap: a file system, a network and a process tree of one's own, without being root."""
+
+import base64
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from timeful.errors import SandboxError
+from timeful.sandbox.backend import (
+    SINGLE,
+    SYSTEM,
+    Box,
+    Launch,
+    environment,
+    python,
+    python_folders,
+)
+from timeful.sandbox.seccomp import seccomp
+
+WORK, TEMPORARY = "/case", "/tmp"
+
+
+@dataclass(frozen=True, slots=True)
+class Bubblewrap:
+    """Namespaces through `bwrap`.
+
+    inside.py is the first process of its PID namespace: signals from within do not reach it,
+    all orphans are its children, one signal ends them all, and so does its own end.
+    """
+
+    because: str = ""
+    name = "bubblewrap"
+
+    @property
+    def says(self) -> str:
+        """Say what confines programs."""
+        return (
+            "Programs run in bubblewrap: no files but their own and Python's, no network, no "
+            f"other processes.{self.because}"
+        )
+
+    def launch(self, box: Box) -> Launch:
+        """Mount what may be seen; see `Backend`."""
+        if (bwrap := shutil.which("bwrap")) is None:
+            raise SandboxError("the program bwrap is not installed")
+        variables = environment(TEMPORARY)
+        command = [bwrap, "--unshare-all", "--unshare-user", "--new-session", "--as-pid-1"]
+        command += ["--cap-drop", "ALL", "--uid", "1000", "--gid", "1000"]
+        command += ["--hostname", "sandbox", "--chdir", WORK, "--clearenv"]
+        for name, value in variables.items():
+            command += ["--setenv", name, value]
+        return Launch(
+            command=[*command, *_mounts(box), "--", *python()],
+            environment={},
+            settings={
+                "work": WORK,
+                "confined": True,
+                "seccomp": base64.b64encode(seccomp(namespaces=True, signals=True)).decode(),
+                "landlock": None,
+            },
+            is_alone=True,
+        )
+
+
+def _mounts(box: Box) -> list[str]:
+    """The mounts, outer ones first: what lies in a folder comes after it."""
+    mounts = ["--proc", "/proc", "--dev", "/dev"]
+    # Folders of the disk and no tmpfs: memory would be taken that belongs to no process.
+    for source, to in (
+        (box.folder.shm, "/dev/shm"),
+        (box.folder.tmp, TEMPORARY),
+        (box.folder.work, WORK),
+    ):
+        mounts += ["--bind", str(source), to]
+    for path in map(Path, SYSTEM):
+        if path.is_symlink():
+            mounts += ["--symlink", os.readlink(path), str(path)]
+        elif path.exists():
+            mounts += ["--ro-bind", str(path), str(path)]
+    for name in SINGLE:
+        mounts += ["--ro-bind-try", name, name]
+    folders = python_folders()
+    for path in folders:
+        mounts += ["--ro-bind", str(path.resolve()), str(path)]
+    mounts += ["--ro-bind-try", "/sys/devices/system/cpu", "/sys/devices/system/cpu"]
+    for path in box.hidden:
+        if any(map(path.is_relative_to, (*folders, *map(Path, SYSTEM)))) and path.exists():
+            nothing = ["--tmpfs", str(path), "--remount-ro", str(path)]
+            mounts += nothing if path.is_dir() else ["--ro-bind", "/dev/null", str(path)]
+    for name, source in box.files.items():
+        mounts += ["--ro-bind", str(source), f"{WORK}/{name}"]
+    return [*mounts, "--remount-ro", "/dev", "--remount-ro", "/"]

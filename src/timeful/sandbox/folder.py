@@ -1,0 +1,122 @@
+"""The folder of a workspace on our side: what a program left there is never trusted.
+
+A program may leave symlinks, pipes, devices of the mind: so every component of a path is opened
+on its own without following links, and only regular files up to a size are read.
+"""
+
+import os
+import shutil
+import stat
+import subprocess
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
+
+from timeful.errors import SandboxError, SettingsError
+from timeful.sandbox.processes import BLOCK
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK  # a pipe must not block us
+
+
+class Folder:
+    """A new folder with `work`, where a program runs, and `tmp` and `shm` for its waste."""
+
+    def __init__(self) -> None:
+        try:
+            self.root = Path(tempfile.mkdtemp(prefix="timeful-")).resolve()
+        except OSError as error:
+            raise SandboxError(f"no folder could be made for the program: {error}") from error
+        self.work, self.tmp, self.shm = (self.root / name for name in ("work", "tmp", "shm"))
+        for folder in (self.work, self.tmp, self.shm):
+            folder.mkdir()
+
+    def read(self, name: str, *, most: int) -> bytes | None:
+        """What is in a file below `work`; None if there is none, or it is not to be trusted."""
+        parent = self._open_parent(name)
+        if parent is None:
+            return None
+        try:
+            fd = os.open(PurePosixPath(name).name, _FILE, dir_fd=parent)
+        except OSError:
+            return None
+        finally:
+            os.close(parent)
+        with open(fd, "rb") as file:
+            found = os.fstat(fd)
+            if not stat.S_ISREG(found.st_mode) or found.st_size > most:
+                return None
+            return file.read(most)
+
+    def remove(self, name: str) -> None:
+        """Remove what an earlier run left at a path below `work`.
+
+        Raises:
+            SandboxError: If it cannot be removed.
+        """
+        parent = self._open_parent(name)
+        if parent is None:
+            return
+        last = PurePosixPath(name).name
+        try:
+            os.fchmod(parent, 0o700)
+            if stat.S_ISDIR(os.stat(last, dir_fd=parent, follow_symlinks=False).st_mode):
+                shutil.rmtree(last, dir_fd=parent)
+            else:
+                os.unlink(last, dir_fd=parent)
+        except FileNotFoundError:
+            pass
+        except (OSError, RecursionError) as error:
+            raise SandboxError(f"{name} of an earlier run cannot be removed: {error}") from error
+        finally:
+            os.close(parent)
+
+    def used(self) -> float:
+        """The bytes on disk; infinite if a program hides some from us."""
+        total, folders = 0, [self.root]
+        try:
+            while folders:
+                with os.scandir(folders.pop()) as entries:
+                    for entry in entries:
+                        total += entry.stat(follow_symlinks=False).st_blocks * BLOCK
+                        if entry.is_dir(follow_symlinks=False):
+                            folders.append(Path(entry.path))
+        except FileNotFoundError:
+            return total  # it changes as we look; the next look will see
+        except OSError:
+            return float("inf")  # nested deeper than a path can be, or not readable for us
+        return total
+
+    def delete(self) -> None:
+        """Delete all of it, whatever state it is in; harmless when called again."""
+        shutil.rmtree(self.root, ignore_errors=True)
+        if self.root.exists():  # folders without permissions, or nested too deep for rmtree
+            for command in (["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
+                subprocess.run([*command, "--", self.root], check=False, capture_output=True)
+
+    def _open_parent(self, name: str) -> int | None:
+        fd = os.open(self.work, _FOLDER)
+        for part in PurePosixPath(name).parts[:-1]:
+            try:
+                inner = os.open(part, _FOLDER, dir_fd=fd)
+            except OSError:
+                return None
+            finally:
+                os.close(fd)
+            fd = inner
+        return fd
+
+
+def check_names(names: Iterable[str]) -> None:
+    """Refuse paths that do not lie below a folder.
+
+    Raises:
+        SettingsError: If one is absolute, empty, or goes up.
+    """
+    for name in names:
+        path = PurePosixPath(name)
+        if path.is_absolute() or not path.parts or ".." in path.parts or "\0" in name:
+            raise SettingsError(
+                f"{name!r} does not name a file of the workspace; give a path below its folder, "
+                "such as submission.csv"
+            )

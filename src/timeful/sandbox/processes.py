@@ -1,0 +1,101 @@
+"""What a tree of processes uses, read from /proc."""
+
+import os
+import signal
+import stat
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+
+PAGE = os.sysconf("SC_PAGE_SIZE")
+BLOCK = 512  # of st_blocks, whatever the file system's is
+_GONE = (FileNotFoundError, ProcessLookupError, PermissionError)
+
+
+def descendants(root: int) -> list[int]:
+    """The processes below one, itself not included; parents come before their children."""
+    found = [root]
+    for pid in found:
+        try:
+            for task in os.listdir(f"/proc/{pid}/task"):
+                found += map(int, _read(f"/proc/{pid}/task/{task}/children").split())
+        except _GONE:
+            pass  # it has just ended
+    return found[1:]
+
+
+def threads(pids: Iterable[int]) -> int:
+    """How many threads they have together, the first of each included."""
+    total = 0
+    for pid in pids:
+        with suppress(*_GONE):
+            total += os.stat(f"/proc/{pid}/task").st_nlink - 2
+    return total
+
+
+def threads_of_user() -> int:
+    """How many threads this user has on the machine: what RLIMIT_NPROC is compared with."""
+    me = os.geteuid()
+    mine = []
+    with os.scandir("/proc") as entries:
+        for entry in entries:
+            try:
+                if entry.name.isdigit() and entry.stat().st_uid == me:
+                    mine.append(int(entry.name))
+            except _GONE:
+                pass
+    return threads(mine)
+
+
+def memory(pids: Collection[int], *, limit: int) -> int:
+    """The bytes of memory that they have together.
+
+    Resident memory is quick to read but counts a shared page once for each process, and forks
+    share much. So shares are looked up, which takes the kernel longer, only when it is above
+    the limit.
+    """
+    if (total := sum(map(_resident, pids))) <= limit:
+        return total
+    return sum(map(_proportional, pids))
+
+
+def unlinked(pids: Iterable[int]) -> int:
+    """The bytes in files that they hold open but that are in no folder any more."""
+    sizes = {}
+    for pid in pids:
+        try:
+            for fd in os.listdir(f"/proc/{pid}/fd"):
+                found = os.stat(f"/proc/{pid}/fd/{fd}")
+                if stat.S_ISREG(found.st_mode) and found.st_nlink == 0:
+                    sizes[found.st_dev, found.st_ino] = found.st_blocks * BLOCK
+        except _GONE:
+            pass
+    return sum(sizes.values())
+
+
+def kill(pids: Iterable[int]) -> None:
+    """Kill them, as far as they are there."""
+    for pid in pids:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def _resident(pid: int) -> int:
+    try:
+        return int(_read(f"/proc/{pid}/statm").split()[1]) * PAGE
+    except (*_GONE, IndexError):
+        return 0
+
+
+def _proportional(pid: int) -> int:
+    try:
+        for line in _read(f"/proc/{pid}/smaps_rollup").splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) * 1024
+    except _GONE:
+        pass
+    return 0
+
+
+def _read(path: str) -> str:
+    with open(path) as file:
+        return file.read()

@@ -1,0 +1,325 @@
+"""A sandbox under way: it is started, told to run, watched, and ended, whatever happens in it."""
+
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from timeful.core.clock import monotonic_ns
+from timeful.errors import SandboxError, SettingsError
+from timeful.sandbox import processes
+from timeful.sandbox.backend import Launch
+from timeful.sandbox.folder import Folder
+
+START_S = 120.0  # Python and the warm modules, on a busy machine
+GRACE_S = 12.0  # after a limit, for the sandbox to end a run by itself
+WATCH_MS = 20
+_PIECE = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkLimits:
+    """What one run of a program may use, with all processes it starts; each above 0.
+
+    Attributes:
+        wall_s: Seconds of wall time. When they are over everything is killed.
+        memory_bytes: Memory of all processes together; also what one may ask for.
+        processes: Processes and threads.
+        file_bytes: The size of a file, those that are read back included.
+        disk_bytes: All files of the workspace together.
+        output_bytes: How much of what is printed is kept: its beginning and its end.
+    """
+
+    wall_s: float = 60.0
+    memory_bytes: int = 4 << 30
+    processes: int = 64
+    file_bytes: int = 200 << 20
+    disk_bytes: int = 1 << 30
+    output_bytes: int = 64 << 10
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            if not 0 < getattr(self, name) < float("inf"):
+                raise SettingsError(
+                    f"limit {name} must be above 0 and finite, got {getattr(self, name)}"
+                )
+
+
+class Output:
+    """The beginning and the end of what is printed."""
+
+    def __init__(self, most: int) -> None:
+        self._half = (most + 1) // 2
+        self._head, self._tail = bytearray(), bytearray()
+        self.total = 0
+
+    def add(self, piece: bytes) -> None:
+        """Take what comes next."""
+        self.total += len(piece)
+        room = self._half - len(self._head)
+        self._head += piece[:room]
+        self._tail += piece[room:]
+        if len(self._tail) > 4 * self._half:
+            del self._tail[: -self._half]
+
+    def text(self) -> str:
+        """All of it, or its two ends with a line between them."""
+        end = self._tail[-self._half :]
+        if left := self.total - len(self._head) - len(end):
+            between = f"\n[... {left} bytes left out ...]\n"
+            return self._head.decode(errors="replace") + between + end.decode(errors="replace")
+        return (self._head + end).decode(errors="replace")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How a run ended: what it printed, what was wrong ("" if nothing), and how long it took."""
+
+    stdout: str
+    error: str
+    took_ns: int
+
+
+class Worker:
+    """One process of inside.py in its sandbox.
+
+    Args:
+        launch: How it is started.
+        folder: What the program may write.
+        modules: What is imported before the first run.
+        limits: Of each run.
+
+    Raises:
+        SandboxError: If the sandbox cannot be started.
+    """
+
+    def __init__(
+        self, launch: Launch, *, folder: Folder, modules: Sequence[str], limits: WorkLimits
+    ) -> None:
+        self._launch, self._folder, self._limits = launch, folder, limits
+        self._open, self._closed = threading.Lock(), False  # for `stop`, from another thread
+        self._number = 0
+        self._rest = b""
+        self._trusted: list[int] = []
+        self._seen: list[int] = []
+        self._control, theirs = socket.socketpair()
+        self._output, write = os.pipe()
+        os.set_blocking(self._output, False)
+        self._wake_read, self._wake_write = os.pipe()
+        os.set_blocking(self._wake_read, False)
+        try:
+            self._process = subprocess.Popen(
+                launch.command,
+                stdin=theirs.fileno(),
+                stdout=write,
+                stderr=write,
+                cwd="/",
+                env=dict(launch.environment),
+                start_new_session=True,  # no terminal, and Ctrl-C is for us
+            )
+        except OSError as error:
+            for fd in (self._output, self._wake_read, self._wake_write):
+                os.close(fd)
+            self._control.close()
+            raise SandboxError(f"the sandbox could not be started: {error}") from error
+        finally:
+            theirs.close()
+            os.close(write)
+        self._send({**launch.settings, "modules": list(modules)})
+
+    def wait_ready(self) -> bool:
+        """Wait until all modules are there; False if it was stopped meanwhile.
+
+        Raises:
+            SandboxError: If that takes too long, or fails.
+        """
+        if self._trusted:
+            return True
+        said = Output(4096)
+        until = monotonic_ns() + int(START_S * 1e9)
+        while b"\n" not in self._rest:
+            ready = self._poll((until - monotonic_ns()) / 1e6)
+            if self._wake_read in ready:
+                return False
+            if self._output in ready:
+                self._drain(said)
+            if (self._control.fileno() in ready and not self._receive()) or not ready:
+                self._drain(said)
+                self.kill()
+                said_last = said.text().strip().splitlines()[-1:] or ["it said nothing"]
+                raise SandboxError(f"the sandbox did not start: {said_last[0]}")
+        self._answer()
+        self._trusted = [self._process.pid, *processes.descendants(self._process.pid)]
+        return True
+
+    def run(self, code: str, *, limit_s: float) -> Ended:
+        """Run a program to its end, and that of all it started. The worker may be dead then."""
+        self._number += 1
+        output = Output(self._limits.output_bytes)
+        began = monotonic_ns()
+        self._send(
+            {
+                "number": self._number,
+                "code": code,
+                "limit_ns": int(limit_s * 1e9),
+                "limits": self._resource_limits(),
+            }
+        )
+        why = self._watch(output, until=began + int((limit_s + GRACE_S) * 1e9))
+        answer = self._answer() if b"\n" in self._rest else None
+        self._drain(output)
+        if answer is None:
+            self.kill()
+            took = min(monotonic_ns() - began, int(limit_s * 1e9))
+            return Ended(stdout=output.text(), error=why or self._exit(), took_ns=took)
+        if not answer["clean"]:
+            self.kill()
+        return Ended(
+            stdout=output.text(),
+            error=_error(answer, why, limit_s),
+            took_ns=min(answer["took_ns"], monotonic_ns() - began),
+        )
+
+    @property
+    def is_dead(self) -> bool:
+        """Whether it has ended, or was killed, so that another one is needed."""
+        return self._process.poll() is not None
+
+    def stop(self) -> None:
+        """End the run under way, from any thread."""
+        with self._open:
+            if not self._closed:
+                os.write(self._wake_write, b".")
+
+    def forget_stop(self) -> None:
+        """Forget what came too late to stop anything."""
+        with suppress(BlockingIOError):
+            os.read(self._wake_read, 1 << 16)
+
+    def kill(self) -> None:
+        """End the sandbox with everything in it, without asking."""
+        while self._process.poll() is None:
+            processes.kill([*processes.descendants(self._process.pid), self._process.pid])
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(0.01)
+        # Where there is no PID namespace, what it had started has lost its ancestor.
+        processes.kill(self._seen)
+        self._seen = []
+
+    def close(self) -> None:
+        """End it and let go of everything. Only once."""
+        self._control.close()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(2.0)  # it ends by itself when nobody is there to listen to
+        self.kill()
+        with self._open:
+            self._closed = True
+            for fd in (self._output, self._wake_read, self._wake_write):
+                os.close(fd)
+
+    def _watch(self, output: Output, *, until: int) -> str:
+        """Wait for the answer to a run, and stop it when it goes too far; why it was stopped."""
+        why, rounds = "", 0
+        next_look = monotonic_ns()
+        while b"\n" not in self._rest and monotonic_ns() < until:
+            ready = self._poll(max(0, next_look - monotonic_ns()) / 1e6)
+            if self._output in ready:
+                self._drain(output, pieces=64)
+            if self._control.fileno() in ready and not self._receive():
+                break
+            if why:
+                continue
+            if self._wake_read in ready:
+                self.forget_stop()
+                why = "stopped"
+            elif output.total > max(self._limits.file_bytes, 64 * self._limits.output_bytes):
+                why = "over its output: it printed without end"
+            elif monotonic_ns() >= next_look:
+                why = self._too_much(with_disk=rounds % 5 == 0)
+                rounds += 1
+                next_look = monotonic_ns() + WATCH_MS * 1_000_000
+            if why:
+                self._send({"stop": self._number})
+                next_look = until
+        return why
+
+    def _too_much(self, *, with_disk: bool) -> str:
+        """Which limit a run has broken that no single process can be held to; "" if none."""
+        limits, trusted = self._limits, set(self._trusted)
+        pids = [p for p in processes.descendants(self._process.pid) if p not in trusted]
+        self._seen = [] if self._launch.is_alone else pids
+        if processes.threads(pids) > limits.processes:
+            return f"over its {limits.processes} processes"
+        if processes.memory(pids, limit=limits.memory_bytes) > limits.memory_bytes:
+            return f"over its memory of {limits.memory_bytes / 2**20:.0f} MiB"
+        if with_disk and self._folder.used() + processes.unlinked(pids) > limits.disk_bytes:
+            return f"over its disk of {limits.disk_bytes / 2**20:.0f} MiB"
+        return ""
+
+    def _resource_limits(self) -> dict[str, int]:
+        """What the kernel holds each process to."""
+        others = 1 if self._launch.is_alone else processes.threads_of_user()
+        return {
+            "DATA": self._limits.memory_bytes,
+            "FSIZE": self._limits.file_bytes,
+            "NPROC": self._limits.processes + others,
+            "NOFILE": 256,
+            "CORE": 0,
+        }
+
+    def _poll(self, timeout_ms: float) -> list[int]:
+        poll = select.poll()
+        for fd in (self._wake_read, self._control.fileno(), self._output):
+            poll.register(fd, select.POLLIN)
+        return [fd for fd, event in poll.poll(max(0, timeout_ms)) if event]
+
+    def _send(self, value: Mapping[str, Any]) -> None:
+        with suppress(OSError):  # it is dead then, which reading from it will show
+            self._control.sendall(json.dumps(value).encode() + b"\n")
+
+    def _receive(self) -> bool:
+        try:
+            piece = self._control.recv(_PIECE)
+        except OSError:
+            return False
+        self._rest += piece
+        return bool(piece)
+
+    def _answer(self) -> dict[str, Any]:
+        line, self._rest = self._rest.split(b"\n", 1)
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def _drain(self, output: Output, *, pieces: int = 1 << 30) -> None:
+        """Read what is there, and no more than is there: somebody may hold the other end."""
+        try:
+            for _ in range(pieces):
+                piece = os.read(self._output, _PIECE)
+                if not piece:
+                    return
+                output.add(piece)
+        except BlockingIOError:
+            pass
+
+    def _exit(self) -> str:
+        code = self._process.wait()
+        how = f"exit code {code}" if code >= 0 else f"killed by {signal.Signals(-code).name}"
+        return f"the sandbox ended ({how})"
+
+
+def _error(answer: Mapping[str, Any], why: str, limit_s: float) -> str:
+    if answer["why"] == "time":
+        return f"over its time of {limit_s:g} s"
+    if answer["why"] == "stopped":
+        return why or "stopped"
+    status = answer["status"]
+    if status < 0:
+        return f"killed by {signal.Signals(-status).name}"
+    return f"exit code {status}" if status else ""
