@@ -2,11 +2,30 @@
 
 from timeful.core.source import Chunk, End, Source
 from timeful.models.model import Message, Prompt
+from timeful.tools import Parameter, ToolCall, ToolSpec
+
+STEP = ToolSpec(
+    name="step",
+    description="Does something.",
+    parameters=(Parameter(name="action", description="What to do."),),
+)
+ASK_TIME = ToolSpec(name="get_duration", description="Tells the time.")
 
 
 def ask(text: str = "Which way?", *, purpose: str = "react") -> Prompt:
     """A prompt of one message."""
     return Prompt(purpose=purpose, render=lambda: [Message("user", text)])  # type: ignore[arg-type]
+
+
+def ask_with_tools(tools: tuple[ToolSpec, ...] = (STEP, ASK_TIME)) -> Prompt:
+    """A prompt that offers tools, after a call and its reply."""
+    call = ToolCall(name="step", arguments={"action": "go north"}, id="c1")
+    messages = [
+        Message("user", "Begin."),
+        Message("assistant", "", (call,)),
+        Message("tool", "You cannot.", call_id="c1"),
+    ]
+    return Prompt(purpose="work", render=lambda: messages, tools=tools)
 
 
 def read(source: Source) -> tuple[list[Chunk], End]:

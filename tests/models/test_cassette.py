@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.models.asking import ask, read, said
+from tests.models.asking import ASK_TIME, STEP, ask, ask_with_tools, read, said
 from tests.servers.fake import FakeServer, Hang, Say
 from timeful.core.source import Chunk, End
 from timeful.core.units import milliseconds
@@ -128,6 +128,46 @@ def test_an_error_is_replayed_as_the_same_error(path: Path) -> None:
     assert replay.pull() == Chunk("a", 1)
     with pytest.raises(ModelTimeoutError, match="recorded: silence"):
         replay.pull()
+
+
+# --- tools -----------------------------------------------------------------------------------
+
+
+GOLDEN = (
+    b'{"key":"6c4fd3363b554179e6bacea6849041a6ecbb754f8a074de46229416cb7849dfb","scope":"",'
+    b'"model":"scripted","purpose":"react","messages":[["user","Which way?"]],"max_tokens":8,'
+    b'"seed":1,"pace":[0,1000000],"chunks":[["up",1,"answer",0]],"end":{"finish":"stop",'
+    b'"tokens":null,"prompt_tokens":null,"attempts":1},"ended":0,"closed":false,"failure":null}'
+)
+
+
+def test_a_request_without_tools_is_recorded_as_it_always_was(path: Path) -> None:
+    """The golden bytes of before there were tools: no cassette of then is lost."""
+    model = RecordingModel(ScriptedModel(["up"]), path, read=lambda: 0)
+    read(model.open(ask(), max_tokens=8, seed=1))
+    assert path.read_bytes().splitlines()[1] == GOLDEN
+
+
+def test_tools_calls_and_their_ids_belong_to_a_request_and_to_its_recording(path: Path) -> None:
+    answer = '<tool_call>{"name": "step", "arguments": {"action": "up"}, "id": "c2"}</tool_call>'
+    read(record(path, answer).open(ask_with_tools(), max_tokens=8, seed=1))
+    line = lines(path)[1]
+    call = (
+        '<tool_call>{"name": "step", "arguments": {"action": "go north"}, "id": "c1"}</tool_call>'
+    )
+    assert line["messages"] == [
+        ["user", "Begin."],
+        ["assistant", call],
+        ["tool", '<tool_response id="c1">You cannot.</tool_response>'],
+    ]
+    assert line["tools"] == [STEP.schema(), ASK_TIME.schema()]
+    replay = ReplayModel(path)
+    assert said(read(replay.open(ask_with_tools(), max_tokens=8, seed=1))[0]) == answer
+    for others in ((), (STEP,), (ASK_TIME, STEP)):
+        with pytest.raises(
+            CassetteMissError, match="line 2 has the same messages, but other tools"
+        ):
+            replay.open(ask_with_tools(others), max_tokens=8, seed=1)
 
 
 # --- time ------------------------------------------------------------------------------------

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.models.asking import ask, read, said
+from tests.models.asking import ask, ask_with_tools, read, said
 from tests.servers.fake import (
+    Call,
     Die,
     FakeServer,
     Finish,
@@ -206,6 +207,151 @@ def test_no_budget_at_all_asks_nobody(connect: Connect) -> None:
         assert not server.requests
     assert not chunks
     assert end == End("length", tokens=0, attempts=0)
+
+
+# --- calls of tools --------------------------------------------------------------------------
+
+
+def test_tools_calls_and_their_replies_are_sent_as_the_api_has_them(connect: Connect) -> None:
+    with FakeServer([Say("L")]) as server:
+        read(connect(server).open(ask_with_tools(), max_tokens=None, seed=1))
+        (request,) = server.requests
+    assert request.body["tools"] == [
+        {
+            "type": "function",
+            "function": {
+                "name": "step",
+                "description": "Does something.",
+                "parameters": {
+                    "type": "object",
+                    "properties": {"action": {"type": "string", "description": "What to do."}},
+                    "required": ["action"],
+                    "additionalProperties": False,
+                },
+            },
+        },
+        {
+            "type": "function",
+            "function": {
+                "name": "get_duration",
+                "description": "Tells the time.",
+                "parameters": {
+                    "type": "object",
+                    "properties": {},
+                    "required": [],
+                    "additionalProperties": False,
+                },
+            },
+        },
+    ]
+    function = {"name": "step", "arguments": '{"action": "go north"}'}
+    assert request.body["messages"] == [
+        {"role": "user", "content": "Begin."},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "c1", "type": "function", "function": function}],
+        },
+        {"role": "tool", "content": "You cannot.", "tool_call_id": "c1"},
+    ]
+
+
+def test_what_is_sent_of_tools_is_what_the_official_client_knows(connect: Connect) -> None:
+    types = pytest.importorskip("openai.types.chat")
+    adapter = pytest.importorskip("pydantic").TypeAdapter
+    with FakeServer([Say("L")]) as server:
+        read(connect(server).open(ask_with_tools(), max_tokens=None, seed=1))
+        (request,) = server.requests
+    messages, tools = request.body["messages"], request.body["tools"]
+    seen = adapter(list[types.ChatCompletionMessageParam]).validate_python(messages)
+    assert [dict(one) | {"tool_calls": list(one.get("tool_calls", ()))} for one in seen] == [
+        one | {"tool_calls": one.get("tool_calls", [])} for one in messages
+    ]
+    assert adapter(list[types.ChatCompletionToolParam]).validate_python(tools) == tools
+
+
+@pytest.mark.parametrize("finish", ["tool_calls", "stop"])
+def test_a_call_comes_out_as_text_at_its_last_token_and_its_fragments_cost_theirs(
+    connect: Connect, finish: str
+) -> None:
+    script = [
+        Think("hm "),
+        Say("Let me see. "),
+        Call("step", "", id="c1"),
+        Call(arguments='{"action": '),
+        Call(arguments='"north"}'),
+        Call("get_duration", "{}", id="c2", index=1),
+        Finish(finish),
+    ]
+    with FakeServer(script) as server:
+        chunks, end = read(connect(server).open(ask_with_tools(), max_tokens=None, seed=1))
+    first = '<tool_call>{"name": "step", "arguments": {"action": "north"}, "id": "c1"}</tool_call>'
+    second = '<tool_call>{"name": "get_duration", "arguments": {}, "id": "c2"}</tool_call>'
+    assert [(chunk.text, chunk.channel) for chunk in chunks] == [
+        ("hm ", "reasoning"),
+        ("Let me see. ", "answer"),
+        ("", "answer"),
+        ("", "answer"),
+        (first, "answer"),
+        ("", "answer"),
+        (second, "answer"),
+    ]
+    assert [chunk.tokens for chunk in chunks[:-1]] == [1, 3, 1, 3, 2, 3], "4 bytes a token"
+    assert chunks[-1].tokens == 0
+    assert end == End("stop", tokens=6, prompt_tokens=7)
+
+
+def test_the_tokens_of_a_call_are_those_that_the_server_counts(connect: Connect) -> None:
+    script = [Call("step", "", id="c1", tokens=9), Call(arguments='{"action": "x"}', tokens=14)]
+    with FakeServer(script) as server:
+        chunks, _ = read(connect(server).open(ask_with_tools(), max_tokens=None, seed=1))
+    assert [chunk.tokens for chunk in chunks] == [9, 5]
+
+
+def test_several_calls_in_one_event_come_out_together(connect: Connect) -> None:
+    two = Call("step", '{"action": "a"}', more=(Call("step", '{"action": "b"}', index=1),))
+    with FakeServer([two, Finish("tool_calls")]) as server:
+        chunks, _ = read(connect(server).open(ask_with_tools(), max_tokens=None, seed=1))
+    assert len(chunks) == 1
+    assert said(chunks).count("<tool_call>") == 2
+
+
+@pytest.mark.parametrize("cut", ["by the server", "here"])
+def test_a_call_that_the_budget_cuts_comes_out_as_the_text_it_was(
+    connect: Connect, cut: str
+) -> None:
+    script = [
+        Call("step", '{"action": "a"}', id="c1", tokens=5),
+        Call("step", '{"acti', id="c2", index=1, tokens=8),
+        Finish("length") if cut == "by the server" else Say("more", tokens=99),
+    ]
+    with FakeServer(script) as server:
+        chunks, end = read(connect(server).open(ask_with_tools(), max_tokens=8, seed=1))
+    assert end.finish == "length"
+    assert sum(chunk.tokens for chunk in chunks) == 8
+    broken = r'<tool_call>{"name": "step", "arguments": "{\"acti", "id": "c2"}</tool_call>'
+    assert said(chunks).endswith(broken)
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (400, '"auto" tool choice requires --enable-auto-tool-choice to be set'),
+        (422, "tools: Extra inputs are not permitted"),
+        (400, "registry/gemma does not support tools"),
+    ],
+)
+def test_a_server_without_native_calls_is_refused_with_the_way_out(
+    connect: Connect, status: int, words: str
+) -> None:
+    with FakeServer([Status(status, words)]) as server:
+        model = connect(server)
+        with pytest.raises(ModelRefusedError, match="--calls text") as caught:
+            read(model.open(ask_with_tools(), max_tokens=None, seed=1))
+        assert words.replace('"', "") in str(caught.value).replace('"', "")
+        with pytest.raises(ModelRefusedError, match="check the settings"):
+            read(model.open(ask(), max_tokens=None, seed=1))
+        assert len(server.requests) == 2
 
 
 # --- what goes wrong before the first chunk --------------------------------------------------

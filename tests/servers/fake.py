@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
-
 Body = dict[str, Any]
 
 

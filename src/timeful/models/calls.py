@@ -33,8 +33,9 @@ class _Call:
         self.id = self.id or piece.id or ""
         if self.whole:
             return
-        before = "" if self.whole == {} and piece.arguments.strip() else self.arguments
-        self.arguments = before + piece.arguments
+        if self.whole is not None and piece.arguments.strip():
+            self.arguments, self.whole = "", None  # {} only stood in for them
+        self.arguments += piece.arguments
         if self.arguments.rstrip().endswith("}"):
             self.whole = _object(self.arguments)
 
