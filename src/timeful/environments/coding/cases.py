@@ -33,12 +33,15 @@ MADE = {
 class Case:
     """A case that can be worked on.
 
+    A sandbox gets it by `Workspace(files=case.files, outputs=case.outputs, hidden=case.hidden)`.
+
     Attributes:
         name: Its name.
         opening: The task in words.
         layout: How its files are laid out.
         public: The folder of public files.
         answers: The labels of the test split, and the metric.
+        hidden: What a program must not read, since it holds the labels, or what they came from.
     """
 
     name: str
@@ -46,6 +49,7 @@ class Case:
     layout: Layout
     public: Path
     answers: Answers
+    hidden: tuple[Path, ...] = ()
 
     @property
     def files(self) -> dict[str, Path]:
@@ -103,6 +107,7 @@ def _case(name: str, made: Made, public: Path) -> Case:
         layout=made.layout,
         public=public,
         answers=made.answers,
+        hidden=made.hidden,
     )
 
 

@@ -4,6 +4,7 @@ import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from timeful.environments.coding.graders import Answers
@@ -40,12 +41,16 @@ class Layout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """A case that was made: its words, its public files and its labels."""
+    """A case that was made: its words, its public files and its labels.
+
+    `hidden` is what on this machine the labels could be looked up in.
+    """
 
     says: str
     layout: Layout
     public: Mapping[str, bytes]
     answers: Answers
+    hidden: tuple[Path, ...] = ()
 
 
 def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:

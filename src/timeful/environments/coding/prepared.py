@@ -120,6 +120,7 @@ def read_prepared(name: str, folder: Path) -> Made:
             layout=layout,
             public={},
             answers=_answers(competition, private),
+            hidden=(folder / "private",),
         )
     except (OSError, ValueError, KeyError, csv.Error):
         # What is wrong with it is not said: the labels are in it.
