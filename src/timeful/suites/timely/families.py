@@ -1,0 +1,232 @@
+"""The three kinds of work, joined: how a case of each is opened, and who can work on it.
+
+A sandbox is one for each episode, so that no program finds what another left. Whatever is dear to
+make and cannot change, a case's data or a checker of answers, is made once for each process.
+"""
+
+import atexit
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from timeful.agents.players import Player, explorer, ladder, solver
+from timeful.agents.prompts.timely import BRIEFINGS
+from timeful.agents.tool_user import Briefing
+from timeful.environments.coding.cases import Case, case_names, open_case
+from timeful.environments.coding.task import WARM, CodingTask
+from timeful.environments.fiction.library import game_names, open_game
+from timeful.environments.fiction.task import FictionTask
+from timeful.environments.reasoning.checking import Checker
+from timeful.environments.reasoning.files import BENCHMARKS, Fields, from_jsonl
+from timeful.environments.reasoning.gym import PACKAGE, make_problems
+from timeful.environments.reasoning.problems import Problem, load
+from timeful.environments.reasoning.task import ReasoningTask
+from timeful.environments.timed.task import Task
+from timeful.errors import SettingsError, check_known
+from timeful.models.rules import Rule
+from timeful.sandbox.workspace import Workspace, choose_backend
+from timeful.seeding import child_seed
+from timeful.suites.timely.spec import Family, Source, TimelySpec
+
+SET_SIZE = 28
+"""How many problems of a set are taken, unless a run says otherwise."""
+
+FIELDS = ("question", "answer", "id", "choices", "wrong", "kind")
+"""What a field of a file of problems can hold."""
+
+GYM = "gym:"
+"""How the names of reasoning-gym's tasks begin, as sets of problems."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Opened:
+    """A case that can be worked on, until it is closed.
+
+    Attributes:
+        task: The case.
+        rule: What a stand-in goes by, made for this case.
+    """
+
+    task: Task
+    rule: Callable[[Player], Rule]
+    _held: ExitStack = field(default_factory=ExitStack)
+
+    def close(self) -> None:
+        """Let go of it."""
+        with self._held:
+            self.task.close()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A kind of work.
+
+    Attributes:
+        briefing: What whoever works is told.
+        players: The stand-ins.
+        open: Opens the case of an episode; raises a TimefulError if it cannot.
+        cases: The names of the cases that were asked for, checked; see `cases_of`.
+    """
+
+    briefing: Briefing
+    players: Mapping[str, Player]
+    open: Callable[[TimelySpec], Opened]
+    cases: Callable[[tuple[str, ...], Source, int], tuple[str, ...]]
+
+
+def cases_of(
+    family: Family, asked: tuple[str, ...], source: Source, *, seed: int
+) -> tuple[str, ...]:
+    """The cases of a run.
+
+    Args:
+        family: Of which kind of work.
+        asked: The games, ML tasks or sets of problems that were asked for.
+        source: Where they come from.
+        seed: By which problems are made.
+
+    Raises:
+        SettingsError: If there is no such case, or it cannot be had here.
+    """
+    return PARTS[family].cases(asked, source, seed)
+
+
+# --- interactive fiction --------------------------------------------------------------------------
+
+
+def _games(asked: tuple[str, ...], source: Source, seed: int) -> tuple[str, ...]:
+    for name in asked:
+        check_known("game", name, game_names())
+    return asked
+
+
+def _open_game(spec: TimelySpec) -> Opened:
+    game = open_game(spec.case, seed=child_seed(spec.rig.seed, "game", spec.case, spec.run))
+    return Opened(task=FictionTask(game), rule=lambda player: player.make())
+
+
+# --- machine learning -----------------------------------------------------------------------------
+
+
+def _ml_tasks(asked: tuple[str, ...], source: Source, seed: int) -> tuple[str, ...]:
+    for name in asked:
+        check_known("coding case", name, case_names())
+        _case(name, source.data, seed)
+    return asked
+
+
+@lru_cache(maxsize=8)
+def _case(name: str, data: str | None, seed: int) -> Case:
+    if data is None:
+        return open_case(name, seed=seed)
+    folder = Path(data)
+    return open_case(name, data=folder / name if (folder / name).is_dir() else folder, seed=seed)
+
+
+def _open_ml_task(spec: TimelySpec) -> Opened:
+    case = _case(spec.case, spec.rig.source.data, spec.rig.seed)
+    held = ExitStack()
+    workspace = held.enter_context(
+        Workspace(
+            files=case.files,
+            outputs=case.outputs,
+            warm=WARM,
+            backend=choose_backend(unsafe=spec.rig.source.is_unsafe),
+        )
+    )
+    return Opened(
+        task=CodingTask(case, workspace), rule=lambda player: player.make(case), _held=held
+    )
+
+
+# --- reasoning ------------------------------------------------------------------------------------
+
+
+def _problems(asked: tuple[str, ...], source: Source, seed: int) -> tuple[str, ...]:
+    found = problems(asked, source, seed)
+    if any(problem.private for problem in found.values()) and not source.is_private:
+        raise SettingsError("the problems are private, and the run would record their words")
+    _checker(source.is_unsafe, _needs_sandbox(found.values())).prepare(found.values())
+    return tuple(found)
+
+
+@lru_cache(maxsize=4)
+def problems(asked: tuple[str, ...], source: Source, seed: int) -> Mapping[str, Problem]:
+    """The problems of a run by the names of their cases, `family/id`.
+
+    Args:
+        asked: Sets of our own, or of reasoning-gym as `gym:TASK`; none if a file was given.
+        source: The file, or how many problems a set has.
+        seed: Of what is made or drawn.
+
+    Raises:
+        SettingsError: If there are no such problems.
+    """
+    found: list[Problem] = []
+    if source.problems is not None:
+        found += from_jsonl(Path(source.problems), _fields(source), limit=source.size, seed=seed)
+    for name in asked:
+        size = source.size or SET_SIZE
+        if name.startswith(GYM):
+            with _sandbox(source.is_unsafe) as sandbox:
+                task = name.removeprefix(GYM)
+                found += make_problems(task, size=size, seed=seed, sandbox=sandbox)
+        else:
+            found += load(name, size=size, seed=seed)
+    return {f"{problem.family}/{problem.id}": problem for problem in found}
+
+
+def _fields(source: Source) -> Fields:
+    """The field map of a file; what was given by name goes before what it has."""
+    fields = BENCHMARKS[source.benchmark]
+    own: dict[str, Any] = {}
+    for name, column in source.fields:
+        check_known("field of a problem", name, FIELDS)
+        own[name] = (*own.get(name, ()), column)
+    return replace(fields, **own, private=fields.private or source.is_private)
+
+
+def _needs_sandbox(found: Iterable[Problem]) -> bool:
+    return any(problem.kind == "gym" for problem in found)
+
+
+@lru_cache(maxsize=4)
+def _checker(is_unsafe: bool, has_sandbox: bool) -> Checker:
+    sandbox = _sandbox(is_unsafe) if has_sandbox else None
+    checker = Checker(sandbox=sandbox)
+    atexit.register(checker.close)
+    if sandbox is not None:
+        atexit.register(sandbox.close)
+    return checker
+
+
+def _sandbox(is_unsafe: bool) -> Workspace:
+    backend = choose_backend(unsafe=is_unsafe)
+    return Workspace(files={}, outputs=(), warm=(PACKAGE,), backend=backend)
+
+
+def _open_problem(spec: TimelySpec) -> Opened:
+    source = spec.rig.source
+    found = problems(source.sets, source, spec.rig.seed)
+    problem = found[spec.case]
+    check = _checker(source.is_unsafe, _needs_sandbox(found.values()))
+    return Opened(task=ReasoningTask(problem, check), rule=lambda player: player.make(problem))
+
+
+PARTS: Mapping[Family, Part] = {
+    "fiction": Part(
+        briefing=BRIEFINGS["fiction"], players=explorer.PLAYERS, open=_open_game, cases=_games
+    ),
+    "coding": Part(
+        briefing=BRIEFINGS["coding"], players=ladder.PLAYERS, open=_open_ml_task, cases=_ml_tasks
+    ),
+    "reasoning": Part(
+        briefing=BRIEFINGS["reasoning"],
+        players=solver.PLAYERS,
+        open=_open_problem,
+        cases=_problems,
+    ),
+}

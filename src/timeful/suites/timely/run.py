@@ -1,0 +1,82 @@
+"""Timely-Eval as experiments, one a family, and the unhurried runs that budgets are made of."""
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from pathlib import Path
+
+from timeful.environments.timed.world import TIMER
+from timeful.errors import SettingsError, check_known
+from timeful.models.pace import TOKEN_TIME
+from timeful.runs.batch import finished_rows
+from timeful.runs.experiment import Experiment
+from timeful.suites.timely.baselines import Baselines, Kept, Took, merged
+from timeful.suites.timely.families import PARTS
+from timeful.suites.timely.play import play
+from timeful.suites.timely.report import write_report
+from timeful.suites.timely.rows import TimelyRow, summarize
+from timeful.suites.timely.spec import NAME, Family, TimelySpec
+from timeful.tools import names
+
+
+def experiment(family: Family, api_key: str = "") -> Experiment[TimelySpec, TimelyRow]:
+    """How a family is run; the key goes to the endpoint and is never written down."""
+    return Experiment(
+        name=f"{NAME}/{family}",
+        play=partial(play, api_key=api_key),
+        summarize=summarize,
+        row=TimelyRow,
+        check=check,
+        write_report=write_report,
+    )
+
+
+def check(specs: Sequence[TimelySpec]) -> None:
+    """Find what would make a run fail, before anything runs.
+
+    Raises:
+        SettingsError: If a model cannot be made, or a latency is for a tool that nobody has.
+        RecordError: If a cassette cannot be read.
+    """
+    for voice in {spec.voice for spec in specs}:
+        voice.check(pace=TOKEN_TIME)
+    # A case of each family knows which tools there are.
+    for spec in {spec.family: spec for spec in specs}.values():
+        if spec.rig.tool_latencies:
+            case = PARTS[spec.family].open(spec)
+            known = (*names(case.task.tools), TIMER.name)
+            case.close()
+            for tool, _ in spec.rig.tool_latencies:
+                check_known("tool", tool, known)
+
+
+def baselines_of(rows: Iterable[tuple[TimelySpec, TimelyRow]]) -> Baselines:
+    """What unhurried runs took; one that failed, or came to nothing, has no baseline."""
+    return merged(
+        Kept(
+            case=spec.case,
+            conditions=spec.conditions,
+            runs={str(spec.run): Took(counted=row.counted_ns, steps=row.rounds)},
+        )
+        for spec, row in rows
+        if row.status == "ok" and row.counted_ns and row.rounds
+    )
+
+
+def check_budgets(specs: Sequence[TimelySpec], out: Path) -> None:
+    """Refuse to go on in a run folder whose episodes had other budgets by the same name.
+
+    Raises:
+        SettingsError: If a baseline has changed since.
+    """
+    if not (out / "settings.json").exists():
+        return
+    rows = finished_rows(out, experiment(specs[0].family).job, specs)
+    for spec in specs:
+        row = rows.get(spec.key)
+        if row is not None and row.budget_ns != spec.span:
+            raise SettingsError(
+                f"{out} has an episode of {spec.case} by {spec.who} whose {spec.budget} was "
+                f"{(row.budget_ns or 0) / 1e9:g} s and is {(spec.span or 0) / 1e9:g} s now: its "
+                "baseline has changed. Choose another folder with --out, or start afresh with "
+                "--replace"
+            )

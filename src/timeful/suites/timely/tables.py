@@ -1,0 +1,182 @@
+"""The tables of Timely-Eval as plain text: Table 1 in its three parts, and Tables 2 and 3."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from timeful.metrics.statistics import Estimate
+from timeful.suites.parts import unusable
+from timeful.suites.timely.numbers import (
+    ALL,
+    GAIN,
+    HEADLINE,
+    HURRY,
+    IN_TIME,
+    RIGHT,
+    ROUNDS,
+    TOKENS,
+    TOOLS,
+    VALID,
+    Cell,
+    Measure,
+    budgets_of,
+    make_cells,
+)
+from timeful.suites.timely.published import ABLATION, COLUMNS, HURRIED, ON_TIME, SCORES
+from timeful.suites.timely.rows import TimelyRow
+from timeful.suites.timely.spec import FAMILIES, Family
+
+STAND_IN = "Stand-in: rules work on the cases; no language model was run."
+NOT_RUN = "published, not run here"
+
+TITLES: dict[Family, str] = {
+    "fiction": "Table 1, interactive fiction: points, averaged over budgets",
+    "coding": "Table 1, machine learning: reward accuracy in %, averaged over budgets",
+    "reasoning": "Table 1, reasoning: right and in time in %, averaged over budgets",
+}
+
+_BESIDE: dict[Family, tuple[Measure, ...]] = {
+    "fiction": (GAIN, ROUNDS),
+    "coding": (VALID, ROUNDS),
+    "reasoning": (TOKENS,),
+}
+"""What is printed under each budget, beside the headline."""
+
+_NAME, _ENTRY = 22, 11
+_FIT = (80 - _NAME) // _ENTRY
+
+
+def text_tables(rows: Sequence[TimelyRow]) -> str:
+    """All tables of episodes, in at most 80 columns, and what is to be said about them."""
+    cells = make_cells(rows)
+    blocks: list[str] = []
+    for family in FAMILIES:
+        mine = [cell for cell in cells if cell.family == family]
+        if mine:
+            blocks += ["\n".join(_table_1(family, mine)), "\n".join(_by_budget(family, mine))]
+        if family == "reasoning" and HURRY in budgets_of(mine):
+            blocks.append("\n".join(_table_2(mine)))
+    return "\n\n".join([*blocks, "\n".join(_legend(cells, rows))]) + "\n"
+
+
+# --- Table 1 --------------------------------------------------------------------------------------
+
+
+def _table_1(family: Family, cells: Sequence[Cell]) -> Iterator[str]:
+    yield TITLES[family]
+    groups = list(dict.fromkeys(cell.group for cell in cells))
+    for part in _parts(groups):
+        yield _line("ours", part)
+        for name, mine in by_who(cells):
+            by_group = {cell.group: cell for cell in mine}
+            yield _line(name, [_headline(by_group.get(group)) for group in part])
+    columns = [column.name for column in COLUMNS if column.family == family]
+    yield _line(NOT_RUN, columns)
+    for model, scores in SCORES.items():
+        yield _line(model, [f"{scores[column]:.1f}" for column in columns])
+
+
+def _headline(cell: Cell | None) -> str:
+    if cell is None:
+        return ""
+    return text_number(cell.number(HEADLINE[cell.family]), HEADLINE[cell.family].decimals)
+
+
+def whole(cells: Sequence[Cell]) -> Sequence[Cell]:
+    """Those of all sets of problems together, if there are several; else all cells."""
+    return [cell for cell in cells if cell.group == ALL] or cells
+
+
+def by_who(cells: Iterable[Cell]) -> list[tuple[str, list[Cell]]]:
+    """Cells by who worked, and by latency if there are several; each has one of a group."""
+    cells = list(cells)
+    several = len({cell.latency for cell in cells}) > 1
+    named: dict[str, list[Cell]] = {}
+    for cell in cells:
+        name = f"{cell.who}, {cell.latency}" if several else cell.who
+        named.setdefault(name, []).append(cell)
+    return list(named.items())
+
+
+def text_number(found: Estimate | None, decimals: int) -> str:
+    """A mean and half of its interval, such as "45.0±5.2"; without one, the mean alone."""
+    if found is None:
+        return "failed"
+    if found.low is None or found.high is None:
+        return f"{found.mean:.{decimals}f}"
+    return f"{found.mean:.{decimals}f}±{(found.high - found.low) / 2:.{decimals}f}"
+
+
+# --- by budget ------------------------------------------------------------------------------------
+
+
+def _by_budget(family: Family, cells: Sequence[Cell]) -> Iterator[str]:
+    """What a larger budget brings: the numbers of Figures 2 to 4."""
+    yield f"By budget: {', '.join(m.name for m in (HEADLINE[family], *_BESIDE[family]))}"
+    budgets, cells = budgets_of(cells), whole(cells)
+    for group in dict.fromkeys(cell.group for cell in cells):
+        mine = [cell for cell in cells if cell.group == group]
+        for part in _parts(budgets):
+            yield _line(group, part)
+            for name, (cell,) in by_who(mine):
+                yield _line(name, [_point(cell, HEADLINE[family], budget) for budget in part])
+                for measure in _BESIDE[family]:
+                    entries = [_mean(cell, measure, budget) for budget in part]
+                    yield _line(f"  {measure.name}", entries)
+
+
+def _point(cell: Cell, measure: Measure, budget: str) -> str:
+    return text_number(cell.number(measure, budget=budget), measure.decimals)
+
+
+def _mean(cell: Cell, measure: Measure, budget: str) -> str:
+    found = cell.number(measure, budget=budget)
+    return "" if found is None else f"{found.mean:.{measure.decimals}f}"
+
+
+# --- Tables 2 and 3 -------------------------------------------------------------------------------
+
+_HURRIED = (IN_TIME, RIGHT, TOOLS)
+
+
+def _table_2(cells: Sequence[Cell]) -> Iterator[str]:
+    yield f"Tables 2 and 3: under {HURRY} of one's own unhurried time, in %"
+    yield _line("", ["set", *(measure.name for measure in _HURRIED)])
+    for name, mine in by_who(cells):
+        for cell in whole(mine):
+            yield _line(name, [cell.group, *(_point(cell, m, HURRY) for m in _HURRIED)])
+    yield NOT_RUN
+    sets = list(dict.fromkeys(column for row in HURRIED.values() for column, _ in row))
+    for model, row in HURRIED.items():
+        for name in sets:
+            values = [row[name, measure.name] for measure in _HURRIED]
+            yield _line(model, [name, *(f"{value:.1f}" for value in values)])
+            model = ""
+    yield _line(f"Table 3, {ON_TIME}", sets)
+    for method, ablation in ABLATION.items():
+        yield _line(method, [f"{ablation[name]:.1f}" for name in sets])
+
+
+# --- parts ----------------------------------------------------------------------------------------
+
+
+def _line(name: str, entries: Sequence[str]) -> str:
+    return (f"{name:<{_NAME}}" + "".join(f" {e:>{_ENTRY - 1}}" for e in entries)).rstrip()
+
+
+def _parts(names: Sequence[str]) -> list[Sequence[str]]:
+    """As many names at a time as fit on a line."""
+    return [names[start : start + _FIT] for start in range(0, len(names), _FIT)]
+
+
+def _legend(cells: Sequence[Cell], rows: Sequence[TimelyRow]) -> Iterator[str]:
+    if all(cell.stand_in for cell in cells):
+        yield STAND_IN
+    elif any(cell.stand_in for cell in cells):
+        names = sorted({cell.who for cell in cells if cell.stand_in})
+        yield f"Stand-ins, and no language models: {', '.join(names)}."
+    yield "Ours: the mean, ± half of its 95 % bootstrap interval over cases (of one case: over"
+    yield "its runs). Published numbers are of language models on the benchmarks they name; what"
+    yield "stand-ins come to says nothing about models."
+    spoken = [row for row in rows if not row.stand_in and row.status == "ok"]
+    if spoken:
+        calls = sum(row.calls + row.timer_calls + row.bad_calls for row in spoken)
+        yield unusable(sum(row.bad_calls for row in spoken), calls).replace("answers", "calls")
