@@ -59,7 +59,7 @@ for index in range(job["start"], job["size"]):
     room -= len(line)
     if room < 0 and index > job["start"]:
         break
-    print(job["token"] + line)
+    print("\\n" + job["token"] + line)  # after what it may have printed itself
 """
 
 _SCORE = """
@@ -70,7 +70,7 @@ items = reasoning_gym.create_dataset(
     job["task"], size=job["size"], seed=job["seed"], **job["config"]
 )
 score = float(items.score_answer(job["answer"], items[job["index"]]))
-print(job["token"] + json.dumps(score >= 1.0))
+print("\\n" + job["token"] + json.dumps(score >= 1.0))
 """
 
 
