@@ -54,6 +54,7 @@ app = Lazy(
         "run": "timeful.cli.main:run",
         "play": "timeful.cli.play:play",
         "calibrate": "timeful.cli.calibrate:calibrate",
+        "games": "timeful.cli.games:games",
         "report": "timeful.cli.report:report",
         "show": "timeful.cli.show:show",
         "draw": "timeful.cli.engagement_kitchen:draw",

@@ -1,22 +1,133 @@
-"""Games by their names."""
+"""Games by their names.
+
+| name | game |
+| --- | --- |
+| `skerry` | our own small game |
+| `cave` | Colossal Cave, with the extra `timely` |
+| `zork1`, `zork2`, `zork3` | once fetched; with the extra `jericho` |
+| any other name | a story file that the user added |
+| `textworld:cooking:7` | made of a kind and a seed; with the extra `textworld` |
+| `some/story.z5` | a z-machine file by its path |
+"""
+
+import os
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
 
 from timeful.environments.fiction.colossal import ColossalCave
 from timeful.environments.fiction.game import Game
 from timeful.environments.fiction.skerry import skerry
+from timeful.environments.fiction.store import SOURCES, SUFFIXES, stored, stories_folder
 from timeful.environments.fiction.telling import Telling
-from timeful.errors import check_known
+from timeful.environments.fiction.textworld import KINDS, made_folder, make_story
+from timeful.environments.fiction.zmachine import ZMachineGame, check_story
+from timeful.errors import SettingsError, check_known
+
+BUILT_IN = ("skerry", "cave")
+_MADE = "textworld"
 
 
-def game_names() -> tuple[str, ...]:
-    """The games that need nothing but what is installed, and their own extra."""
-    return ("skerry", "cave")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A line of the list of games: its most points, its licence, and what it lacks to be played."""
+
+    name: str
+    max_score: int | None
+    licence: str
+    lacks: str = ""
 
 
-def open_game(name: str, *, seed: int) -> Game:
+def game_names(*, data: Path | None = None) -> tuple[str, ...]:
+    """The names that can be opened now, but for made games, paths, and extras that are missing."""
+    return (*BUILT_IN, *stored(data or stories_folder()))
+
+
+def open_game(
+    name: str, *, seed: int, data: Path | None = None, python: Path | None = None
+) -> Game:
     """Open a game at its start.
 
+    Args:
+        name: As the table above has it.
+        seed: Of its chance.
+        data: Where stories lie; None for the user's own folder.
+        python: The Python that has Jericho and TextWorld; None for this one.
+
     Raises:
-        SettingsError: If there is none of that name.
+        SettingsError: If there is none of that name, or its extra is not installed.
+        WorldError: If it does not start.
     """
-    check_known("game", name, game_names())
-    return Telling(skerry(seed)) if name == "skerry" else ColossalCave(seed=seed)
+    if name == "skerry":
+        return Telling(skerry(seed))
+    if name == "cave":
+        return ColossalCave(seed=seed)
+    return ZMachineGame(_story(name, data or stories_folder(), python), seed=seed, python=python)
+
+
+def check_game(name: str, *, data: Path | None = None) -> None:
+    """Refuse a name that `open_game` cannot open, without opening it.
+
+    Raises:
+        SettingsError: If there is no such game, or it was not fetched; what to do stands in it.
+    """
+    if name.startswith(f"{_MADE}:"):
+        _made(name)
+    elif _is_path(name):
+        check_story(Path(name))
+    else:
+        names = game_names(data=data)
+        if name in SOURCES and name not in names:
+            raise SettingsError(f"{name} is not here yet: timeful games fetch {name}")
+        check_known("game", name, (*names, *SOURCES))
+
+
+def _story(name: str, data: Path, python: Path | None) -> Path:
+    """The file of a game that has one."""
+    check_game(name, data=data)
+    if name.startswith(f"{_MADE}:"):
+        return make_story(*_made(name), made_folder(), python=python)
+    return Path(name) if _is_path(name) else stored(data)[name]
+
+
+def _is_path(name: str) -> bool:
+    return os.sep in name or name.endswith(SUFFIXES)
+
+
+def _made(name: str) -> tuple[str, int]:
+    """The kind and the seed of a made game."""
+    kind, _, number = name.removeprefix(f"{_MADE}:").partition(":")
+    check_known("kind of TextWorld game", kind, KINDS)
+    if not (number.isascii() and number.isdigit()):
+        raise SettingsError(f"a made game is textworld:{kind}:SEED, with a number; got {name!r}")
+    return kind, int(number)
+
+
+def entries(*, data: Path | None = None) -> tuple[Entry, ...]:
+    """All games that there are, or could be."""
+    stories = stored(data or stories_folder())
+    jericho = _missing("jericho", "jericho")
+    known = [
+        Entry(name="skerry", max_score=100, licence="Apache-2.0, ours"),
+        Entry(
+            name="cave", max_score=350, licence="Apache-2.0", lacks=_missing("adventure", "timely")
+        ),
+    ]
+    for name, source in SOURCES.items():
+        here = jericho if name in stories else f"timeful games fetch {name}"
+        known.append(
+            Entry(name=name, max_score=source.max_score, licence=source.licence, lacks=here)
+        )
+    for name in stories.keys() - SOURCES.keys():
+        known.append(Entry(name=name, max_score=None, licence="your own file", lacks=jericho))
+    textworld = _missing("textworld", "textworld")
+    for kind in KINDS:
+        known.append(
+            Entry(name=f"{_MADE}:{kind}:SEED", max_score=None, licence="made", lacks=textworld)
+        )
+    return tuple(known)
+
+
+def _missing(module: str, extra: str) -> str:
+    """What to type if a package is not installed; empty if it is."""
+    return "" if find_spec(module) else f"pip install 'timeful[{extra}]'"
