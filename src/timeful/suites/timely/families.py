@@ -17,7 +17,7 @@ from timeful.agents.prompts.timely import BRIEFINGS
 from timeful.agents.tool_user import Briefing
 from timeful.environments.coding.cases import Case, case_names, open_case
 from timeful.environments.coding.task import WARM, CodingTask
-from timeful.environments.fiction.library import game_names, open_game
+from timeful.environments.fiction.library import check_game, open_game
 from timeful.environments.fiction.task import FictionTask
 from timeful.environments.reasoning.checking import Checker
 from timeful.environments.reasoning.files import BENCHMARKS, Fields, from_jsonl
@@ -99,7 +99,7 @@ def cases_of(
 
 def _games(asked: tuple[str, ...], source: Source, seed: int) -> tuple[str, ...]:
     for name in asked:
-        check_known("game", name, game_names())
+        check_game(name)
     return asked
 
 
