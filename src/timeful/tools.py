@@ -132,8 +132,11 @@ def read_call(text: str) -> ToolCall:
 
 
 def _read(text: str) -> Any:
-    """Read JSON, and nothing that JSON or UTF-8 cannot say: NaN, or half of a character."""
-    found = json.loads(text, parse_constant=_refuse)
+    """Read JSON, and nothing that JSON or UTF-8 cannot say: NaN, or half of a character.
+
+    Line ends inside of a text are taken as they stand: models write code so.
+    """
+    found = json.loads(text, parse_constant=_refuse, strict=False)
     json.dumps(found, ensure_ascii=False).encode()  # UnicodeEncodeError is a ValueError
     return found
 

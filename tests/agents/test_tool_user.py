@@ -136,6 +136,11 @@ def test_replies_reach_the_model_under_every_interface(interface: Interface) -> 
     ]
 
 
+def test_code_may_be_written_with_its_line_ends_as_they_are() -> None:
+    played = play('<tool_call>{"name": "count",\n"arguments": {"by": 1, "x\n": 2}}', "done")
+    assert "count has no argument 'x\\n'; it takes by" in played.read(1)[1][1]
+
+
 # --- what goes wrong -------------------------------------------------------------------------
 
 

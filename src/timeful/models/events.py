@@ -1,7 +1,7 @@
 """What a chat endpoint sends: server-sent events, their JSON, and thinking inside of the text."""
 
 import json
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -31,7 +31,7 @@ class Function(msgspec.Struct, frozen=True):
     """What is new of a call: its name, and arguments as JSON text, or as what that stands for."""
 
     name: str | None = None
-    arguments: str | dict[str, Any] | None = None
+    arguments: object = None
 
 
 class CallPiece(msgspec.Struct, frozen=True):
