@@ -43,17 +43,34 @@ run = Lazy(
         "engagement/toys": "timeful.cli.engagement_toys:toys",
         "engagement/inbox": "timeful.cli.engagement_inbox:inbox",
         "engagement/kitchen": "timeful.cli.engagement_kitchen:kitchen",
+        "timely": "timeful.cli.timely:timely",
+        "timely/fiction": "timeful.cli.timely:fiction",
+        "timely/coding": "timeful.cli.timely:coding",
+        "timely/reasoning": "timeful.cli.timely:reasoning",
     },
     name="run",
     help="Run a suite or an experiment of it, or go on with a run that was stopped.",
     context_settings=_CONTEXT,
 )
 
+baseline = Lazy(
+    {
+        "timely/fiction": "timeful.cli.timely:baseline_fiction",
+        "timely/coding": "timeful.cli.timely:baseline_coding",
+        "timely/reasoning": "timeful.cli.timely:baseline_reasoning",
+    },
+    name="baseline",
+    help="Measure how long a model takes without a limit; its budgets are multiples of that.",
+    context_settings=_CONTEXT,
+)
+
 app = Lazy(
     {
         "run": "timeful.cli.main:run",
+        "baseline": "timeful.cli.main:baseline",
         "play": "timeful.cli.play:play",
         "calibrate": "timeful.cli.calibrate:calibrate",
+        "prepare": "timeful.cli.prepare:prepare",
         "games": "timeful.cli.games:games",
         "report": "timeful.cli.report:report",
         "show": "timeful.cli.show:show",
