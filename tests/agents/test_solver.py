@@ -18,7 +18,7 @@ from timeful.environments.timed.stopwatch import TimerSettings
 from timeful.environments.timed.world import TimedTask, TimeSettings
 from timeful.errors import SettingsError
 from timeful.interfaces.event_driven import EventDriven
-from timeful.models.pace import TOKEN_TIME
+from timeful.models.pace import TOKEN_TIME, Pace
 from timeful.models.rules import RuleModel
 from timeful.records.events import Happened, ThoughtEnded
 from timeful.records.recorder import Recorder
@@ -200,3 +200,11 @@ def test_a_problem_without_a_worked_solution_is_refused(name):
 def test_players_say_that_they_stand_in(name):
     assert PLAYERS[name].name == name
     assert "stand-in" in PLAYERS[name].says
+
+
+def test_a_timer_that_shows_no_time_yet_is_asked_again():
+    fast = Pace(per_token=Duration(1000))  # so fast that it shows 0.00 seconds
+    for problem in PROBLEMS[:14]:
+        played = play("paced", problem, budget=Duration(10_000_000), pace=fast)
+        assert played.asked == len(problem.worked)
+        assert played.over["reason"] == "answered"

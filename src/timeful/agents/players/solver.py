@@ -238,28 +238,29 @@ class _Plan:
         if self.notes.passes == 0:
             return self._first(range(len(self.notes.slips), count), size)
         again = range(self.notes.again, min(count, self.notes.again + size))
-        is_enough = self.left is None or self.notes.passes >= MOST_PASSES
+        is_enough = self.notes.passes >= MOST_PASSES
         if is_enough or not self._fits(_Part(again, "again")):
-            return _ANSWER
+            return _ANSWER  # without a limit, once is enough
         return _Part(again, "again")
 
     def _first(self, rest: range, size: int) -> _Part:
         """In full, if all that is left then fits at least as sums alone; else those at once."""
-        full, after = _Part(rest[:size], "full"), _Part(rest[size:], "terse")
         if self.left is None:
-            return full
+            return _Part(rest[:size], "full")
         if self.rate is None:
             return _Part(rest[:1], "full")  # it tells how fast this goes
-        if self._fits(full, after):
-            return full
+        for steps in range(min(size, len(rest)), 0, -1):
+            full = _Part(rest[:steps], "full")
+            if self._fits(full, _Part(rest[steps:], "terse")):
+                return full
         while len(rest) and not self._fits(_Part(rest, "terse")):
             rest = rest[:-1]
         return _Part(rest, "terse", is_last=True)
 
     def _fits(self, *parts: _Part) -> bool:
         """Whether there is time for this, a call after each part, and an answer."""
-        assert self.rate is not None
-        assert self.left is not None
+        if self.rate is None or self.left is None:
+            return False
         words = _ANSWER_WORDS + len(parts) * _words(_CALL)
         words += sum(self.solution.words(i, part.depth) for part in parts for i in part.steps)
         return words * self.rate * MARGIN <= self.left
