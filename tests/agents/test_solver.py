@@ -105,7 +105,9 @@ def test_paced_is_right_more_often_the_more_time_there_is(table):
 
 
 def test_steady_says_the_same_whatever_the_time_and_is_late_where_it_is_short(table):
-    assert all(one.is_late for one in table["steady", 0.75])
+    for late, free in zip(table["steady", 0.75], table["steady", None], strict=True):
+        assert late.is_late
+        assert 0.6 * free.tokens < late.tokens <= 0.75 * free.tokens
     for part in (1, 2, 3):
         for one, free in zip(table["steady", part], table["steady", None], strict=True):
             assert (one.said, one.asked, one.is_late) == (free.said, 0, False)
@@ -151,7 +153,7 @@ def test_a_slip_is_carried_to_the_answer_and_going_over_it_again_mends_it():
 
 
 def test_tokens_are_the_words_that_are_said(table):
-    for key in (("paced", 3), ("steady", 1), ("curt", 1)):
+    for key in (("paced", 3), ("steady", 0.75), ("steady", 1), ("curt", 1)):
         for one in table[key]:
             assert one.tokens == sum(len(said.split()) for said in one.said)
 

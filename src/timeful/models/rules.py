@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from timeful.core.source import Chunk
+from timeful.models.counting import words
 from timeful.models.model import Prompt
 from timeful.models.pace import TOKEN_TIME, Pace
 from timeful.models.scripted import ListSource
@@ -19,10 +20,23 @@ from timeful.seeding import child
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a rule says, and the tokens it is priced at."""
+    """What a rule says, and the tokens it is priced at.
+
+    Attributes:
+        text: The words.
+        tokens: What they cost, together.
+        is_spoken: Whether they come one by one, a token each, so that something of a thought is
+            known that is cut; else all come at once when the last token is due.
+    """
 
     text: str
     tokens: int
+    is_spoken: bool = False
+
+    @classmethod
+    def spoken(cls, text: str) -> "Answer":
+        """Say a text word by word."""
+        return cls(text, len(text.split()), is_spoken=True)
 
 
 Rule = Callable[[Any, np.random.Generator], Answer]
@@ -30,7 +44,7 @@ Rule = Callable[[Any, np.random.Generator], Answer]
 
 
 class RuleModel:
-    """Answers each prompt by a rule, all at once when its last token is due.
+    """Answers each prompt by a rule, at once when its last token is due or word by word.
 
     Args:
         rule: What to answer; its chance comes from the thought's own seed.
@@ -48,4 +62,9 @@ class RuleModel:
     def open(self, prompt: Prompt, *, max_tokens: int | None, seed: int) -> ListSource:
         """Start answering."""
         answer = self._rule(prompt.view, child(seed, "rule"))
-        return ListSource([Chunk(answer.text, answer.tokens)], max_tokens=max_tokens)
+        pieces = (
+            [Chunk(word, 1) for word in words(answer.text)]
+            if answer.is_spoken
+            else [Chunk(answer.text, answer.tokens)]
+        )
+        return ListSource(pieces, max_tokens=max_tokens)

@@ -166,8 +166,7 @@ def _words(text: str) -> int:
 
 
 def _say(lines: Sequence[str]) -> Answer:
-    text = "\n".join(lines)
-    return Answer(text, _words(text))
+    return Answer.spoken("\n".join(lines))
 
 
 Play = Callable[[Problem, Transcript, np.random.Generator], Answer]
