@@ -1,6 +1,11 @@
 """`timeful run timely`, its three families, and `timeful baseline`."""
 
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -120,8 +125,32 @@ def timely(
         raise SystemExit(1)
 
 
+@contextmanager
+def _tidy() -> Iterator[None]:
+    """Let all temporary folders lie in one: workers that are stopped delete none themselves."""
+    from timeful.suites.timely.families import let_go
+
+    with TemporaryDirectory(prefix="timeful-run-", ignore_cleanup_errors=True) as folder:
+        before = os.environ.get("TMPDIR"), tempfile.tempdir
+        os.environ["TMPDIR"], tempfile.tempdir = folder, None
+        try:
+            yield
+        finally:
+            let_go()  # of what lies in it, in this very process
+            tempfile.tempdir = before[1]
+            if before[0] is None:
+                del os.environ["TMPDIR"]
+            else:
+                os.environ["TMPDIR"] = before[0]
+
+
 def play(family: "Family", asked: Asked) -> None:
     """Play a family, after the unhurried runs that its budgets are made of."""
+    with _tidy():
+        _play(family, asked)
+
+
+def _play(family: "Family", asked: Asked) -> None:
     from timeful.suites.timely.baselines import load_baselines, merged
     from timeful.suites.timely.run import check_budgets, experiment
     from timeful.suites.timely.spec import episodes
@@ -160,7 +189,10 @@ def _on_the_way(sweep: "Sweep", rig: "Rig", asked: Asked) -> "Baselines":
     if not free:
         return {}
     out = asked.out.with_name(f"{asked.out.name}-baseline")
-    return unhurried_runs(replace(sweep, voices=free), rig, asked, out=out, runs=1)[1]
+    finished, made = unhurried_runs(replace(sweep, voices=free), rig, asked, out=out, runs=1)
+    if finished.failed:
+        show(finished, out, "")
+    return made
 
 
 def unhurried_runs(
@@ -195,6 +227,11 @@ def tables(finished: "Finished[TimelyRow]") -> str:
 
 def _baseline(family: "Family", asked: Asked) -> None:
     """Make baselines, keep their records, and add them to the file."""
+    with _tidy():
+        _make_baselines(family, asked)
+
+
+def _make_baselines(family: "Family", asked: Asked) -> None:
     from timeful.suites.timely.baselines import load_baselines, merged, save_baselines
 
     sweep, rig = plan(family, asked)

@@ -1,7 +1,8 @@
 """The three kinds of work, joined: how a case of each is opened, and who can work on it.
 
-A sandbox is one for each episode, so that no program finds what another left. Whatever is dear to
-make and cannot change, a case's data or a checker of answers, is made once for each process.
+A sandbox is one for each episode of a language model, so that no program finds what another left.
+Whatever is dear to make and stays the same, a case's data or a checker of answers, is made once
+for each process.
 """
 
 import atexit
@@ -27,7 +28,7 @@ from timeful.environments.reasoning.task import ReasoningTask
 from timeful.environments.timed.task import Task
 from timeful.errors import SettingsError, check_known
 from timeful.models.rules import Rule
-from timeful.sandbox.workspace import Workspace, choose_backend
+from timeful.sandbox.workspace import Backend, Workspace, choose_backend
 from timeful.seeding import child_seed
 from timeful.suites.timely.spec import Family, Source, TimelySpec
 
@@ -56,8 +57,7 @@ class Opened:
 
     def close(self) -> None:
         """Let go of it."""
-        with self._held:
-            self.task.close()
+        self._held.close()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +105,9 @@ def _games(asked: tuple[str, ...], source: Source, seed: int) -> tuple[str, ...]
 
 def _open_game(spec: TimelySpec) -> Opened:
     game = open_game(spec.case, seed=child_seed(spec.rig.seed, "game", spec.case, spec.run))
-    return Opened(task=FictionTask(game), rule=lambda player: player.make())
+    task, held = FictionTask(game), ExitStack()
+    held.callback(task.close)
+    return Opened(task=task, rule=lambda player: player.make(), _held=held)
 
 
 # --- machine learning -----------------------------------------------------------------------------
@@ -127,19 +129,57 @@ def _case(name: str, data: str | None, seed: int) -> Case:
 
 
 def _open_ml_task(spec: TimelySpec) -> Opened:
-    case = _case(spec.case, spec.rig.source.data, spec.rig.seed)
+    source = spec.rig.source
+    case = _case(spec.case, source.data, spec.rig.seed)
     held = ExitStack()
-    workspace = held.enter_context(
-        Workspace(
-            files=case.files,
-            outputs=case.outputs,
-            warm=WARM,
-            backend=choose_backend(unsafe=spec.rig.source.is_unsafe),
-        )
+    if spec.voice.is_stand_in:
+        # Its programs are ours and leave nothing behind, so that one sandbox does for many cases.
+        workspace = _kept_workspace(case, source.is_unsafe)
+    else:
+        workspace = held.enter_context(_workspace(case, source.is_unsafe))
+    workspace.run("pass")  # modules are imported before time counts, also in wall time
+    # The task's own `close` would close a sandbox that is kept.
+    task = CodingTask(case, workspace)
+    return Opened(task=task, rule=lambda player: player.make(case), _held=held)
+
+
+def _workspace(case: Case, is_unsafe: bool) -> Workspace:
+    return Workspace(
+        files=case.files,
+        outputs=case.outputs,
+        warm=WARM,
+        backend=_backend(is_unsafe),
+        hidden=case.hidden,
     )
-    return Opened(
-        task=CodingTask(case, workspace), rule=lambda player: player.make(case), _held=held
-    )
+
+
+_KEPT: dict[str, Workspace] = {}
+
+
+def _kept_workspace(case: Case, is_unsafe: bool) -> Workspace:
+    """The sandbox of a case that this process had last."""
+    if case.name not in _KEPT:
+        _close_kept()
+        _KEPT[case.name] = _workspace(case, is_unsafe)
+    return _KEPT[case.name]
+
+
+@atexit.register
+def let_go() -> None:
+    """Let go of what is kept for the next episodes: a sandbox, and cases with their folders."""
+    _close_kept()
+    _case.cache_clear()
+
+
+def _close_kept() -> None:
+    while _KEPT:
+        _KEPT.popitem()[1].close()
+
+
+@lru_cache(maxsize=2)
+def _backend(is_unsafe: bool) -> Backend:
+    """What confines programs here; finding that out takes a moment."""
+    return choose_backend(unsafe=is_unsafe)
 
 
 # --- reasoning ------------------------------------------------------------------------------------
@@ -204,8 +244,7 @@ def _checker(is_unsafe: bool, has_sandbox: bool) -> Checker:
 
 
 def _sandbox(is_unsafe: bool) -> Workspace:
-    backend = choose_backend(unsafe=is_unsafe)
-    return Workspace(files={}, outputs=(), warm=(PACKAGE,), backend=backend)
+    return Workspace(files={}, outputs=(), warm=(PACKAGE,), backend=_backend(is_unsafe))
 
 
 def _open_problem(spec: TimelySpec) -> Opened:
