@@ -22,6 +22,9 @@ def report(out: Path) -> None:
         "engagement/inbox": _inbox,
         "engagement/kitchen": _kitchen,
         "engagement/toys": _toys,
+        "timely/fiction": _timely,
+        "timely/coding": _timely,
+        "timely/reasoning": _timely,
     }
     suite = str(read_settings(out).get("suite"))
     if suite not in reports:
@@ -54,6 +57,18 @@ def _kitchen(out: Path) -> None:
     from timeful.suites.engagement.kitchen.run import experiment
 
     finished = report_again(experiment(), out)
+    show(finished, out, tables(finished))
+
+
+def _timely(out: Path) -> None:
+    from timeful.cli.timely import tables
+    from timeful.runs.experiment import read_settings, report_again
+    from timeful.suites.timely.run import experiment
+    from timeful.suites.timely.spec import FAMILIES, NAME
+
+    suite = read_settings(out)["suite"]
+    family = next(family for family in FAMILIES if suite == f"{NAME}/{family}")
+    finished = report_again(experiment(family), out)
     show(finished, out, tables(finished))
 
 

@@ -48,12 +48,18 @@ def list_parts() -> None:
     """List what there is to run, and of what parts."""
     from timeful.cli import engagement_inbox, engagement_kitchen, engagement_toys
     from timeful.cli import main as front
+    from timeful.environments.coding.cases import case_names
+    from timeful.environments.fiction.library import game_names
     from timeful.environments.inbox.task import DECOMPOSITIONS
+    from timeful.environments.reasoning.files import BENCHMARKS
+    from timeful.environments.reasoning.problems import set_names
     from timeful.environments.registry import GAME_NAMES
     from timeful.suites.engagement.inbox import spec as inbox
     from timeful.suites.engagement.kitchen import spec as kitchen
     from timeful.suites.realtime.conditions import AGENTS
     from timeful.suites.realtime.spec import EXPERIMENTS, LAWS
+    from timeful.suites.timely.families import PARTS
+    from timeful.suites.timely.presets import PRESETS
 
     models = ("rules", "openai:NAME", "replay:FILE")
     parts: dict[str, dict[str, Iterable[str]]] = {
@@ -81,6 +87,25 @@ def list_parts() -> None:
             "settings": kitchen.SETTINGS,
             "interfaces": kitchen.LAWS,
             "models": models,
+        },
+        "timely/fiction": {
+            "presets": PRESETS["fiction"],
+            "games": game_names(),
+            "players": PARTS["fiction"].players,
+            "models": models[1:],
+        },
+        "timely/coding": {
+            "presets": PRESETS["coding"],
+            "cases": case_names(),
+            "players": PARTS["coding"].players,
+            "models": models[1:],
+        },
+        "timely/reasoning": {
+            "presets": PRESETS["reasoning"],
+            "sets": (*set_names(), "gym:TASK"),
+            "files": BENCHMARKS,
+            "players": PARTS["reasoning"].players,
+            "models": models[1:],
         },
     }
     _print_part("runs", front.run.list_commands(click.get_current_context()))

@@ -52,7 +52,7 @@ def score_by_time(cells: Sequence[Cell]) -> str | None:
                 for cell in mine:
                     points = [(_span(cell, budget), budget) for budget in _budgets(cell)]
                     _plot(axes, cell, HEADLINE["fiction"], points, _place(games, cell.who))
-                axes.set_xscale("log")
+                _seconds_axis(axes, {_span(cell, b) for cell in mine for b in _budgets(cell)})
                 axes.set_title(f"{game}, latency {latency}")
             line[0].set_ylabel("points")
         return _finish(figure, games, "time budget in seconds")
@@ -65,7 +65,7 @@ def length_by_budget(cells: Sequence[Cell]) -> str | None:
         The SVG, or None if there is no reasoning under a budget.
     """
     mine = [cell for cell in cells if cell.family == "reasoning" and _budgets(cell)]
-    return _by_name(mine, TOKENS, "tokens") if mine else None
+    return _by_name(mine, TOKENS) if mine else None
 
 
 def value_by_budget(cells: Sequence[Cell]) -> str | None:
@@ -79,10 +79,13 @@ def value_by_budget(cells: Sequence[Cell]) -> str | None:
     mine = [cell for cell in cells if cell.family != "reasoning" and _budgets(cell)]
     least = min((latency_order(cell.latency) for cell in mine), default=None)
     mine = [c for c in mine if c.family == "coding" or latency_order(c.latency) == least]
-    return _by_name(mine, None, "points, or reward accuracy in %") if mine else None
+    return _by_name(mine, None) if mine else None
 
 
-def _by_name(cells: Sequence[Cell], measure: Measure | None, label: str) -> str:
+_UNITS = {"fiction": "points", "coding": "accuracy in %"}
+
+
+def _by_name(cells: Sequence[Cell], measure: Measure | None) -> str:
     """Panels over budgets by their names, which stand at even distances."""
     groups = list(dict.fromkeys((cell.family, cell.group) for cell in cells))
     width = min(4, len(groups))
@@ -99,10 +102,10 @@ def _by_name(cells: Sequence[Cell], measure: Measure | None, label: str) -> str:
             axes.set_xticks(range(len(names)), names)
             axes.set_xlim(-0.3, len(names) - 0.7)
             axes.set_title(key[1])
+            if axes in [line[0] for line in panels]:
+                axes.set_ylabel(_UNITS[key[0]] if measure is None else measure.name)
         for axes in places[len(groups) :]:
             axes.set_visible(False)
-        for line in panels:
-            line[0].set_ylabel(label)
         return _finish(figure, cells, "budget")
 
 
@@ -155,8 +158,16 @@ def _plot(
     for x, number in shown:
         if number.low is not None and number.high is not None:
             axes.plot([x, x], [number.low, number.high], color=colour, linewidth=1.4, zorder=2)
+    axes.set_ylim(min(0.0, axes.get_ylim()[0]), None)
     axes.grid(axis="y", color=OTHER, alpha=0.25, linewidth=0.8)
     axes.set_axisbelow(True)
+
+
+def _seconds_axis(axes: Axes, spans: set[float]) -> None:
+    """A logarithmic axis that names the spans that were run."""
+    axes.set_xscale("log")
+    axes.set_xticks(sorted(spans), [f"{span:.3g}" for span in sorted(spans)])
+    axes.set_xticks([], minor=True)
 
 
 def _finish(figure: Figure, cells: Sequence[Cell], label: str) -> str:

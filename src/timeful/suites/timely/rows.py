@@ -72,7 +72,7 @@ class TimelyRow(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def group(self) -> str:
         """The column of a table that it belongs to: a game, an ML task, or a set of problems."""
-        return self.case.partition("/")[0]
+        return self.case.partition("/")[0] if self.family == "reasoning" else self.case
 
     @property
     def is_on_time(self) -> bool:
