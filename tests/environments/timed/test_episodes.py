@@ -14,11 +14,12 @@ from tests.environments.timed.tasks import Counting
 from timeful.agents.session import Agent, Session
 from timeful.agents.tool_user import tool_user
 from timeful.core.clock import Clock, VirtualClock, WallClock, monotonic_ns
-from timeful.core.units import Duration, milliseconds, seconds
-from timeful.environments.timed.latency import LogNormal, Measured
+from timeful.core.kernel import Kernel
+from timeful.core.units import Duration, Instant, milliseconds, seconds
+from timeful.environments.timed.latency import Constant, Latency, LogNormal, Measured
 from timeful.environments.timed.stopwatch import TimerSettings
 from timeful.environments.timed.task import Done, Work
-from timeful.environments.timed.world import TimedTask, TimeSettings
+from timeful.environments.timed.world import ANSWER, TimedTask, TimeSettings
 from timeful.interfaces.event_driven import EventDriven
 from timeful.models.model import Message
 from timeful.models.scripted import ScriptedModel
@@ -127,6 +128,21 @@ def test_work_that_took_too_long_has_no_effect() -> None:
     assert task.score == 0
 
 
+@pytest.mark.parametrize(("took", "outcome"), [(0, ["reply", "over"]), (1, ["over"])])
+def test_work_begun_at_the_very_deadline_counts_if_it_takes_no_time(
+    took: int, outcome: list[str]
+) -> None:
+    async def late(session: Session) -> None:
+        await session.until(Instant(100))
+        await session.do(DIG)
+
+    task = Counting(took=Duration(took))
+    recorder = play(late, task, budget=Duration(100), of_tools={"dig": Measured()})
+    assert [what for _, what, _ in happened(recorder)] == outcome
+    assert task.limits == [0]
+    assert task.score == 10 * (1 - took)
+
+
 @dataclass
 class Hanging:
     """Work that comes back when it is stopped."""
@@ -172,6 +188,44 @@ def test_work_that_breaks_fails_the_episode_and_says_why(clock: type[Clock]) -> 
     assert failed.error == "OSError: the spade broke"
 
 
+@dataclass
+class Busy(Counting):
+    """A task whose digging really takes a while."""
+
+    def begin(self, call: ToolCall, limit: Duration) -> Work | None:
+        class Waiting(Hanging):
+            def run(self) -> Done:
+                began = monotonic_ns()
+                self.stopped.wait(0.01)
+                return Done(took=Duration(monotonic_ns() - began), result=10)
+
+        return Waiting()
+
+
+@pytest.mark.parametrize(
+    ("law", "least", "most"),
+    [
+        (Measured(), milliseconds(10), seconds(5)),
+        (Measured(0.1), milliseconds(10), seconds(5)),
+        (Constant(milliseconds(1)), milliseconds(10), seconds(5)),
+        (Constant(milliseconds(200)), milliseconds(200), milliseconds(200)),
+    ],
+)
+def test_under_a_wall_clock_a_call_is_over_when_its_latency_is_and_not_before_its_work(
+    law: Latency, least: int, most: int
+) -> None:
+    async def once(session: Session) -> None:
+        await session.do(DIG)
+        await session.do(ToolCall(name=ANSWER, arguments={"text": ""}).text())
+
+    task = Busy()
+    recorder = play(once, task, clock=WallClock(), budget=seconds(5), of_tools={"dig": law})
+    (_, what, data), _ = happened(recorder)
+    assert what == "reply"
+    assert least <= data["took"] <= most
+    assert task.score == 10
+
+
 # --- the wall clock --------------------------------------------------------------------------
 
 
@@ -191,20 +245,21 @@ def test_a_tool_that_hangs_is_stopped_at_the_deadline_which_is_kept_within_50_ms
     assert median(late) < 50e6, "the usual one: a single one may meet a busy machine"
 
 
+def test_work_is_stopped_at_the_deadline_also_where_the_timeline_goes_on() -> None:
+    task, recorder, budget = Stuck(), Recorder(), milliseconds(20)
+    settings = TimeSettings(budget=budget, of_tools={"dig": Measured()})
+    with Kernel(WallClock()) as kernel:
+        port = EventDriven(kernel, TimedTask(task, settings, seed=0), recorder, full=False)
+        port.act(DIG)
+        kernel.run(until=Instant(budget + 1))
+        assert task.work.back.wait(5)
+        kernel.run(until=Instant(budget + milliseconds(20)))
+    assert [what for _, what, _ in happened(recorder)] == ["over"]
+    assert task.score == 0
+
+
 def lateness(recorder: Stamped, budget: int) -> int:
     """How long after the budget, counted from the very start, the episode was really over."""
     (began, _), *_ = recorder.stamps
     over = next(at for at, event in recorder.stamps if isinstance(event, Wall))
     return over - began - budget
-
-
-def test_under_a_wall_clock_a_call_ends_when_its_latency_is_over_and_its_work_is_back() -> None:
-    machine = FakeMachine()
-    recorder = play(
-        partial(digger, calls=(COUNT, TIMER)),
-        Counting(),
-        clock=machine.clock(),
-        budget=seconds(10),
-        latency=LogNormal(seconds(1), 0.0),
-    )
-    assert [at for at, _, _ in happened(recorder)] == [seconds(1), seconds(1), seconds(10)]

@@ -208,6 +208,39 @@ def test_without_a_budget_no_limit_is_named_and_a_day_is_the_end() -> None:
     assert told(over) == (PATIENCE, "deadline", PATIENCE)
 
 
+def test_the_deadline_is_known_as_it_stands_where_a_budget_is_named() -> None:
+    env = world(budget=Duration(100), alpha=2.0, latency=Constant(Duration(10)))
+    assert env.next_tick == 50
+    env.intervene([COUNT], at=Instant(20))
+    assert env.next_tick == 80, "a tool counts half as much as the thought of as long"
+    env.advance(Instant(30))
+    assert env.next_tick == 55
+    env.advance(Instant(55))
+    assert env.next_tick is None
+
+
+def test_what_can_be_seen_while_a_tool_runs_is_how_it_was_called() -> None:
+    env = world(budget=Duration(100), alpha=2.0, latency=Constant(Duration(10)))
+    env.intervene([COUNT], at=Instant(20))
+    view = env.view()
+    assert (view.at, view.elapsed, view.running) == (20, 40, "count")
+    env.advance(Instant(30))
+    view = env.view()
+    assert (view.at, view.elapsed, view.running) == (30, 50, "")
+
+
+def test_what_the_last_words_are_worth_comes_with_the_end() -> None:
+    class Scoring(Counting):
+        def answer(self, text: str) -> None:
+            super().answer(text)
+            self.score += 5
+
+    [reply, over] = live(
+        TimedTask(Scoring(), TimeSettings(), seed=0), [(1, COUNT), (1, LAST_WORDS)]
+    )
+    assert [reply.reward, over.reward] == [1, 5]
+
+
 def test_a_task_is_told_the_time_that_is_left_in_which_its_tool_runs() -> None:
     task = Counting()
     settings = TimeSettings(budget=Duration(100), alpha=2.0, latency=Constant(Duration(10)))
@@ -274,6 +307,15 @@ def test_a_law_for_a_tool_that_there_is_not_is_refused() -> None:
         world(budget=Duration(0))
     with pytest.raises(SettingsError, match="alpha must be above 0"):
         world(alpha=0.0)
+
+
+def test_latencies_are_drawn_anew_for_each_call_and_the_same_for_the_same_seed() -> None:
+    def spans(seed: int) -> list[int]:
+        env = world(seed=seed, latency=Uniform(Duration(0), seconds(1)))
+        return [each.data["took"] for each in live(env, 6 * [(0, COUNT)])[:-1]]
+
+    assert spans(0) == spans(0) != spans(1)
+    assert len(set(spans(0))) == 6
 
 
 # --- what is said of the time ----------------------------------------------------------------

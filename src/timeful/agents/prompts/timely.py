@@ -14,7 +14,7 @@ from timeful.agents.tool_user import Briefing, Calls
 from timeful.core.units import in_seconds
 from timeful.environments.timed.view import TimedView
 from timeful.models.model import Message
-from timeful.tools import ToolSpec
+from timeful.tools import Kind, ToolSpec
 
 _TIME = """\
 ## Time
@@ -88,6 +88,9 @@ BRIEFINGS: Mapping[str, Briefing] = {
 """How a conversation opens, by the kind of work."""
 
 
+_SAMPLES: Mapping[Kind, object] = {"string": "...", "integer": 1, "number": 0.5, "boolean": True}
+
+
 def _briefing(
     view: TimedView, calls: Calls, *, who: str, work: str, hints: str, ends: Sequence[str]
 ) -> Sequence[Message]:
@@ -112,7 +115,7 @@ def _tools(view: TimedView, calls: Calls, hints: str) -> str:
 
 def _tool(tool: ToolSpec) -> str:
     """A line that says what a tool does, a line for each argument, and a call of it."""
-    arguments = {one.name: f"<{one.kind}>" for one in tool.parameters}
+    arguments = {one.name: _SAMPLES[one.kind] for one in tool.parameters}
     call = json.dumps({"name": tool.name, "arguments": arguments})
     lines = [f"- {tool.name}: {tool.description}"]
     lines += [f"  {one.name} ({one.kind}): {one.description}" for one in tool.parameters]
