@@ -58,9 +58,9 @@ def climber(case: Case) -> Rule:
             return _execute(rungs[0], "Something quick first, so that there is a submission.")
         left = _left(view, spent)
         highest = max(run.rung for run in runs)
-        for place in range(len(rungs) - 1, highest, -1):
-            if _MARGIN * _expected(place, rungs, runs) < left:
-                return _execute(rungs[place], f"{rungs[place].name} should fit.")
+        for rung in reversed(rungs[highest + 1 :]):
+            if _MARGIN * _expected(rung, rungs[runs[0].rung], runs[0].seconds) < left:
+                return _execute(rung, f"{rung.name} should fit.")
         return _conclude(spent, runs)
 
     return rule
@@ -173,18 +173,14 @@ def _runs(view: Transcript, rungs: Sequence[Rung]) -> list[_Run]:
     return runs
 
 
-def _expected(place: int, rungs: Sequence[Rung], runs: Sequence[_Run]) -> float:
+def _expected(rung: Rung, first: Rung, took: float) -> float:
     """The seconds until a script is submitted and the last words are said.
 
-    A thought costs by its length, as the first one did; a program as long as elsewhere, times how
-    much slower than there the longest of those was that ran here.
+    A round costs by its length, as the first one did, and the program as long as elsewhere; so
+    whatever slowed the first round down is expected again, and more of it.
     """
-    first = runs[0]
-    per_token = max(0.0, first.seconds - rungs[first.rung].seconds) / _price(rungs[first.rung])
-    longest = max(runs, key=lambda run: rungs[run.rung].seconds)
-    measured = longest.seconds - per_token * _price(rungs[longest.rung])
-    slower = max(1.0, measured / rungs[longest.rung].seconds) if longest is not first else 1.0
-    return per_token * (_price(rungs[place]) + _LAST_WORDS) + slower * rungs[place].seconds
+    per_token = max(0.0, took - first.seconds) / _price(first)
+    return per_token * (_price(rung) + _LAST_WORDS) + rung.seconds
 
 
 # --- what they say -------------------------------------------------------------------------------
