@@ -158,19 +158,25 @@ def _plot(
     for x, number in shown:
         if number.low is not None and number.high is not None:
             axes.plot([x, x], [number.low, number.high], color=colour, linewidth=1.4, zorder=2)
-    axes.set_ylim(min(0.0, axes.get_ylim()[0]), None)
     axes.grid(axis="y", color=OTHER, alpha=0.25, linewidth=0.8)
     axes.set_axisbelow(True)
+
+
+def _short(span: float) -> str:
+    return f"{span:.0f}" if span >= 100 else f"{span:.3g}"
 
 
 def _seconds_axis(axes: Axes, spans: set[float]) -> None:
     """A logarithmic axis that names the spans that were run."""
     axes.set_xscale("log")
-    axes.set_xticks(sorted(spans), [f"{span:.3g}" for span in sorted(spans)])
+    axes.set_xticks(sorted(spans), [_short(span) for span in sorted(spans)])
     axes.set_xticks([], minor=True)
 
 
 def _finish(figure: Figure, cells: Sequence[Cell], label: str) -> str:
+    for axes in figure.axes:  # when all is drawn: an axis that was set adapts no more
+        low, high = axes.get_ylim()
+        axes.set_ylim(min(0.0, low), high)
     height = figure.get_figheight()
     figure.supxlabel(label, y=0.52 / height, fontsize=12)
     stand_ins = {cell.who: cell.stand_in for cell in cells}
