@@ -20,13 +20,21 @@ class Archive:
         source: The file, or its bytes.
         name: What to call it in errors.
         most: The most bytes that a member may have.
+        is_inner: Whether it was in another one; no third is opened in it.
 
     Raises:
         SettingsError: If it cannot be read, or has members that no honest archive has.
     """
 
-    def __init__(self, source: Path | bytes, *, name: str, most: int = MOST_BYTES) -> None:
-        self._name, self._most = name, most
+    def __init__(
+        self,
+        source: Path | bytes,
+        *,
+        name: str,
+        most: int = MOST_BYTES,
+        is_inner: bool = False,
+    ) -> None:
+        self._name, self._most, self._is_inner = name, most, is_inner
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(source) if isinstance(source, bytes) else source)
         except (OSError, zipfile.BadZipFile, ValueError) as error:
@@ -54,6 +62,10 @@ class Archive:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def has(self, wanted: str) -> bool:
+        """Whether there is a file of that name, in whatever folder."""
+        return self._find(wanted) is not None
+
     def read(self, wanted: str) -> bytes:
         """Read a file by its name, in whatever folder it is, packed once more or not.
 
@@ -73,12 +85,13 @@ class Archive:
             SettingsError: If there is none, or it cannot be read.
         """
         found = self._find(wanted)
-        if found is None:
+        if found is None or self._is_inner:
             there = sorted({PurePosixPath(n).name for n in self._zip.namelist()})[:12]
             raise SettingsError(
                 f"{self._name} has no {what or wanted}; it has {', '.join(there) or 'nothing'}"
             )
-        return Archive(self._bytes(found), name=f"{self._name}/{wanted}", most=self._most)
+        name = f"{self._name}/{wanted}"
+        return Archive(self._bytes(found), name=name, most=self._most, is_inner=True)
 
     def files(self, suffix: str) -> Iterator[tuple[str, bytes]]:
         """All files with a suffix: their names without folders, and what is in them."""

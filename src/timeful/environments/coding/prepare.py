@@ -136,12 +136,10 @@ def _leaf(archive: Archive) -> _Split:
 
 def _add_images(archive: Archive, wanted: set[str], made: _Split) -> None:
     """Those that belong to a row; Kaggle's has pictures of its own test set, too."""
-    try:
-        inner = archive.inner("images.zip")
-    except SettingsError as error:
-        made.warnings.append(f"there will be no pictures: {error}")
+    if not archive.has("images.zip"):
+        made.warnings.append("there is no images.zip in it, and so there will be no pictures")
         return
-    with inner:
+    with archive.inner("images.zip") as inner:
         for name, content in inner.files(".jpg"):
             if name in wanted and re.fullmatch(r"\d+\.jpg", name):
                 made.files[f"public/images/{name}"] = content
@@ -216,7 +214,8 @@ _SPLITS: Mapping[str, Callable[[Archive], _Split]] = {
 def _table(archive: Archive, name: str, columns: Sequence[str]) -> Frame:
     pandas, content = _pandas(), archive.read(name)
     try:
-        table = pandas.read_csv(io.BytesIO(content), float_precision="round_trip")
+        # As texts: numbers then stay as they are written, whatever the version of pandas.
+        table = pandas.read_csv(io.BytesIO(content), dtype=str)
     except (ValueError, pandas.errors.ParserError) as error:  # no text is one, too
         raise SettingsError(f"{name} cannot be read as CSV: {error}") from None
     _check_columns(name, table.columns, columns)
