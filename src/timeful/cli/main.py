@@ -75,6 +75,7 @@ app = Lazy(
         "report": "timeful.cli.report:report",
         "show": "timeful.cli.show:show",
         "draw": "timeful.cli.engagement_kitchen:draw",
+        "catalog": "timeful.cli.catalog:catalog",
         "list": "timeful.cli.show:list_parts",
     },
     name="timeful",
