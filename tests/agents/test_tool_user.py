@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.environments.timed.tasks import Counting
+from timeful.agents.session import Session
 from timeful.agents.tool_user import Calls, Round, Transcript, find_calls, tool_user
 from timeful.core.clock import VirtualClock
+from timeful.core.kernel import Kernel
 from timeful.core.source import Chunk, End
 from timeful.core.units import Duration, milliseconds, seconds
 from timeful.environments.timed.latency import Constant
@@ -180,6 +182,21 @@ def test_after_the_deadline_no_call_is_made() -> None:
     assert (played.over.at, played.task.score) == (seconds(2), 1)
 
 
+def test_nothing_is_done_after_the_end_where_the_timeline_goes_on() -> None:
+    """As in a module, whose agent outlives its world."""
+    recorder, task = Recorder(), Counting()
+    model = ScriptedModel([count(1) + count(2), "done"])
+    time = TimeSettings(budget=seconds(1), latency=Constant(seconds(1)))
+    with Kernel() as kernel:
+        port = EventDriven(kernel, TimedTask(task, time, seed=0), recorder, full=False)
+        session = Session(kernel, port, recorder, seed=0)
+        kernel.start(tool_user(session, model=model, briefing=lambda view, calls: []))
+        kernel.run()
+    assert len([e for e in recorder.events if isinstance(e, Acted)]) == 1
+    assert len(model.asked) == 1
+    assert task.score == 0
+
+
 def test_a_thought_that_the_deadline_cuts_is_no_answer() -> None:
     played = play("hm " * 100 + COUNT, budget=milliseconds(50))
     assert played.acted == []
@@ -188,9 +205,13 @@ def test_a_thought_that_the_deadline_cuts_is_no_answer() -> None:
 
 def test_a_call_that_a_limit_of_tokens_cuts_is_answered_with_that() -> None:
     long = '<tool_call>{"name": "count", "arguments": {"by": 1, "and": "so on and so on"}}'
-    played = play(f"{COUNT} {long}", COUNT, "done", most_tokens=8)
-    assert "your message was cut off at its limit" in played.read(1)[1][1]
-    assert played.noted == ["cut-thought", "malformed-call"]
+    played = play(f"<tool_call>?</tool_call>{COUNT} {long}", COUNT, "done", most_tokens=8)
+    first, second, third = played.read(1)[1][1].split("</tool_response>\n")
+    assert "the call is no valid JSON" in first
+    assert "The score is 1" in second
+    assert "your message was cut off at its limit" in third
+    assert "cut off" not in first
+    assert played.noted == ["cut-thought", "malformed-call", "malformed-call"]
     assert played.task.score == 2, "what was whole is made"
 
 
@@ -336,7 +357,7 @@ def test_messages_are_made_once_however_long_the_conversation(calls: Calls) -> N
 
     model = ScriptedModel([*[COUNT] * 20, "done"])
     play_episode(
-        EpisodeSetting(settings={}, seed=0),
+        EpisodeSetting(settings={}, seed=0, transcripts="answers"),  # nobody renders them before
         environment=TimedTask(Counting(), TimeSettings(), seed=0),
         interface=EVENT_DRIVEN,
         agent=partial(tool_user, model=model, briefing=briefing, calls=calls),

@@ -154,6 +154,11 @@ def test_calls_come_out_in_the_order_of_their_start() -> None:
     assert [len(find_calls(text)) for text in out] == [0, 0, 0, 3]
 
 
+def test_what_comes_after_whole_arguments_changes_them_no_more() -> None:
+    pieces = [piece(name="first"), piece(GO, name="second", index=1), piece(" so", index=1)]
+    assert [one.arguments for one in calls(pieces)] == [{}, STEP.arguments]
+
+
 NAMES = st.sampled_from(["step", "look", "execute"])
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

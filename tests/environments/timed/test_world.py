@@ -115,6 +115,7 @@ STEPS = st.lists(
 
 
 @example(steps=[(3, COUNT)], alpha=0.5, budget=21, count=20, dig=0, timer=0)
+@example(steps=[(10, COUNT)], alpha=0.3, budget=21, count=0, dig=0, timer=0)
 @example(steps=[(4, COUNT), (0, COUNT)], alpha=7.25, budget=29, count=0, dig=0, timer=0)
 @given(steps=STEPS, alpha=ALPHA, budget=st.integers(1, 300), count=SPAN, dig=SPAN, timer=SPAN)
 def test_time_is_counted_as_the_two_rules_say_to_the_nanosecond(
