@@ -4,7 +4,7 @@ import platform
 import subprocess
 from collections.abc import Callable
 
-from benchmarks import games, kernel, patrol, startup, toys, wall
+from benchmarks import games, kernel, patrol, proactor, startup, toys, wall
 
 
 def section(title: str, job: Callable[[], None]) -> None:
@@ -21,6 +21,7 @@ def main() -> None:
     section("Games, without text", games.main)
     section("Deliberation, plain and compiled", toys.main)
     section("Patrol, plain and compiled", patrol.main)
+    section("Metrics of predicted opportunities", proactor.main)
     section("Start-up", startup.main)
     section("Wall time beside a model that stalls", wall.main)
 
