@@ -1,0 +1,156 @@
+"""The coding task in the real sandbox: what a program finds there, and what it does not."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.environments.coding.archives import archive
+from timeful.agents.players.scripts import ladder
+from timeful.core.units import START, Instant, in_seconds, milliseconds, seconds
+from timeful.environments.coding.cases import Case, open_case
+from timeful.environments.coding.prepare import prepare
+from timeful.environments.coding.task import WARM, CodingTask
+from timeful.environments.timed.latency import Measured
+from timeful.environments.timed.world import TimedTask, TimeSettings
+from timeful.errors import SandboxError
+from timeful.sandbox.backend import Backend
+from timeful.sandbox.workspace import Workspace, choose_backend
+from timeful.tools import ToolCall
+
+LOOK = """
+import os, sys
+for top in (".", "/tmp", "/dev/shm"):
+    for folder, _, names in os.walk(top):
+        for name in names:
+            path = os.path.join(folder, name)
+            print(path)
+            try:
+                text = open(path, errors="replace").read()
+            except OSError:
+                continue
+            for word in {secrets!r}:
+                if word in text:
+                    print("FOUND", word)
+print("looked")
+"""
+
+OPEN = """
+try:
+    print(len(open({path!r}, "rb").read()))
+except OSError as error:
+    print("closed")
+"""
+
+
+@pytest.fixture(scope="module")
+def backend() -> Backend:
+    try:
+        return choose_backend()
+    except SandboxError as error:
+        pytest.skip(f"no sandbox here: {error}")
+
+
+def workspace(case: Case, backend: Backend, warm: tuple[str, ...] = ()) -> Workspace:
+    return Workspace(
+        files=case.files, outputs=case.outputs, hidden=case.hidden, warm=warm, backend=backend
+    )
+
+
+@pytest.fixture(scope="module")
+def iris(backend: Backend) -> Iterator[tuple[Case, Workspace]]:
+    case = open_case("iris")
+    with workspace(case, backend, WARM) as runner:
+        yield case, runner
+
+
+def execute(code: str) -> ToolCall:
+    return ToolCall(name="execute_code_and_get_duration", arguments={"code": code})
+
+
+@pytest.mark.parametrize("name", ["spaceship-titanic", "detecting-insults-in-social-commentary"])
+def test_private_labels_never_reach_the_folder(tmp_path, backend, name):
+    folder = tmp_path / "case"
+    prepare(name, archive(tmp_path, name), folder)
+    (folder / "private" / "mark.txt").write_text("labels of the test split")
+    case = open_case(name, data=folder)
+    labels = (folder / "private" / "test.csv").read_text().splitlines()
+    row = next(line for line in labels if line.startswith("1,") or line.endswith(",True"))
+    with workspace(case, backend) as runner:
+        ran = runner.run(LOOK.format(secrets=["labels of the test split", row]))
+        assert ran.stdout.endswith("looked\n")
+        assert "./data/public/train.csv" in ran.stdout
+        assert "FOUND" not in ran.stdout
+        assert "private" not in ran.stdout
+        for path in (folder / "private" / "test.csv", folder / "public" / "train.csv"):
+            assert runner.run(OPEN.format(path=str(path))).stdout == "closed\n"
+
+
+def test_what_a_default_case_was_made_of_is_closed(iris):
+    case, runner = iris
+    (folder,) = case.hidden
+    path = folder / "iris.csv"
+    assert path.is_file()
+    assert runner.run(OPEN.format(path=str(path))).stdout == "closed\n"
+    ran = runner.run("from sklearn.datasets import load_iris\nload_iris()")
+    assert ran.error
+    maker = Path(open_case.__code__.co_filename).with_name("bundled.py")
+    assert runner.run(OPEN.format(path=str(maker))).stdout == "closed\n"
+
+
+def test_ready_scripts_run_there_and_are_graded(iris):
+    case, runner = iris
+    task = CodingTask(case, runner)
+    scores = []
+    for rung in ladder(case)[:2]:
+        done = task.begin(execute(rung.code), seconds(30)).run()
+        reply = task.finish(execute(rung.code), done.result)
+        assert reply.startswith("The program ran to its end.\nIt printed:\nwrote 80 predictions\n")
+        assert 0 < in_seconds(done.took) < 30
+        scores.append(task.score)
+    assert scores[0] < 0.5 < scores[1]
+
+
+def test_a_program_sees_the_public_files_and_cannot_change_them(iris):
+    case, runner = iris
+    task = CodingTask(case, runner)
+    before = (case.public / "train.csv").read_bytes()
+    code = "open('data/public/train.csv', 'a').write('1')"
+    reply = task.finish(execute(code), task.begin(execute(code), seconds(9)).run().result)
+    assert "Error: exit code 1" in reply
+    assert (case.public / "train.csv").read_bytes() == before
+
+
+def test_an_old_submission_is_no_submission(iris):
+    case, runner = iris
+    task = CodingTask(case, runner)
+    for code, says in [
+        (ladder(case)[0].code, "Evaluation accuracy"),
+        ("print(1)", "There is no valid submission.csv: there is none."),
+    ]:
+        reply = task.finish(execute(code), task.begin(execute(code), seconds(30)).run().result)
+        assert says in reply
+    assert task.facts()["valid_runs"] == 1
+
+
+def test_an_endless_program_is_cut_at_the_deadline(iris):
+    case, runner = iris
+    env = TimedTask(
+        CodingTask(case, runner),
+        TimeSettings(budget=milliseconds(200), latency=Measured()),
+        seed=0,
+    )
+    env.intervene([execute("while True: pass").text()], at=START)
+    (seen,) = env.advance(Instant(seconds(9)))
+    assert (seen.event, seen.at) == ("over", milliseconds(200))
+    assert seen.data["cut"] == "execute_code_and_get_duration"
+
+
+def test_the_task_closes_the_sandbox(backend):
+    case = open_case("iris")
+    runner = workspace(case, backend)
+    with closing(CodingTask(case, runner)):
+        pass
+    with pytest.raises(SandboxError, match="closed"):
+        runner.run("print(1)")
