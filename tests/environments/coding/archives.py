@@ -40,7 +40,7 @@ def leaf() -> dict[str, bytes]:
 def spaceship() -> dict[str, bytes]:
     header = ["PassengerId", "HomePlanet", "CryoSleep", "Age", "Name", "Transported"]
     rows: list[list[object]] = [
-        [f"{i:04d}_01", "Mars", i % 2 == 0, i / 3, f"N. {i}", i % 3 == 0] for i in range(PASSENGERS)
+        [f"{i:04d}_01", "Mars", i % 3 == 0, i / 3, f"N. {i}", i % 2 == 0] for i in range(PASSENGERS)
     ]
     return {
         "train.csv": table(header, rows),
