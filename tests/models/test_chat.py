@@ -32,8 +32,10 @@ from timeful.core.units import Instant
 from timeful.errors import ModelError, ModelRefusedError, ModelTimeoutError, SettingsError
 from timeful.models.chat import OpenAIModel
 from timeful.models.live import READ_AHEAD
+from timeful.models.model import Message, Prompt
 from timeful.models.pace import TOKEN_TIME
 from timeful.models.request import Timeouts
+from timeful.tools import ToolCall
 
 PATIENCE_S = 5.0
 
@@ -254,6 +256,18 @@ def test_tools_calls_and_their_replies_are_sent_as_the_api_has_them(connect: Con
         },
         {"role": "tool", "content": "You cannot.", "tool_call_id": "c1"},
     ]
+
+
+def test_a_name_that_a_model_made_up_is_sent_as_one_that_a_server_takes(connect: Connect) -> None:
+    names = ["functions.step:0", "go north", "schön", "x" * 99]
+    calls = tuple(ToolCall(name=name, id=f"c{number}") for number, name in enumerate(names))
+    prompt = Prompt(purpose="work", render=lambda: [Message("assistant", "so", calls)])
+    with FakeServer([Say("L")]) as server:
+        read(connect(server).open(prompt, max_tokens=None, seed=1))
+        [said] = server.requests[0].body["messages"]
+    sent = [call["function"]["name"] for call in said["tool_calls"]]
+    assert sent == ["functions_step_0", "go_north", "sch_n", "x" * 64]
+    assert said["content"] == "so"
 
 
 def test_what_is_sent_of_tools_is_what_the_official_client_knows(connect: Connect) -> None:

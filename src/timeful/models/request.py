@@ -107,6 +107,6 @@ def _wire(message: Message) -> dict[str, object]:
 
 def _wire_call(call: ToolCall) -> dict[str, object]:
     # A name that a model made up may hold what a server refuses in a name.
-    name = sub(r"[^\w-]", "_", call.name, flags=ASCII)[:64] or "_"
+    name = sub(r"[^\w-]", "_", call.name, flags=ASCII)[:64]
     arguments = json.dumps(dict(call.arguments), ensure_ascii=False)
     return {"id": call.id, "type": "function", "function": {"name": name, "arguments": arguments}}
