@@ -21,6 +21,7 @@ from timeful.records.events import (
     ThoughtStarted,
 )
 from timeful.records.recorder import Recorder
+from timeful.suites.timely.spec import group_of
 from timeful.tools import BadCallError, read_call
 
 
@@ -72,7 +73,7 @@ class TimelyRow(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def group(self) -> str:
         """The column of a table that it belongs to: a game, an ML task, or a set of problems."""
-        return self.case.partition("/")[0] if self.family == "reasoning" else self.case
+        return group_of(self.family, self.case)
 
     @property
     def is_on_time(self) -> bool:
@@ -132,7 +133,7 @@ def _read(event: Event, seen: _Seen) -> None:
             _read_act(event, seen)
         case Noted():
             seen.notes.append(f"{event.topic}: {event.text}")
-            seen.bad += event.topic == "call"
+            seen.bad += event.topic == "malformed-call"
         case Happened():
             _read_happening(event, seen)
         case EpisodeStarted() | EpisodeEnded() | EpisodeFailed():

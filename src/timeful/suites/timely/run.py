@@ -34,11 +34,15 @@ def check(specs: Sequence[TimelySpec]) -> None:
     """Find what would make a run fail, before anything runs.
 
     Raises:
-        SettingsError: If a model cannot be made, or a latency is for a tool that nobody has.
+        SettingsError: If a model cannot be made, a stand-in cannot work on these cases, or a
+            latency is for a tool that nobody has.
         RecordError: If a cassette cannot be read.
     """
     for voice in {spec.voice for spec in specs}:
         voice.check(pace=TOKEN_TIME)
+    for spec in {(spec.voice, spec.group): spec for spec in specs}.values():
+        if spec.family == "reasoning" and spec.voice.is_stand_in:
+            _check_stand_in(spec)
     # A case of each family knows which tools there are.
     for spec in {spec.family: spec for spec in specs}.values():
         if spec.rig.tool_latencies:
@@ -47,6 +51,14 @@ def check(specs: Sequence[TimelySpec]) -> None:
             case.close()
             for tool, _ in spec.rig.tool_latencies:
                 check_known("tool", tool, known)
+
+
+def _check_stand_in(spec: TimelySpec) -> None:
+    """Refuse problems that a stand-in cannot work on: it goes by worked solutions."""
+    part = PARTS[spec.family]
+    case = part.open(spec)
+    case.rule(part.players[spec.voice.stand_in])
+    case.close()
 
 
 def baselines_of(rows: Iterable[tuple[TimelySpec, TimelyRow]]) -> Baselines:

@@ -155,6 +155,11 @@ class TimelySpec:
         return self.voice.spec
 
     @property
+    def group(self) -> str:
+        """The column of a table that its case belongs to."""
+        return group_of(self.family, self.case)
+
+    @property
     def time(self) -> TimeSettings:
         """The time that the case has, and what costs how much of it."""
         rig = self.rig
@@ -209,6 +214,11 @@ class TimelySpec:
             "voice": self.voice.settings(),
             **self.rig.settings(),
         }
+
+
+def group_of(family: str, case: str) -> str:
+    """The column of a table that a case belongs to: a game, an ML task, or a set of problems."""
+    return case.partition("/")[0] if family == "reasoning" else case
 
 
 def _joined(*parts: str) -> str:

@@ -1,0 +1,291 @@
+"""Timely-Eval as one call: the same bytes whoever plays, and every number from records alone."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.servers.fake import Call, FakeServer, Say
+from timeful.core.units import Duration, seconds
+from timeful.environments.timed.stopwatch import TimerSettings
+from timeful.errors import RecordError, SettingsError
+from timeful.records.events import (
+    Acted,
+    EpisodeFailed,
+    EpisodeStarted,
+    Happened,
+    ThoughtEnded,
+    ThoughtStarted,
+)
+from timeful.records.recorder import Recorder, read_record, record_hash
+from timeful.runs.experiment import Finished, report_again, run_experiment
+from timeful.suites.timely.baselines import Baselines
+from timeful.suites.timely.budgets import read_budget
+from timeful.suites.timely.families import cases_of
+from timeful.suites.timely.play import play
+from timeful.suites.timely.rows import TimelyRow, summarize
+from timeful.suites.timely.run import baselines_of, check_budgets, experiment
+from timeful.suites.timely.spec import (
+    Family,
+    Rig,
+    Source,
+    Sweep,
+    TimelySpec,
+    episodes,
+    unhurried,
+)
+from timeful.suites.voices import Voice, voice
+
+FILES = ("report.html", "results.json", "table.csv", "episodes.csv")
+PROBLEMS = Rig(source=Source(sets=("sums", "choices"), size=3))
+
+
+def sweep_of(
+    family: Family, rig: Rig, cases: Sequence[str], players: Sequence[str], **changes: Any
+) -> Sweep:
+    wanted = rig.source.sets if family == "reasoning" else tuple(cases)
+    return Sweep(
+        **{
+            "family": family,
+            "cases": cases_of(family, wanted, rig.source, seed=rig.seed),
+            "voices": [Voice(stand_in=name) for name in players],
+            "budgets": [read_budget("0.75x"), read_budget("2x")],
+            **changes,
+        }
+    )
+
+
+def baselines(sweep: Sweep, rig: Rig) -> Baselines:
+    specs = unhurried(sweep, rig)
+    return baselines_of((spec, row(spec)) for spec in specs)
+
+
+def row(spec: TimelySpec) -> TimelyRow:
+    recorder = Recorder()
+    play(spec, recorder)
+    return summarize(recorder.events)
+
+
+def run(
+    sweep: Sweep, rig: Rig, out: Path, *, workers: int = 1
+) -> tuple[list[TimelySpec], Finished[TimelyRow]]:
+    specs = episodes(sweep, rig, baselines(sweep, rig), remedy="")
+    job = experiment(sweep.family)
+    return specs, run_experiment(job, specs, out, settings=rig.settings(), workers=workers)
+
+
+REASONING = sweep_of("reasoning", PROBLEMS, (), ("paced", "steady", "curt"))
+FICTION = sweep_of(
+    "fiction",
+    Rig(),
+    ("skerry",),
+    ("hasty", "careful"),
+    budgets=[read_budget("5steps"), read_budget("8@careful")],
+    latencies=("none", "lognormal:2s:0.3"),
+)
+BOTH = [(REASONING, PROBLEMS), (FICTION, Rig())]
+
+
+@pytest.mark.parametrize(("sweep", "rig"), BOTH, ids=("reasoning", "fiction"))
+def test_the_same_seed_gives_the_same_bytes_with_two_workers_and_again(
+    sweep: Sweep, rig: Rig, tmp_path: Path
+) -> None:
+    def hashes(out: Path) -> dict[str, str]:
+        return {p.stem: record_hash(read_record(p)) for p in (out / "episodes").glob("*.jsonl")}
+
+    def files(out: Path) -> dict[str, bytes]:
+        return {name: (out / name).read_bytes() for name in FILES}
+
+    specs, finished = run(sweep, rig, tmp_path / "one")
+    run(sweep, rig, tmp_path / "two", workers=2)
+    assert len(finished.rows) == len(specs)
+    assert not finished.failed
+    assert hashes(tmp_path / "one") == hashes(tmp_path / "two")
+    assert files(tmp_path / "one") == files(tmp_path / "two")
+    for name in (*FILES, "rows.jsonl"):
+        (tmp_path / "two" / name).unlink()
+    report_again(experiment(sweep.family), tmp_path / "two")
+    assert files(tmp_path / "one") == files(tmp_path / "two")
+
+
+@pytest.mark.parametrize(("sweep", "rig"), BOTH, ids=("reasoning", "fiction"))
+def test_nothing_counts_beyond_the_budget_not_by_a_nanosecond(sweep: Sweep, rig: Rig) -> None:
+    specs = episodes(sweep, rig, baselines(sweep, rig), remedy="")
+    late = 0
+    for spec in specs:
+        made = row(spec)
+        assert spec.span is not None
+        assert made.budget_ns == spec.span
+        assert made.counted_ns == made.tool_ns + made.thinking_ns <= spec.span
+        if not made.is_on_time:
+            late += 1
+            assert made.counted_ns == spec.span
+    assert late or sweep is FICTION  # whose players end in time
+
+
+def test_somebody_who_ignores_the_time_needs_exactly_his_own(tmp_path: Path) -> None:
+    """The deadline itself is still in time: at 1x, what took so long before is done."""
+    sweep = replace(REASONING, voices=[Voice(stand_in="steady")], budgets=[read_budget("1x")])
+    specs = episodes(sweep, PROBLEMS, baselines(sweep, PROBLEMS), remedy="")
+    assert all(row(spec).is_on_time for spec in specs)
+    assert all(row(spec).counted_ns == spec.span for spec in specs)
+    hurried = [replace(spec, span=Duration((spec.span or 0) - 1)) for spec in specs]
+    assert not any(row(spec).is_on_time for spec in hurried)
+
+
+def test_thinking_counts_alpha_times_and_tools_do_not() -> None:
+    slow = Rig(alpha=2.5)
+    hasty = [Voice(stand_in="hasty")]
+    sweep = replace(FICTION, latencies=("1s",), voices=hasty, budgets=[read_budget("none")])
+    one, two = (row(unhurried(sweep, rig)[0]) for rig in (Rig(), slow))
+    assert one.tool_ns == two.tool_ns == 60 * seconds(1)
+    assert two.thinking_ns == one.thinking_ns * 5 // 2
+
+
+def test_a_wrong_timer_changes_what_is_done_and_not_what_counts() -> None:
+    wrong = replace(PROBLEMS, timer=TimerSettings(scale=4.0))
+    sweep = replace(REASONING, voices=[Voice(stand_in="paced")], budgets=[read_budget("2x")])
+    specs = [episodes(sweep, rig, baselines(sweep, rig), remedy="") for rig in (PROBLEMS, wrong)]
+    rows = [[row(spec) for spec in some] for some in specs]
+    assert [spec.span for spec in specs[0]] == [spec.span for spec in specs[1]]
+    assert sum(r.counted_ns for r in rows[1]) < sum(r.counted_ns for r in rows[0])
+
+
+def test_a_budget_that_has_changed_is_not_mixed_with_what_was_played(tmp_path: Path) -> None:
+    specs, _ = run(replace(FICTION, latencies=("none",)), Rig(), tmp_path)
+    check_budgets(specs, tmp_path)
+    check_budgets(specs, tmp_path / "elsewhere")
+    other = [replace(spec, span=Duration((spec.span or 0) + 1)) for spec in specs]
+    with pytest.raises(SettingsError, match="its baseline has changed"):
+        check_budgets(other, tmp_path)
+
+
+def test_a_latency_is_for_a_tool_that_there_is() -> None:
+    rig = Rig(tool_latencies=(("stepp", "2s"),))
+    with pytest.raises(SettingsError, match="Did you mean 'step'"):
+        experiment("fiction").check(unhurried(FICTION, rig))
+    experiment("fiction").check(unhurried(FICTION, Rig(tool_latencies=(("get_duration", "1s"),))))
+
+
+# --- rows -----------------------------------------------------------------------------------------
+
+
+def test_a_row_of_a_game_tells_points_and_calls_and_time() -> None:
+    sweep = replace(FICTION, latencies=("2s",), budgets=[read_budget("50s")])
+    spec = episodes(sweep, Rig(), {}, remedy="")[1]
+    made = row(spec)
+    assert (made.family, made.group, made.who) == ("fiction", "skerry", "careful")
+    assert (made.reason, made.is_on_time, made.budget_ns) == ("answered", True, seconds(50))
+    assert 0 < made.calls < made.rounds
+    assert made.tool_ns == made.calls * seconds(2) < made.counted_ns <= seconds(50)
+    assert (made.start_score, made.max_score, made.won) == (0, 100, False)
+    assert made.gain == made.value - 0
+    assert (made.stand_in, made.used_tool, made.timer_calls, made.correct) == (True, True, 0, None)
+    assert 0.9 < (made.utilisation or 0) <= 1
+
+
+def test_a_row_of_a_problem_tells_whether_it_is_right_and_how_long_it_took() -> None:
+    rows = [row(spec) for spec in unhurried(REASONING, PROBLEMS)]
+    paced = [one for one in rows if one.who == "paced"]
+    assert all(one.correct is (one.value == 1) for one in rows)
+    assert all(one.timer_calls and one.used_tool and not one.calls for one in paced)
+    assert {one.group for one in rows} == {"sums", "choices"}
+    assert all(one.budget == "none" and one.utilisation is None for one in rows)
+    assert all(one.gain is None and one.metric is None for one in rows)
+
+
+def started(**changes: Any) -> EpisodeStarted:
+    spec = unhurried(REASONING, PROBLEMS)[0]
+    settings = spec.settings()
+    settings["episode"] |= changes
+    return EpisodeStarted(at=0, version="0", settings=settings)
+
+
+def test_a_failed_episode_is_a_row_that_says_why_and_comes_to_nothing() -> None:
+    made = summarize(
+        [started(), EpisodeFailed(at=5, boundary="sandbox", error="SandboxError: no room")]
+    )
+    assert (made.status, made.error) == ("failed", "sandbox: SandboxError: no room")
+    assert (made.value, made.is_on_time, made.counted_ns) == (0.0, False, 0)
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [],
+        [started()],
+        [EpisodeFailed(at=5, boundary="model", error="x")],
+        [started(who=3), EpisodeFailed(at=5, boundary="model", error="x")],
+        [
+            EpisodeStarted(at=0, version="0", settings={"episode": {}}),
+            EpisodeFailed(at=5, boundary="model", error="x"),
+        ],
+    ],
+)
+def test_what_is_no_whole_record_is_refused(events: list[Any]) -> None:
+    with pytest.raises((RecordError, KeyError)) as raised:
+        summarize(events)
+    assert isinstance(raised.value, RecordError)
+
+
+# --- privacy --------------------------------------------------------------------------------------
+
+SECRET = "the colour of the third envelope"
+
+
+def private(tmp_path: Path) -> Rig:
+    path = tmp_path / "hidden.jsonl"
+    path.write_text(
+        f'{{"id": "q1", "question": "What is {SECRET}?", "choices": ["mauve", "puce"], '
+        '"answer": "mauve"}\n'
+    )
+    return Rig(source=Source(problems=str(path), is_private=True))
+
+
+def test_no_word_of_a_private_problem_stands_in_a_record(tmp_path: Path) -> None:
+    rig = private(tmp_path)
+    cases = cases_of("reasoning", (), rig.source, seed=0)
+    script = [
+        [Say("Now, "), Call("get_duration", "{}", id="c1")],
+        [Call("get_duraton", f'{{"why": "{SECRET}"}}', id="c2")],
+        [Say(f"{SECRET}: <tool_call>{{puce</tool_call>")],
+        [Say(f"It is mauve, {SECRET}. <answer>A</answer>")],
+    ]
+    recorder = Recorder(tmp_path / "record.jsonl")
+    with FakeServer(lambda body: script.pop(0)) as server:
+        model = voice("openai:m", stand_in="steady", base_url=server.base_url)
+        sweep = replace(REASONING, cases=cases, voices=[model])
+        assert play(unhurried(sweep, replace(rig, calls="native"))[0], recorder)
+    recorder.close()
+    said = (tmp_path / "record.jsonl").read_text()
+    assert "file/file-q1" in said
+    for word in (SECRET, "mauve", "puce", "answer>"):
+        assert word not in said
+    made = summarize(recorder.events)
+    assert (made.rounds, made.timer_calls, made.bad_calls) == (4, 1, 2)
+    assert (made.correct, made.checked, made.tokens) == (True, "letter", 5)
+    kinds = {type(event) for event in recorder.events}
+    assert {ThoughtStarted, ThoughtEnded, Acted, Happened} <= kinds
+
+
+def test_a_stand_in_cannot_work_on_what_it_has_no_solution_of(tmp_path: Path) -> None:
+    rig = private(tmp_path)
+    cases = cases_of("reasoning", (), rig.source, seed=0)
+    with pytest.raises(SettingsError, match="no worked solution"):
+        experiment("reasoning").check(unhurried(replace(REASONING, cases=cases), rig))
+
+
+def test_private_problems_are_not_run_by_mistake(tmp_path: Path) -> None:
+    rig = private(tmp_path)
+    with pytest.raises(SettingsError, match="no full transcripts"):
+        replace(rig, transcripts="full")
+    gpqa = replace(
+        rig.source,
+        is_private=False,
+        benchmark="gpqa",
+        fields=(("question", "question"), ("answer", "answer"), ("wrong", "id")),
+    )
+    with pytest.raises(SettingsError, match="private"):
+        cases_of("reasoning", (), gpqa, seed=0)
