@@ -40,10 +40,11 @@ class Landlock:
     """Rules on files, and system calls refused.
 
     Without namespaces, names and sizes of files elsewhere can be asked for, though not what is
-    in them. Shared memory is not there, so that process pools run one after the other.
+    in them. There is no shared memory, so joblib does one thing after the other.
     """
 
     because: str = ""
+    version: int | None = None  # of the kernel's rules; None to ask for it
     name = "landlock"
 
     @property
@@ -56,7 +57,7 @@ class Landlock:
 
     def launch(self, box: Box) -> Launch:
         """Link the files and make the rules; see `Backend`."""
-        version = landlock_version()
+        version = landlock_version() if self.version is None else self.version
         if version < OLDEST:
             has = f"has version {version}" if version else "has none"
             raise SandboxError(
@@ -70,7 +71,9 @@ class Landlock:
         code = seccomp(namespaces=False, signals=version >= min(SCOPES))
         return Launch(
             command=python(),
-            environment=environment(str(box.folder.tmp)),
+            # Locks between processes are files in /dev/shm, which everybody shares. joblib, which
+            # wants them even for threads, does without them if it is told so.
+            environment={**environment(str(box.folder.tmp)), "JOBLIB_MULTIPROCESSING": "0"},
             settings={
                 "work": str(box.folder.work),
                 "confined": True,
