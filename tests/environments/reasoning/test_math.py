@@ -108,9 +108,13 @@ def worker_of(checker):
 
 
 def test_any_thread_may_ask_and_many_at_once(check):
+    numbers = range(60)
+
+    def ask(n):
+        return check(problem(str(n)), rf"\boxed{{{2 * n + n % 2}/2}}").correct
+
     with ThreadPoolExecutor(8) as threads:
-        graded = threads.map(lambda n: check(problem(str(n)), rf"\boxed{{{2 * n}/2}}"), range(40))
-        assert all(one.correct for one in graded)
+        assert list(threads.map(ask, numbers)) == [n % 2 == 0 for n in numbers]
 
 
 def test_a_process_of_a_batch_may_ask():
