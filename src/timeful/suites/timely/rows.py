@@ -24,6 +24,9 @@ from timeful.records.recorder import Recorder
 from timeful.suites.timely.spec import group_of
 from timeful.tools import BadCallError, read_call
 
+_BAD = ("malformed-call", "refused-call")
+"""What the tool user notes of calls that could not be made."""
+
 
 class TimelyRow(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of an episode.
@@ -133,7 +136,7 @@ def _read(event: Event, seen: _Seen) -> None:
             _read_act(event, seen)
         case Noted():
             seen.notes.append(f"{event.topic}: {event.text}")
-            seen.bad += event.topic == "malformed-call"
+            seen.bad += event.topic in _BAD
         case Happened():
             _read_happening(event, seen)
         case EpisodeStarted() | EpisodeEnded() | EpisodeFailed():
@@ -162,8 +165,7 @@ def _read_happening(event: Happened, seen: _Seen) -> None:
 
 
 def _read_act(event: Acted, seen: _Seen) -> None:
-    if not event.legal:
-        seen.bad += 1
+    if not event.legal:  # of which there is a note
         return
     try:
         name = read_call(event.action).name

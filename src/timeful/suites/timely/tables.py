@@ -173,9 +173,9 @@ def _legend(cells: Sequence[Cell], rows: Sequence[TimelyRow]) -> Iterator[str]:
     elif any(cell.stand_in for cell in cells):
         names = sorted({cell.who for cell in cells if cell.stand_in})
         yield f"Stand-ins, and no language models: {', '.join(names)}."
-    yield "Ours: the mean, ± half of its 95 % bootstrap interval over cases (of one case: over"
-    yield "its runs). Published numbers are of language models on the benchmarks they name; what"
-    yield "stand-ins come to says nothing about models."
+    yield "Ours: the mean ± half of its 95 % bootstrap interval over cases; of a single"
+    yield "case over its runs. Published: language models on the benchmarks that are named,"
+    yield "none of them run here; what stand-ins come to says nothing about models."
     spoken = [row for row in rows if not row.stand_in and row.status == "ok"]
     if spoken:
         calls = sum(row.calls + row.timer_calls + row.bad_calls for row in spoken)

@@ -1,0 +1,263 @@
+"""`timeful run timely/...` and `timeful baseline`, as a person uses them."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.servers.fake import Body, Call, FakeServer, Hang, Say, Step
+from timeful.cli.main import app
+from timeful.errors import RecordError, SettingsError
+
+REASONING = ["run", "timely/reasoning", "--case", "sums", "--size", "2", "--workers", "1"]
+FICTION = ["run", "timely/fiction", "--game", "skerry", "--workers", "1", "--latency", "none"]
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments))
+
+
+def ran(*arguments: str) -> str:
+    result = run(*arguments)
+    assert result.exit_code == 0, f"{result.output}\n{result.exception!r}"
+    return result.stdout
+
+
+def refused(*arguments: str, out: Path) -> str:
+    result = run(*arguments, "--out", str(out))
+    assert isinstance(result.exception, SettingsError | RecordError), result.output
+    assert not out.exists() or not any(out.iterdir())
+    return str(result.exception)
+
+
+def rows(out: Path) -> list[dict[str, Any]]:
+    return [json.loads(line)["row"] for line in (out / "rows.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("arguments", [REASONING, [*FICTION, "--budget", "4steps"]])
+def test_a_run_prints_tables_in_80_columns_that_name_its_stand_ins(
+    arguments: list[str], tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    lines = ran(*arguments, "--out", str(out)).splitlines()
+    assert max(map(len, lines[:-2])) <= 80
+    assert any(line.startswith("Table 1") for line in lines)
+    assert "Stand-in: rules work on the cases; no language model was run." in lines
+    assert [line.split()[0] for line in lines[-2:]] == ["report", "records"]
+    for name in ("report.html", "results.json", "table.csv", "episodes.csv", "settings.json"):
+        assert (out / name).stat().st_size > 0
+    assert "none was run here" in (out / "report.html").read_text()
+    again = ran("report", str(out))
+    assert again.splitlines()[:-2] == lines[:-2]
+    record = next((out / "episodes").glob("*.jsonl"))
+    assert "episode-started" in ran("show", str(record))
+
+
+def test_parts_can_be_asked_for(tmp_path: Path) -> None:
+    ran(
+        *FICTION,
+        *("--player", "hasty", "--budget", "20s", "--budget", "none", "--runs", "2"),
+        *("--latency", "uniform:1s:2s", "--tool-latency", "step=3s", "--alpha", "2"),
+        *("--timer-scale", "1.5", "--timer-jitter", "0.1", "--tells", "both", "--seed", "4"),
+        *("--out", str(tmp_path)),
+    )
+    found = rows(tmp_path)
+    assert len(found) == 2 * 2 * 2
+    assert {row["latency"] for row in found} == {"none", "uniform:1s:2s"}
+    assert {row["budget_ns"] for row in found} == {20_000_000_000, None}
+    settings = json.loads((tmp_path / "settings.json").read_text())
+    assert settings["tool_latencies"] == [["step", "3s"]]
+    assert settings["timer"] == {"scale": 1.5, "jitter": 0.1, "tells": "both"}
+    assert not (tmp_path.parent / f"{tmp_path.name}-baseline").exists()
+
+
+def test_a_run_goes_on_where_it_stopped_with_the_same_baselines(tmp_path: Path) -> None:
+    arguments = [*FICTION, "--budget", "4steps", "--out", str(tmp_path / "run")]
+    ran(*arguments)
+    folders = [tmp_path / name / "episodes" for name in ("run", "run-baseline")]
+    before = {p: p.stat().st_mtime_ns for folder in folders for p in folder.glob("*")}
+    gone = sorted(before)[0]
+    gone.unlink()
+    ran(*arguments)
+    assert {p for p, at in before.items() if p.stat().st_mtime_ns == at} == set(before) - {gone}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ([*REASONING, "--preset", "fast"], "unknown preset 'fast'"),
+        ([*REASONING, "--preset", "figure2"], "unknown preset"),
+        (["run", "timely/reasoning", "--case", "sumz"], "Did you mean 'sums'"),
+        (["run", "timely/fiction", "--game", "zork9"], "unknown game"),
+        ([*FICTION, "--player", "haste"], "Did you mean 'hasty'"),
+        ([*FICTION, "--budget", "soon"], "a budget is"),
+        ([*FICTION, "--budget", "3@paced"], "unknown player of the run"),
+        ([*FICTION, "--budget", "1s", "--budget", "1s"], "named twice"),
+        ([*FICTION, "--latency", "quick"], "a latency is"),
+        ([*FICTION, "--tool-latency", "step"], "TOOL=LAW"),
+        ([*FICTION, "--budget", "1s", "--tool-latency", "stepp=1s"], "Did you mean 'step'"),
+        ([*FICTION, "--budget", "1s", "--alpha", "0"], "alpha must be above 0"),
+        ([*FICTION, "--tells", "all"], "a timer tells"),
+        ([*FICTION, "--timer-scale", "0"], "scale of a timer"),
+        ([*FICTION, "--timer-jitter", "-1"], "jitter of a timer"),
+        ([*FICTION, "--calls", "spoken"], "unknown kind of calls"),
+        ([*FICTION, "--clock", "sun"], "unknown clock"),
+        ([*FICTION, "--transcripts", "some"], "unknown transcripts"),
+        ([*FICTION, "--pace", "/nowhere"], "cannot be read"),
+        ([*FICTION, "--runs", "0", "--budget", "1s"], "at least 1 run"),
+        ([*FICTION, "--budget", "1s", "--workers", "0"], "at least one worker"),
+        ([*FICTION, "--model", "gpt"], "unknown model"),
+        ([*FICTION, "--model", "openai:x"], "--base-url"),
+        ([*FICTION, "--model", "replay:/nowhere"], "no cassette"),
+        ([*FICTION, "--base-url", "http://localhost:1/v1"], "would change nothing"),
+        ([*FICTION, "--temperature", "1"], "would change nothing"),
+        ([*FICTION, "--record", "x.jsonl"], "would change nothing"),
+        ([*FICTION, "--baselines", "x.json"], "would change nothing"),
+        ([*REASONING, "--size", "0"], "at least one problem"),
+        ([*REASONING, "--private"], "would change nothing"),
+        ([*REASONING, "--benchmark", "gpqa"], "would change nothing"),
+        ([*REASONING, "--fields", "question=q"], "would change nothing"),
+        ([*REASONING, "--unsafe"], "would change nothing"),
+        (["run", "timely/reasoning", "--problems", "/nowhere.jsonl"], "cannot read problems"),
+        (["run", "timely/coding", "--case", "digit"], "Did you mean 'digits'"),
+        (["run", "timely/coding", "--case", "leaf-classification"], "timeful prepare"),
+    ],
+)
+def test_bad_settings_are_named_before_anything_runs(
+    arguments: list[str], reason: str, tmp_path: Path
+) -> None:
+    assert reason in refused(*arguments, out=tmp_path / "run")
+
+
+# --- a language model -----------------------------------------------------------------------------
+
+
+def solver(body: Body) -> Iterator[Step]:
+    """Looks at the timer by a native call, and then answers."""
+    if body["messages"][-1]["role"] != "tool":
+        yield Say("Let me see. ")
+        yield Call("get_duration", "{}", id="c1")
+    else:
+        yield Say("<answer>7</answer>")
+
+
+def live(server: FakeServer, tmp_path: Path) -> list[str]:
+    return [
+        *("--model", "openai:qwen3-8b", "--base-url", server.base_url),
+        *("--baselines", str(tmp_path / "b.json")),
+    ]
+
+
+def test_an_endpoint_needs_a_baseline_first_and_is_told_how_to_make_it(tmp_path: Path) -> None:
+    with FakeServer(solver) as server:
+        model = live(server, tmp_path)
+        said = refused(*REASONING, *model, "--budget", "2x", out=tmp_path / "run")
+        assert not server.requests
+        assert said.startswith("no baseline is known for sums/sums-")
+        command = said.partition("Make it with: timeful ")[2].split()
+        assert command[:2] == ["baseline", "timely/reasoning"]
+        ran(*command, "--out", str(tmp_path / "unhurried"))
+        asked = len(server.requests)
+        assert asked == 2 * 2
+        out = ran(*REASONING, *model, "--budget", "2x", "--out", str(tmp_path / "run"))
+        assert len(server.requests) == 2 * asked
+    assert all(request.body["tools"] for request in server.requests)
+    assert "Stand-in" not in out
+    unhurried, hurried = (rows(tmp_path / name) for name in ("unhurried", "run"))
+    assert [row["budget_ns"] for row in hurried] == [2 * row["counted_ns"] for row in unhurried]
+    assert all(row["timer_calls"] == 1 and row["reason"] == "answered" for row in hurried)
+    first = server.requests[0].body["messages"]
+    later = server.requests[asked].body["messages"]
+    assert "Finish within" not in json.dumps(first)
+    assert "Finish within" in json.dumps(later)
+    messages = next((tmp_path / "run" / "episodes").glob("*"))
+    assert "get_duration" in ran("show", str(messages), "--messages", "2")
+
+
+def test_what_a_model_does_wrong_with_calls_is_counted_and_not_fatal(tmp_path: Path) -> None:
+    script = [
+        [Call("get_duration", '{"unit": "s"}', id="c1")],
+        [Call("get_time", "{}", id="c2")],
+        [Call("get_duration", "{", id="c3")],
+        [Say("<answer>7</answer>")],
+    ]
+    with FakeServer(lambda body: script.pop(0)) as server:
+        out = ran(
+            *("run", "timely/reasoning", "--case", "sums", "--size", "1", "--workers", "1"),
+            *(*live(server, tmp_path), "--budget", "60s", "--out", str(tmp_path / "run")),
+        )
+    [row] = rows(tmp_path / "run")
+    assert (row["bad_calls"], row["timer_calls"], row["rounds"]) == (3, 0, 4)
+    assert row["reason"] == "answered"
+    assert "calls that could not be used: 100 % (3 of 3)" in out
+
+
+def test_in_wall_time_a_server_that_stalls_is_cut_at_the_deadline(tmp_path: Path) -> None:
+    with FakeServer(lambda body: [Say("Well, "), Hang()]) as server:
+        ran(
+            *("run", "timely/reasoning", "--case", "sums", "--size", "1", "--clock", "wall"),
+            *(*live(server, tmp_path), "--budget", "0.3s", "--out", str(tmp_path / "run")),
+        )
+    [row] = rows(tmp_path / "run")
+    assert (row["reason"], row["counted_ns"], row["correct"]) == ("deadline", 300_000_000, False)
+
+
+def test_a_recorded_run_is_replayed_for_nothing_baselines_included(tmp_path: Path) -> None:
+    tape = str(tmp_path / "tape.jsonl")
+    few = ["--case", "sums", "--size", "2", "--workers", "1"]
+    with FakeServer(solver) as server:
+        model = [*live(server, tmp_path), "--record", tape]
+        ran("baseline", "timely/reasoning", *few, *model, "--out", str(tmp_path / "unhurried"))
+        ran(*REASONING, *model, "--budget", "2x", "--out", str(tmp_path / "run"))
+    ran(
+        *(*REASONING, "--model", f"replay:{tape}", "--calls", "native", "--budget", "2x"),
+        *("--out", str(tmp_path / "again")),
+    )
+    kept = ("budget_ns", "counted_ns", "value", "rounds", "tokens")
+    first, second = (
+        [[row[name] for name in kept] for row in rows(tmp_path / name)] for name in ("run", "again")
+    )
+    assert first == second
+
+
+def test_private_problems_are_neither_recorded_nor_put_on_a_cassette(tmp_path: Path) -> None:
+    path = tmp_path / "p.jsonl"
+    path.write_text('{"q": "What is left of the zebra?", "a": "7", "id": "z"}\n')
+    own = ["--problems", str(path), "--fields", "question=q", "--fields", "answer=a", "--private"]
+    with FakeServer(solver) as server:
+        model = [*live(server, tmp_path), "--budget", "60s"]
+        said = refused(
+            *("run", "timely/reasoning", *own, *model, "--record", str(tmp_path / "tape")),
+            out=tmp_path / "run",
+        )
+        assert "no --record" in said
+        ran("run", "timely/reasoning", *own, *model, "--out", str(tmp_path / "run"))
+    for file in (tmp_path / "run").rglob("*"):
+        assert not file.is_file() or "zebra" not in file.read_text(), file
+    [row] = rows(tmp_path / "run")
+    assert row["correct"] is True
+
+
+# --- all of it ------------------------------------------------------------------------------------
+
+
+def test_machine_learning_runs_in_a_sandbox_that_is_told_and_written_down(tmp_path: Path) -> None:
+    pytest.importorskip("sklearn")
+    out = tmp_path / "run"
+    result = run(
+        *("run", "timely/coding", "--case", "iris", "--player", "one-shot", "--workers", "1"),
+        *("--budget", "60s", "--out", str(out)),
+    )
+    if "cannot be confined" in str(result.exception):
+        pytest.skip(str(result.exception))
+    assert result.exit_code == 0, f"{result.output}\n{result.exception!r}"
+    assert result.stderr.startswith("sandbox  Programs run in ")
+    settings = json.loads((out / "settings.json").read_text())
+    assert settings["source"]["sandbox"] in ("bubblewrap", "landlock")
+    [row] = rows(out)
+    assert (row["status"], row["reason"], row["metric_name"]) == ("ok", "answered", "accuracy")
+    assert 0.5 < row["value"] == row["reward_accuracy"] <= 1
+    assert 0 < row["tool_ns"] < row["counted_ns"] < 60_000_000_000
