@@ -28,11 +28,16 @@ VERBS = "take open close push pull turn light read enter climb eat wear unlock d
 PAIRED = "put {} in {}|put {} on {}|unlock {} with {}|give {} to {}"
 MOST_TRIALS = 420
 MOST_ACTIONS = 40
+MOST_HELD = 4
+MOST_NEAR = 12
 IDLE = ("wait", "look", "examine me")
 """Commands that change nothing to speak of."""
 
 FILES = frozenset({"save", "restore", "script", "unscript", "transcript", "record", "replay"})
 """Commands that would write or read files."""
+
+LEAVING = frozenset({"quit", "q", "restart"})
+"""Commands that Jericho does not survive: it does not stop where a game stops."""
 
 _SCORE = re.compile(r"(?:score (?:is|would be|stands at)|scored|score of|potential is)\s+(-?\d+)")
 _MOST = re.compile(
@@ -122,7 +127,7 @@ def lasting(objects: Sequence[bytes], size: int) -> int:
 
 
 def nouns(text: str, words: Set[str], length: int, dull: Set[str]) -> list[str]:
-    """Names of things in a text: runs of words that the game knows, then single words.
+    """Names of things in a text: runs of words that the game knows, then their last words.
 
     Args:
         text: A description.
@@ -137,8 +142,7 @@ def nouns(text: str, words: Set[str], length: int, dull: Set[str]) -> list[str]:
         elif run:
             runs.append(" ".join(run[-3:]))
             run = []
-    singles = [one for phrase in runs for one in reversed(phrase.split())]
-    return list(dict.fromkeys([*runs, *singles]))
+    return list(dict.fromkeys([*runs, *(phrase.split()[-1] for phrase in runs)]))
 
 
 _SAID = """
@@ -157,7 +161,8 @@ class Playing:
         self.env = env
         self.score = 0
         self.most: int | None = None
-        self.words = {str(word) for word in env.get_dictionary()}
+        words = env.get_dictionary()
+        self.words = {str(one) for one in words if one.is_noun or not (one.is_verb or one.is_prep)}
         self.length = max((len(word) for word in self.words), default=9)
 
     def reset(self) -> dict[str, Any]:
@@ -167,8 +172,9 @@ class Playing:
 
     def step(self, action: str) -> dict[str, Any]:
         """Type a command."""
-        if action.lower().split(maxsplit=1)[:1] and action.lower().split()[0] in FILES:
-            return self._tell("Files are out of reach here.")
+        verb = next(iter(action.lower().split()), "")
+        if verb in FILES | LEAVING:
+            return self._tell(f"There is no {verb} here.")
         return self._tell(self.env.step(action)[0])
 
     def _tell(self, text: str) -> dict[str, Any]:
@@ -227,8 +233,8 @@ def _ideas(near: list[str], held: list[str]) -> list[str]:
     things = list(dict.fromkeys([*near, *held]))
     pairs = [
         form.format(one, other)
-        for one in held[:6]
-        for other in near[:8]
+        for one in held[:MOST_HELD]
+        for other in near[:MOST_NEAR]
         for form in PAIRED.split("|")
         if one != other
     ]

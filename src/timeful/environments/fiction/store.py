@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from urllib.error import URLError
+from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
 from timeful.environments.fiction.zmachine import check_story
@@ -156,8 +156,10 @@ def _download(url: str) -> bytes:
     try:
         with urlopen(url, timeout=_PATIENCE_S) as answer:
             got = answer.read(_MOST_BYTES + 1)
-    except (URLError, OSError, ValueError) as error:
-        reason = getattr(error, "reason", error)
+    except (OSError, ValueError) as error:
+        if isinstance(error, HTTPError):
+            error.close()
+        reason = error.reason if isinstance(error, URLError) else error
         raise SettingsError(f"cannot fetch {url}: {reason}") from None
     if len(got) > _MOST_BYTES:
         raise SettingsError(f"cannot fetch {url}: it is larger than any story file")

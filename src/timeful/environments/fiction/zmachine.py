@@ -15,7 +15,7 @@ from pathlib import Path
 from shutil import copyfile
 from tempfile import TemporaryDirectory, TemporaryFile
 from threading import Lock
-from typing import Any
+from typing import Any, NoReturn
 
 from timeful.core.clock import monotonic_ns
 from timeful.errors import SettingsError, WorldError
@@ -123,10 +123,13 @@ class ZMachineGame:
         return self._known[1]
 
     def close(self) -> None:
-        """Kill the process."""
-        process, self._process = self._process, None
+        """Kill the process; who waits for it elsewhere gets a `WorldError`."""
+        process = self._process
         if process is not None:
             process.kill()
+            with self._lock:
+                process.clean_up()
+                self._process = None
 
     def _heard(self, answer: dict[str, Any]) -> None:
         self._said: str = answer["said"]
@@ -144,7 +147,8 @@ class ZMachineGame:
                 return process.ask(what, patience_s)
             except (WorldError, SettingsError):
                 process.kill()
-                self._process = None if self._process is process else self._process
+                process.clean_up()
+                self._process = None
                 raise
 
 
@@ -168,6 +172,7 @@ class _Process:
                 start_new_session=True,
             )
         except OSError as error:
+            self._errors.close()
             self._folder.cleanup()
             raise SettingsError(f"cannot start {python}: {error.strerror}") from None
 
@@ -184,7 +189,11 @@ class _Process:
             self._process.stdin.flush()
         except (OSError, ValueError):
             self._fail("the process of the game is gone")
-        answer = json.loads(self._line(patience_s))
+        line = self._line(patience_s)
+        try:
+            answer = json.loads(line)
+        except ValueError:
+            self._fail(f"the process of the game said {line[:80]!r}")
         if "missing" in answer:
             raise SettingsError(
                 f"z-machine games need the package 'jericho' ({answer['missing']}): "
@@ -208,14 +217,17 @@ class _Process:
         line, _, self._read = self._read.partition(b"\n")
         return line
 
-    def _fail(self, why: str) -> None:
+    def _fail(self, why: str) -> NoReturn:
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
         raise WorldError(f"{why}: {lines[-1]}" if lines else why)
 
     def kill(self) -> None:
-        """End it, and clean up behind it."""
+        """End it, from any thread."""
         self._process.kill()
+
+    def clean_up(self) -> None:
+        """Let go of what it had; harmless when called again."""
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
