@@ -203,6 +203,17 @@ def test_a_thought_that_the_deadline_cuts_is_no_answer() -> None:
     assert (played.over.data["reason"], played.task.said) == ("deadline", None)
 
 
+@pytest.mark.parametrize(("late", "reason"), [(0, "answered"), (1, "deadline")])
+def test_an_answer_whose_last_token_falls_on_the_deadline_counts_and_a_nanosecond_later_not(
+    late: int, reason: str
+) -> None:
+    call = f"hm {COUNT}"  # 6 tokens of a millisecond; then the tool, and 2 tokens of answer
+    budget = Duration(milliseconds(6 + 5 + 2) - late)
+    played = play(call, "one two", budget=budget, span=milliseconds(5))
+    assert (played.over.data["reason"], played.over.at) == (reason, budget)
+    assert played.task.said == (None if late else "one two")
+
+
 def test_a_call_that_a_limit_of_tokens_cuts_is_answered_with_that() -> None:
     long = '<tool_call>{"name": "count", "arguments": {"by": 1, "and": "so on and so on"}}'
     played = play(f"<tool_call>?</tool_call>{COUNT} {long}", COUNT, "done", most_tokens=8)

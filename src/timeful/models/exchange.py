@@ -298,7 +298,7 @@ def _status(request: Request, error: openai.APIStatusError) -> _NotYetError:
         return _NotYetError(failure, wait_s=wait_s)
     hint = "ask its operator" if is_soon else f"it asks to wait {wait_s:g} s"
     hint = _CHECK.get(status, hint)
-    if request.tools and status in _CHECK and search(r"\btool", words):
+    if request.tools and status in (400, 404, 422) and search(r"\btool", words):
         hint = "if it takes no native tool calls, offer the tools in words: --calls text"
     raise ModelRefusedError(f"{request} was refused with status {status}: {words}; {hint}")
 
