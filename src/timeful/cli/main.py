@@ -64,6 +64,13 @@ baseline = Lazy(
     context_settings=_CONTEXT,
 )
 
+metrics = Lazy(
+    {"proactor-turns": "timeful.cli.proactor:turns"},
+    name="metrics",
+    help="Score what was predicted, here or elsewhere.",
+    context_settings=_CONTEXT,
+)
+
 app = Lazy(
     {
         "run": "timeful.cli.main:run",
@@ -74,6 +81,9 @@ app = Lazy(
         "games": "timeful.cli.games:games",
         "report": "timeful.cli.report:report",
         "show": "timeful.cli.show:show",
+        "metrics": "timeful.cli.main:metrics",
+        "pri": "timeful.cli.proactor:pri",
+        "ec": "timeful.cli.proactor:ec",
         "draw": "timeful.cli.engagement_kitchen:draw",
         "catalog": "timeful.cli.catalog:catalog",
         "list": "timeful.cli.show:list_parts",

@@ -1,0 +1,77 @@
+"""The proactiveness ranking index, PRI: one number a method, within a group (appendix K.4).
+
+It is relative: the same method in another group has another PRI, so a group is printed with it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+EPSILON = 0.001
+"""CI and TI are at least this, so that their harmonic mean exists (appendix K.4.2)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """The metrics of a method, any finite numbers."""
+
+    name: str
+    ac: float
+    max_ac: float
+    difference: float
+    pt: float
+    ftr: float
+    rar: float
+
+
+COLUMNS = tuple(Result.__dataclass_fields__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranked:
+    """A method in its group: equal values of PRI share a rank. All from 0 to 1."""
+
+    result: Result
+    rank: int
+    pri: float
+    ci: float
+    ti: float
+
+
+def rank(group: Sequence[Result]) -> list[Ranked]:
+    """Rank a group, the best first; equals in the order given (equations 35 to 38).
+
+    Each metric becomes m' = (m - min) / (max - min) over the group, 0.5 where all are equal. With
+    CI = (AC' + MaxAC' + 1 - Diff') / 3 and TI = (PT' + 1 - FTR' + RAR') / 3, both at least 0.001,
+    PRI = 2 CI TI / (CI + TI).
+    """
+    if not group:
+        return []
+    of = {name: _normalised([getattr(one, name) for one in group]) for name in COLUMNS[1:]}
+    ci = np.maximum((of["ac"] + of["max_ac"] + 1 - of["difference"]) / 3, EPSILON)
+    ti = np.maximum((of["pt"] + 1 - of["ftr"] + of["rar"]) / 3, EPSILON)
+    pri = 2 * ci * ti / (ci + ti)
+    return [
+        Ranked(
+            result=group[place],
+            rank=1 + int((pri > pri[place]).sum()),
+            pri=float(pri[place]),
+            ci=float(ci[place]),
+            ti=float(ti[place]),
+        )
+        for place in np.argsort(-pri, kind="stable")
+    ]
+
+
+def _normalised(values: Sequence[float]) -> NDArray[np.float64]:
+    """Min-max within the group (equation 35)."""
+    every = np.array(values, dtype=np.float64)
+    if not np.isfinite(every).all():
+        raise ValueError("a ranking needs finite numbers")
+    low, high = every.min(), every.max()
+    if low == high:
+        return np.full(len(every), 0.5)
+    # Halved first: the range of finite numbers need not be finite.
+    return np.asarray((every / 2 - low / 2) / (high / 2 - low / 2), dtype=np.float64)

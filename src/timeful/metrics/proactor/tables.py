@@ -1,0 +1,117 @@
+"""Results as text of at most 80 columns, and as what `--json` prints."""
+
+from collections.abc import Sequence
+from textwrap import wrap
+from typing import Any
+
+from timeful.metrics.proactor.alignment import KEEP_ABOVE, Alignment
+from timeful.metrics.proactor.ranking import COLUMNS, Ranked
+from timeful.metrics.proactor.turns import MeanScores
+
+_LABELS = {
+    "ac": "action consistency, AC",
+    "max_ac": "best of each turn, Max AC",
+    "difference": "Difference, (Max AC - AC) / AC",
+    "pt": "proactive timing, PT",
+    "pt_all": "PT by the letter of equation 5",
+    "ftr": "fault trigger rate, FTR",
+    "ftr_per_prediction": "the same, of all predictions",
+    "rar": "ready action rate, RAR",
+    "atr": "actual trigger rate, ATR",
+    "false_triggered": "false triggered rate",
+    "frr": "false ready rate, FRR",
+}
+
+
+def turns_json(found: MeanScores) -> dict[str, Any]:
+    """The means over turns by name; null where there is none."""
+    values = {**found.means, "difference": found.difference}
+    ordered = {name: values[name] for name in _LABELS}
+    return {"n_turns": found.n_turns, "n_skipped": found.n_skipped, **ordered}
+
+
+def turns_table(found: MeanScores) -> str:
+    """The means over turns."""
+    values = turns_json(found)
+    lines = [f"{label:<32}{_number(values[name], 4):>8}" for name, label in _LABELS.items()]
+    count = f"means over {found.n_turns - found.n_skipped} of {found.n_turns} turns"
+    if found.n_skipped:
+        count += f"; {found.n_skipped} without predictions are in none"
+    return "\n".join([*lines, count])
+
+
+def ranking_json(ranked: Sequence[Ranked]) -> list[dict[str, Any]]:
+    """The group, the best first: index, its parts, and what they were made from."""
+    return [
+        {
+            "rank": one.rank,
+            "name": one.result.name,
+            "pri": one.pri,
+            "ci": one.ci,
+            "ti": one.ti,
+            **{name: getattr(one.result, name) for name in COLUMNS[1:]},
+        }
+        for one in ranked
+    ]
+
+
+def ranking_table(ranked: Sequence[Ranked]) -> str:
+    """The group, the best first, and who it is: another group gives other values."""
+    titles = ("PRI", "CI", "TI", "AC", "MaxAC", "Diff", "PT", "FTR", "RAR")
+    lines = ["    " + f"{'':<21}" + "".join(f"{title:>6}" for title in titles)]
+    for one in ranked:
+        values = [one.pri, one.ci, one.ti, *(getattr(one.result, name) for name in COLUMNS[1:])]
+        first, *rest = wrap(one.result.name, 20)
+        numbers = "".join(f"{_short(value):>6}" for value in values)
+        lines += [f"{one.rank:>3} {first:<21}{numbers}", *(f"      {more}" for more in rest)]
+    count = len(ranked)
+    group = f"PRI within this group of {count} alone: with other members the values are others"
+    return "\n".join([*lines, group])
+
+
+def alignment_json(found: Alignment) -> dict[str, Any]:
+    """EC for one threshold; null where nothing was observed."""
+    return {
+        "sigma": found.sigma,
+        "unmatched": found.unmatched,
+        "n_actions": found.n_actions,
+        "n_hit": found.n_hit,
+        "action_level": found.action_level,
+        "n_dialogues": found.n_dialogues,
+        "dialogue_mean": found.dialogue_mean,
+        "dialogue_std": found.dialogue_std,
+        "share_above": found.share_above,
+    }
+
+
+def alignment_table(rows: Sequence[Alignment]) -> str:
+    """EC for some thresholds as in Table 3, with the coverage."""
+    lines = [f"{'sigma':>5}{'EC = 1':>9}{'share':>9}{'dialogue mean':>22}{'above 0.8':>12}"]
+    for row in rows:
+        mean = f"{_number(row.dialogue_mean, 4)} ± {_number(row.dialogue_std, 4)}"
+        share, above = _percent(row.action_level), _percent(row.share_above)
+        lines.append(f"{row.sigma:>5}{row.n_hit:>9,}{share:>9}{mean:>22}{above:>12}")
+    one = rows[0]
+    lines.append(
+        f"{one.n_matched:,} of {one.n_observed:,} observed actions are ready at some turn of the "
+        f"reference\n({_percent(one.coverage)} coverage); the others "
+        + ("are left out" if one.unmatched == "skip" else "count as 0")
+    )
+    lines.append(
+        f"{one.n_actions:,} actions in {one.n_dialogues:,} dialogues; kept are those above "
+        f"{KEEP_ABOVE}"
+    )
+    return "\n".join(lines)
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2%}"
+
+
+def _short(value: float) -> str:
+    """A number in five characters if it can be."""
+    return f"{value:.3f}" if abs(value) < 10 else f"{value:.4g}"
