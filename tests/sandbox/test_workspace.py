@@ -76,7 +76,7 @@ def test_the_files_themselves_cannot_be_changed(make: Make, tmp_path: Path) -> N
         ("import sys\nprint('e', file=sys.stderr)", "e\n", ""),
         ("print(input())", "EOFError: EOF when reading a line\n", "exit code 1"),
         ("def (", "SyntaxError: invalid syntax\n", "exit code 1"),
-        ("x = '\0'", "SyntaxError: source code string cannot contain null bytes\n", "exit code 1"),
+        ("x = '\0'", "Error: source code string cannot contain null bytes\n", "exit code 1"),
         ("x = 1\nx / 0", "ZeroDivisionError: division by zero\n", "exit code 1"),
         ("import atexit\natexit.register(print, 'end')", "end\n", ""),
         ("import threading\nthreading.Timer(0, print, ['thread']).start()", "thread\n", ""),

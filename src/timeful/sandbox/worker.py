@@ -110,6 +110,7 @@ class Worker:
         self._trusted: list[int] = []
         self._seen: list[int] = []
         self._control, theirs = socket.socketpair()
+        self._control.settimeout(GRACE_S)  # a program can be longer than what a pipe holds
         self._output, write = os.pipe()
         os.set_blocking(self._output, False)
         self._wake_read, self._wake_write = os.pipe()
@@ -215,6 +216,8 @@ class Worker:
 
     def close(self) -> None:
         """End it and let go of everything. Only once."""
+        with suppress(OSError):  # whoever was forked from us has a copy, so closing says nothing
+            self._control.shutdown(socket.SHUT_RDWR)
         self._control.close()
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(2.0)  # it ends by itself when nobody is there to listen to
