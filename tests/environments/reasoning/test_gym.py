@@ -67,6 +67,7 @@ def test_an_answer_reaches_the_sandbox_as_it_is_and_nothing_else_does():
         (lambda job: f"\n{job['token']}true", "", "right"),
         (lambda job: f"noise\n{job['token']}false", "", "wrong"),
         (lambda job: f"{job['token']}true\n{job['token']}false", "", "wrong"),
+        (lambda job: f"{job['token']}true\nbye", "", "right"),
         (lambda job: "true", "", "wrong"),
         (lambda job: f"{'0' * 32}true", "", "wrong"),
         (lambda job: "", "exit code 1", "wrong"),

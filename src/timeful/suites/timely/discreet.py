@@ -46,12 +46,15 @@ def without_words(event: Event) -> Event:
         case ThoughtChunk():
             return replace(event, text="")
         case ThoughtEnded():
-            return replace(event, answer="")
+            # An endpoint that refuses a request may repeat what it was asked.
+            cause = LEFT_OUT if event.state == "failed" else event.cause
+            return replace(event, answer="", cause=cause)
         case Acted():
             error = None if event.error is None else LEFT_OUT
-            return replace(event, action=_bare(event.action), error=error)
+            action = _bare(event.action) if event.legal else LEFT_OUT
+            return replace(event, action=action, error=error)
         case Happened(what="reply"):
-            return replace(event, data={**event.data, "text": LEFT_OUT})
+            return replace(event, data={**event.data, "text": LEFT_OUT, "id": ""})
         case Noted():
             return replace(event, text=LEFT_OUT)
         case EpisodeFailed():
