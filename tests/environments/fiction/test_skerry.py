@@ -176,6 +176,13 @@ def test_the_dark_hides_what_is_there_until_the_lantern_burns() -> None:
     assert "niche" in played.step("d")
 
 
+def test_what_was_put_down_in_the_dark_can_be_felt_for() -> None:
+    played = game()
+    type_all(played, "n; e; take lantern; take matches; w; n; w; d; drop matches; drop lantern")
+    assert played.available_actions() == ("up", "take box of matches", "take storm lantern")
+    assert "niche" in type_all(played, "take matches; take lantern; light lantern; look")
+
+
 def test_oil_burns_down_and_the_lantern_goes_out() -> None:
     played = game()
     type_all(played, "n; e; take lantern; take matches; light lantern")

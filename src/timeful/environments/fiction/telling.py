@@ -263,9 +263,16 @@ class Telling:
         return shines or not self._story.rooms[state.room].dark
 
     def _visible(self) -> list[str]:
-        """The things at hand: those carried first, and those of the room where there is light."""
-        state = self._state
-        here = [key for key, at in state.at.items() if at == state.room] if self._sees else []
+        """The things at hand: those carried first, then those of the room.
+
+        In the dark that is what you put down there yourself, so that nothing can be lost in it.
+        """
+        state, things, sees = self._state, self._story.things, self._sees
+        here = [
+            key
+            for key, at in state.at.items()
+            if at == state.room and (sees or things[key].at != at)
+        ]
         return [key for key, at in state.at.items() if at == HANDS] + here
 
     def _find(self, words: tuple[str, ...]) -> str:
