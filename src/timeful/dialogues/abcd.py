@@ -70,7 +70,8 @@ def read_abcd(
         needs_ranges: Refuse a dialogue without `reference_ready_range`.
 
     Raises:
-        SettingsError: If the file is not in this shape; the dialogue and the field are named.
+        SettingsError: If the file is not in this shape, or has no dialogue; what is wrong in one is
+            named with the dialogue and the field.
     """
     for split, number, raw in _raw(path, splits):
         where = f"{path.name}: dialogue {_name(raw, split, number)}"
@@ -94,6 +95,8 @@ def _raw(path: Path, splits: Collection[str] | None) -> Iterator[tuple[str, int,
         ) from None
     if isinstance(read, list):
         read = {"": read}
+    if not any(read.values()):
+        raise SettingsError(f"{path.name} holds no dialogue")
     for split in splits if splits is not None else ():
         if split not in read:
             raise SettingsError(f"{path.name}: {unknown('split', split, read)}")
