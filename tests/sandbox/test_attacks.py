@@ -158,6 +158,24 @@ def test_something_else_than_a_file_as_output(any_sandbox: Backend, how: str) ->
     assert (ran.error, ran.files) == ("", {})
 
 
+@pytest.mark.parametrize("folder", ["/", "/dev", "/usr", "/proc", sys.prefix])
+def test_writing_where_the_disk_is_not_counted(sandbox: Backend, folder: str) -> None:
+    ran = attack(sandbox, f"open({folder!r} + '/timeful-test', 'w')")
+    assert ran.error == "exit code 1"
+    assert ran.stdout.splitlines()[-1].split(":")[0] in (
+        *("OSError", "PermissionError", "FileNotFoundError"),
+    )
+
+
+def test_filling_shared_memory(sandbox: Backend) -> None:
+    name = f"/dev/shm/timeful-test-{os.getpid()}"
+    tight = WorkLimits(wall_s=20, disk_bytes=50 * MIB)
+    code = f"open({name!r}, 'wb').write(bytes(80 << 20))"
+    ran = attack_alone(sandbox, code + WAIT, limits=tight)
+    assert ran.error in ("over its disk of 50 MiB", "exit code 1")
+    assert not Path(name).exists()
+
+
 # The network and other processes
 
 
@@ -321,6 +339,12 @@ def test_more_processes_than_allowed(any_sandbox: Backend) -> None:
     error = attack_alone(any_sandbox, MANY + WAIT, limits=few).error
     assert error in ("exit code 1", "over its 16 processes")
     assert attack(any_sandbox, MANY).error == ""
+
+
+def test_powers_of_root_such_as_raising_limits(any_sandbox: Backend) -> None:
+    code = "print([line for line in open('/proc/self/status') if line.startswith('CapEff')][0])"
+    has_none = int(attack(any_sandbox, code).stdout.split()[1], 16) == 0
+    assert has_none or (succeeds(any_sandbox) and os.geteuid() == 0)
 
 
 # Each touches 150 MiB: alone, shared and so not counted by the kernel's own limit, and spread.
