@@ -41,12 +41,14 @@ def played(
     *,
     budget: float | None,
     more: float = 0.0,
+    slower: float = 1.0,
     tells: str = "elapsed",
     fails: str = "",
 ) -> tuple[list[str], dict]:
     """The scripts that were run, by their names, and how it ended.
 
-    Each takes as long as the ladder says, and `more`, and submits its rung as its accuracy.
+    Each takes `slower` times as long as the ladder says, which it prints, and then `more`; it
+    submits its rung as its accuracy.
     """
     rungs = {rung.code: rung for rung in ladder(case)}
     names = [rung.name for rung in rungs.values()]
@@ -54,12 +56,13 @@ def played(
 
     def of(code: str) -> FakeRan:
         rung = rungs[code]
+        took = rung.seconds * slower
         if rung.name == fails:
-            return FakeRan("", "exit code 1", rung.seconds + more)
+            return FakeRan("", "exit code 1", took + more)
         right = len(ids) * (names.index(rung.name) + 1) // len(names)
         said = [str(int(one)) if i < right else "9" for i, one in enumerate(labels)]
         lines = ["id,label", *(f"{i},{one}" for i, one in zip(ids, said, strict=True))]
-        return wrote("\n".join(lines).encode(), rung.seconds + more)
+        return wrote("\n".join(lines).encode(), took + more, stdout=f"took {took:.3f} s\n")
 
     runner = FakeRunner(of)
     time = TimeSettings(
@@ -104,9 +107,10 @@ def test_the_climber_is_in_time(case, tmp_path, budget):
 
 def test_the_climber_expects_what_slowed_it_down_again(case, tmp_path):
     assert played(case, "climber", tmp_path, budget=4)[0] == ["prior", "search"]
-    ran, over = played(case, "climber", tmp_path, budget=4, more=0.4)
-    assert ran == ["prior", "forest"]
-    assert over["reason"] == "answered"
+    for slow in ({"more": 0.4}, {"slower": 2}):
+        ran, over = played(case, "climber", tmp_path, budget=4, **slow)
+        assert ran == ["prior", "forest"]
+        assert over["reason"] == "answered"
 
 
 @pytest.mark.parametrize("tells", ["elapsed", "remaining", "both", "nothing"])

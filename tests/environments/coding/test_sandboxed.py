@@ -106,7 +106,7 @@ def test_ready_scripts_run_there_and_are_graded(iris):
     for rung in ladder(case)[:2]:
         done = task.begin(execute(rung.code), seconds(30)).run()
         reply = task.finish(execute(rung.code), done.result)
-        assert reply.startswith("The program ran to its end.\nIt printed:\nwrote 80 predictions\n")
+        assert reply.startswith("The program ran to its end.\nIt printed:\ntook 0.")
         assert 0 < in_seconds(done.took) < 30
         scores.append(task.score)
     assert scores[0] < 0.5 < scores[1]

@@ -36,12 +36,20 @@ _LAST_WORDS = 30
 """Tokens of a conclusion."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Run:
-    """A script that was run: what came of it, and the seconds from the reply before to its own."""
+    """A script that was run.
+
+    Attributes:
+        rung: Which one.
+        seconds: From the reply before to its own, thought included.
+        took: How long it ran, as it says itself; if it failed, as long as it was expected to.
+        accuracy: What was said of its submission.
+    """
 
     rung: int
     seconds: float
+    took: float
     accuracy: float | None
 
 
@@ -59,7 +67,7 @@ def climber(case: Case) -> Rule:
         left = _left(view, spent)
         highest = max(run.rung for run in runs)
         for rung in reversed(rungs[highest + 1 :]):
-            if _MARGIN * _expected(rung, rungs[runs[0].rung], runs[0].seconds) < left:
+            if _MARGIN * _expected(rung, runs, rungs) < left:
                 return _execute(rung, f"{rung.name} should fit.")
         return _conclude(spent, runs)
 
@@ -116,6 +124,7 @@ PLAYERS: Mapping[str, Player] = {
 _SPENT = re.compile(r"You have spent ([\d.]+) seconds\.")
 _LEFT = re.compile(r"You have ([\d.]+) seconds left\.")
 _TIMER = re.compile(r"([\d.]+) seconds\.")
+_TOOK = re.compile(r"^took ([\d.]+) s$", re.MULTILINE)
 _ACCURACY = re.compile(r"^Evaluation accuracy: ([\d.]+)\.$", re.MULTILINE)
 
 
@@ -136,6 +145,11 @@ def _told(view: Transcript, said: str, tool: str) -> float | None:
 def _last(pattern: re.Pattern[str], said: str) -> str:
     found = pattern.findall(said.rpartition("\n")[2])
     return found[-1] if found else ""
+
+
+def _number(pattern: re.Pattern[str], said: str) -> float | None:
+    found = pattern.findall(said)
+    return float(found[-1]) if found else None
 
 
 def _spent(view: Transcript) -> float | None:
@@ -164,23 +178,33 @@ def _runs(view: Transcript, rungs: Sequence[Rung]) -> list[_Run]:
                 continue
             code = reply.call.arguments.get("code")
             if code in places:
-                found = _ACCURACY.findall(reply.text)
-                running = (places[code], float(found[-1]) if found else None)
+                running = reply.text
+                place = places[code]
             now = _told(view, reply.text, reply.call.name)
             if now is not None and running is not None:
-                runs.append(_Run(running[0], max(0.0, now - before), running[1]))
+                took = _number(_TOOK, running)
+                runs.append(
+                    _Run(
+                        rung=place,
+                        seconds=max(0.0, now - before),
+                        took=rungs[place].seconds if took is None else took,
+                        accuracy=_number(_ACCURACY, running),
+                    )
+                )
                 before, running = now, None
     return runs
 
 
-def _expected(rung: Rung, first: Rung, took: float) -> float:
+def _expected(rung: Rung, runs: Sequence[_Run], rungs: Sequence[Rung]) -> float:
     """The seconds until a script is submitted and the last words are said.
 
-    A round costs by its length, as the first one did, and the program as long as elsewhere; so
-    whatever slowed the first round down is expected again, and more of it.
+    All but the program costs by its length, as in the first round; programs are as much slower
+    here than elsewhere as the latest one was.
     """
-    per_token = max(0.0, took - first.seconds) / _price(first)
-    return per_token * (_price(rung) + _LAST_WORDS) + rung.seconds
+    first, latest = runs[0], runs[-1]
+    per_token = max(0.0, first.seconds - first.took) / _price(rungs[first.rung])
+    slower = max(1.0, latest.took / rungs[latest.rung].seconds)
+    return per_token * (_price(rung) + _LAST_WORDS) + slower * rung.seconds
 
 
 # --- what they say -------------------------------------------------------------------------------

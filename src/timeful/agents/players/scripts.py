@@ -57,11 +57,13 @@ def _script(case: Case, body: str) -> str:
 _SCORING = {"accuracy": "accuracy", "log_loss": "neg_log_loss", "auc": "roc_auc"}
 
 _HEAD = """\
+import time
 import warnings
 
 import numpy as np
 import pandas as pd
 
+began = time.perf_counter()
 warnings.simplefilter("ignore")
 train = pd.{read}("{public}/{train}")
 test = pd.{read}("{public}/{test}")
@@ -96,18 +98,18 @@ _TAIL = {
     "accuracy": """\
 sample["{target}"] = classes[given.argmax(axis=1)]
 sample.to_csv("{file}", index=False)
-print("wrote", len(sample), "predictions")
+print(f"took {{time.perf_counter() - began:.3f}} s")
 """,
     "auc": """\
 sample["{target}"] = given[:, 1]
 sample.to_csv("{file}", index=False)
-print("wrote", len(sample), "predictions")
+print(f"took {{time.perf_counter() - began:.3f}} s")
 """,
     "log_loss": """\
 given = np.clip(given, 1e-15, 1)
 sample[list(classes)] = given / given.sum(axis=1, keepdims=True)
 sample.to_csv("{file}", index=False)
-print("wrote", len(sample), "predictions")
+print(f"took {{time.perf_counter() - began:.3f}} s")
 """,
 }
 
