@@ -73,15 +73,17 @@ def read_abcd(
         SettingsError: If the file is not in this shape, or has no dialogue; what is wrong in one is
             named with the dialogue and the field.
     """
+    decoder = msgspec.json.Decoder(_Dialogue)
     for split, number, raw in _raw(path, splits):
-        where = f"{path.name}: dialogue {_name(raw, split, number)}"
         try:
-            read = msgspec.json.decode(raw, type=_Dialogue)
+            read = decoder.decode(raw)
             if needs_ranges and read.reference_ready_range is None:
-                raise SettingsError(f"{where}: there is no reference_ready_range")
-            yield _dialogue(read, split, ontology, wording)
+                raise ValueError("there is no reference_ready_range")
+            dialogue = _dialogue(read, split, ontology, wording)
         except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
-            raise SettingsError(f"{where}: {error}") from None
+            name = _name(raw, split, number)
+            raise SettingsError(f"{path.name}: dialogue {name}: {error}") from None
+        yield dialogue
 
 
 def _raw(path: Path, splits: Collection[str] | None) -> Iterator[tuple[str, int, msgspec.Raw]]:

@@ -59,9 +59,10 @@ def read_jsonl(path: Path) -> Iterator[Dialogue]:
     """
     for number, line in read_lines(path):
         try:
-            yield read_dialogue(line)
+            dialogue = read_dialogue(line)
         except ValueError as error:
             raise SettingsError(f"{path.name}, line {number}{_called(line)}: {error}") from None
+        yield dialogue
 
 
 def write_jsonl(path: Path, dialogues: Iterable[Dialogue]) -> None:
