@@ -102,6 +102,7 @@ def test_the_readmes_commands_for_a_real_model_run_as_they_stand(tmp_path: Path)
     few = {
         "realtime": ["--game", "freeway", "--difficulty", "easy", "--seeds", "1", "--samples", "1"],
         "engagement/inbox": ["--decomposition", "single", "--seeds", "1"],
+        "timely/reasoning": ["--case", "sums", "--size", "1"],
     }
     with FakeServer(words) as server:
         for command in commands:
