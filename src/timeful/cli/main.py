@@ -86,6 +86,7 @@ app = Lazy(
         "ec": "timeful.cli.proactor:ec",
         "draw": "timeful.cli.engagement_kitchen:draw",
         "catalog": "timeful.cli.catalog:catalog",
+        "dialogues": "timeful.cli.dialogues:dialogues",
         "list": "timeful.cli.show:list_parts",
     },
     name="timeful",

@@ -1,0 +1,66 @@
+"""The domains that there are: two of our own, and the user's folders."""
+
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import TypeVar
+
+from timeful.annotation.domain import Domain, DomainFile, check_domain
+from timeful.annotation.knowledge import Guideline, Knowledge
+from timeful.annotation.ontology import ActionType, Ontology
+from timeful.annotation.reading import nearest, read_as
+from timeful.annotation.rendering import render
+from timeful.annotation.speech import Speech
+from timeful.errors import SettingsError
+
+T = TypeVar("T")
+
+_SUFFIXES = (".yaml", ".yml", ".json")
+
+
+def domain_names() -> tuple[str, ...]:
+    """The domains of our own."""
+    folder = files("timeful.annotation") / "bundled"
+    return tuple(sorted(one.name for one in folder.iterdir() if one.is_dir()))
+
+
+def load_domain(name: str | Path) -> Domain:
+    """Load a domain.
+
+    Args:
+        name: One of `domain_names()`, or the path of a folder.
+
+    Raises:
+        SettingsError: If there is none, or a file is missing or wrong, with the entry and the
+            field; or if the extra `proactor` is not installed.
+    """
+    if str(name) in domain_names():
+        with as_file(files("timeful.annotation") / "bundled" / str(name)) as folder:
+            return _read(folder)
+    folder = Path(name)
+    if not folder.is_dir():
+        raise SettingsError(
+            f"unknown domain {str(name)!r}, and no folder of this name; "
+            f"{nearest(str(name), domain_names())}"
+        )
+    return _read(folder)
+
+
+def _read(folder: Path) -> Domain:
+    settings = _part(folder, "domain", DomainFile)
+    types = _part(folder, "types", dict[str, ActionType])
+    knowledge = Knowledge(
+        catalog=render(settings.catalog_metadata, types),
+        ontology=_part(folder, "ontology", Ontology),
+        guidelines=_part(folder, "guidelines", dict[str, Guideline]),
+    )
+    domain = Domain(settings=settings, knowledge=knowledge, speech=_part(folder, "speech", Speech))
+    check_domain(domain, folder.name, types=types)
+    return domain
+
+
+def _part(folder: Path, name: str, kind: type[T]) -> T:
+    for suffix in _SUFFIXES:
+        path = folder / f"{name}{suffix}"
+        if path.exists():
+            return read_as(path, kind)
+    raise SettingsError(f"the domain {folder.name} has no file {name}.yaml")
