@@ -148,6 +148,10 @@ def test_refused_calls_teach_nothing_and_stop_nobody(player: str) -> None:
     fresh = rule(Transcript(view=view), child(1, "a"))
     assert rule(Transcript(view=view, rounds=rounds), child(1, "a")) == fresh
     assert "get_available_actions" in fresh.text
+    asked = Round(said="?", replies=(reply("get_available_actions", "You could try: north"),))
+    knows = rule(Transcript(view=view, rounds=(asked,)), child(1, "a"))
+    assert rule(Transcript(view=view, rounds=(asked, *rounds)), child(1, "a")) == knows
+    assert '"north"' in knows.text
 
 
 @pytest.mark.parametrize(("latency", "ahead"), [(0, "hasty"), (50, "careful")])
