@@ -7,7 +7,7 @@ from itertools import pairwise, permutations
 from math import comb
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from timeful.environments.reasoning import arithmetic, discrete
@@ -117,6 +117,7 @@ ANOTHER_WAY = {
 
 
 @pytest.mark.parametrize("family", FAMILIES)
+@settings(deadline=None)
 @given(seed=seeds, place=st.integers(0, 3))
 def test_an_answer_is_found_by_another_way_too(family, seed, place):
     usual = FAMILIES[family].usual
@@ -147,6 +148,7 @@ def right_equations(said):
             yield eval(left.replace("mod", "%")) == int(value)
 
 
+@settings(deadline=None)
 @given(seed=seeds)
 def test_every_step_is_right_and_the_last_one_gives_the_answer(seed):
     for problem in load(MIXED, size=14, seed=seed):
@@ -205,6 +207,7 @@ def test_the_right_value_is_not_given_away_by_its_size():
 # --- sets ----------------------------------------------------------------------------------------
 
 
+@settings(deadline=None)
 @given(seed=seeds, size=st.integers(1, 30), more=st.integers(0, 30))
 def test_a_set_is_the_same_for_its_seed_and_begins_a_longer_one(seed, size, more):
     assert load(MIXED, size=size + more, seed=seed)[:size] == load(MIXED, size=size, seed=seed)
