@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from tests.environments.fiction.walkthrough import walk
 from timeful.environments.fiction.phrases import DIRECTIONS, VERBS
-from timeful.environments.fiction.skerry import FIXED, LOOSE, ROOMS, skerry
+from timeful.environments.fiction.skerry import skerry
+from timeful.environments.fiction.skerry_places import FIXED, LOOSE, ROOMS
 from timeful.environments.fiction.story import parts
 from timeful.environments.fiction.telling import Telling
 from timeful.errors import WorldError

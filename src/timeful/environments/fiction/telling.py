@@ -2,11 +2,12 @@
 
 import json
 from copy import deepcopy
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from typing import Self
 
 from timeful.environments.fiction.phrases import Phrase, read_phrase
-from timeful.environments.fiction.story import AWAY, HANDS, Deed, Story, parts
+from timeful.environments.fiction.state import State
+from timeful.environments.fiction.story import AWAY, HANDS, Deed, Story
 from timeful.errors import WorldError
 
 _NOTHING = {
@@ -22,19 +23,6 @@ _NOTHING = {
     "pry": "That gives no way to a lever, or you have none.",
     "pour": "That would only make a mess.",
 }
-_FADING = 15
-
-
-@dataclass(slots=True)
-class _State:
-    room: str
-    at: dict[str, str]
-    flags: list[str] = field(default_factory=list)
-    done: list[str] = field(default_factory=list)
-    score: int = 0
-    moves: int = 0
-    oil: int = 0
-    won: bool = False
 
 
 class Telling:
@@ -53,7 +41,7 @@ class Telling:
     def reset(self) -> None:
         """Go back to the start."""
         story = self._story
-        self._state = _State(story.start, {key: one.at for key, one in story.things.items()})
+        self._state = State(story.start, {key: one.at for key, one in story.things.items()})
         self.opening = f"{story.opening}\n\n{self._scene()}"
 
     @property
@@ -87,7 +75,7 @@ class Telling:
             WorldError: If it is none.
         """
         try:
-            self._state = _State(**json.loads(state))
+            self._state = State(**json.loads(state))
         except (ValueError, TypeError):
             raise WorldError("this is no saved state of a story") from None
 
@@ -114,7 +102,7 @@ class Telling:
         before = state.score
         state.moves += 1
         phrase = read_phrase(action)
-        said = [self._do(phrase) if phrase else "You do not know how to do that.", self._burn()]
+        said = [self._do(phrase) if phrase else "You do not know how to do that.", state.burn()]
         if state.score > before:
             gained = state.score - before
             said.append(f"[Your score goes up by {gained} point{'s' if gained > 1 else ''}.]")
@@ -147,8 +135,8 @@ class Telling:
 
     def _try_deeds(self, verb: str, thing: str, second: str) -> str:
         for deed in self._story.deeds:
-            if self._fits(deed, verb, thing, second) and self._holds(deed.needs):
-                return self._perform(deed)
+            if self._fits(deed, verb, thing, second) and self._state.holds(deed.needs):
+                return self._state.perform(deed)
         return ""
 
     def _fits(self, deed: Deed, verb: str, thing: str, second: str) -> bool:
@@ -191,66 +179,11 @@ class Telling:
         if direction not in room.ways:
             return "You cannot go that way."
         needs, refusal = room.shut.get(direction, ("", ""))
-        if not self._holds(needs):
+        if not self._state.holds(needs):
             return refusal
         state.room = room.ways[direction]
-        self._award(f"visit {state.room}", self._story.visits.get(state.room, 0))
+        state.award(f"visit {state.room}", self._story.visits.get(state.room, 0))
         return self._scene()
-
-    def _burn(self) -> str:
-        """Let the light burn down by one move."""
-        state = self._state
-        if "lit" not in state.flags:
-            return ""
-        state.oil -= 1
-        if state.oil == _FADING:
-            return "The flame shrinks; there is not much oil left."
-        if state.oil > 0:
-            return ""
-        state.flags.remove("lit")
-        return "The flame sputters and goes out."
-
-    # --- conditions and effects ------------------------------------------------------------------
-
-    def _holds(self, needs: str) -> bool:
-        return all(self._is(words) for words in parts(needs))
-
-    def _is(self, words: list[str]) -> bool:
-        state = self._state
-        match words:
-            case ["not", *rest]:
-                return not self._is(rest)
-            case ["has", thing]:
-                return state.at[thing] == HANDS
-            case ["at", room]:
-                return state.room == room
-            case ["is", flag]:
-                return flag in state.flags
-        raise WorldError(f"a story has no condition {' '.join(words)!r}")
-
-    def _perform(self, deed: Deed) -> str:
-        state = self._state
-        for words in parts(deed.does):
-            match words:
-                case ["set", flag]:
-                    state.flags = sorted({*state.flags, flag})
-                case ["clear", flag]:
-                    state.flags = [one for one in state.flags if one != flag]
-                case ["move", thing, place]:
-                    state.at[thing] = place
-                case ["burn", moves]:
-                    state.oil = int(moves)
-                case ["win"]:
-                    state.won = True
-                case _:
-                    raise WorldError(f"a story has no effect {' '.join(words)!r}")
-        self._award(deed.says, deed.points)
-        return deed.says
-
-    def _award(self, what: str, points: int) -> None:
-        if points and what not in self._state.done:
-            self._state.done.append(what)
-            self._state.score += points
 
     # --- what can be seen ------------------------------------------------------------------------
 
@@ -319,7 +252,7 @@ class Telling:
         ideas = list(self._story.rooms[self._state.room].ways)
         for deed in self._story.deeds:
             at_hand = deed.thing in seen and (not deed.second or deed.second in seen)
-            if at_hand and self._holds(deed.hidden):
+            if at_hand and self._state.holds(deed.hidden):
                 ideas.append(_command(deed, self._story))
         verbs = [("drop" if self._state.at[key] == HANDS else "take", key) for key in seen]
         return ideas + [f"{verb} {things[key].name}" for verb, key in sorted(verbs, reverse=True)]
