@@ -283,6 +283,27 @@ def test_a_key_in_proc_of_another_process(
     assert (SECRET in ran.stdout) == succeeds(any_sandbox)
 
 
+def test_a_key_on_the_command_line_of_another_process(
+    any_sandbox: Backend, victim: subprocess.Popen[bytes]
+) -> None:
+    ran = attack(any_sandbox, f"print(open('/proc/{victim.pid}/cmdline').read())")
+    assert ("cat" in ran.stdout.split("\0")) == succeeds(any_sandbox)
+
+
+CLONE = "{'x86_64': 56, 'aarch64': 220}[os.uname().machine]"
+NEW_NAMESPACE = {
+    "unshare": "libc.unshare(0x10000000)",
+    "clone": f"libc.syscall({CLONE}, 0x10000011, *[0] * 4)",
+    "clone3": "libc.syscall(435, struct.pack('11Q', 0x10000000, 0, 0, 0, 17, *[0] * 6), 88)",
+}
+
+
+@pytest.mark.parametrize("how", NEW_NAMESPACE)
+def test_a_user_namespace_of_ones_own(sandbox: Backend, how: str) -> None:
+    code = f"import ctypes, os, struct\nlibc = ctypes.CDLL(None)\nprint({NEW_NAMESPACE[how]})"
+    assert attack(sandbox, code).stdout == "-1\n"
+
+
 TRACE = """
 import ctypes, os, signal
 if not {pid}:
@@ -380,6 +401,20 @@ def test_more_memory_than_allowed(any_sandbox: Backend, how: str) -> None:
     else:
         assert ran.error == "over its memory of 100 MiB"
     assert attack(any_sandbox, MEMORY[how]).error == ""
+
+
+def test_memory_that_forks_share_is_counted_once(any_sandbox: Backend) -> None:
+    tight = WorkLimits(wall_s=20, memory_bytes=100 * MIB)
+    code = """
+import os, signal
+x = bytearray(60 << 20)
+x[::4096] = b'x' * len(x[::4096])
+for _ in range(4):
+    if os.fork() == 0:
+        signal.pause()
+print(sum(range(3_000_000)))  # long enough to be looked at
+"""
+    assert attack_alone(any_sandbox, code, limits=tight).error == ""
 
 
 # Each writes 80 MiB: in one file, in many, and in files that are in no folder any more.
