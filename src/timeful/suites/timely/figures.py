@@ -100,7 +100,7 @@ def _by_name(cells: Sequence[Cell], measure: Measure | None) -> str:
                 shown = measure or HEADLINE[cell.family]
                 _plot(axes, cell, shown, points, _place(cells, cell.who))
             axes.set_xticks(range(len(names)), names)
-            axes.set_xlim(-0.3, len(names) - 0.7)
+            axes.set_xlim(-0.45, len(names) - 0.55)
             axes.set_title(key[1])
             if axes in [line[0] for line in panels]:
                 axes.set_ylabel(_UNITS[key[0]] if measure is None else measure.name)

@@ -81,7 +81,7 @@ class Cell:
         rows = [row for row in self.rows if budget in (None, row.budget)]
         if not rows:
             return None
-        rng = child(0, NAME, "bootstrap", measure.name, budget or "")
+        rng = child(0, NAME, "bootstrap", measure.name)
         return bootstrap_grand_mean([_clusters(rows, measure)], rng=rng, resamples=RESAMPLES)
 
     @property
