@@ -113,7 +113,8 @@ def column_of(family: Family, group: str) -> Column | None:
 
 def published_model(who: str) -> str | None:
     """The paper's name of a model of ours, if it is one of them: `openai:Qwen/Qwen3-8B`."""
-    plain = _plain(who.rpartition("/")[2].rpartition(":")[2])
+    own = who.partition(":")[2].rpartition("#")[2]
+    plain = _plain(own.rpartition("/")[2])
     return next((model for model in SCORES if _plain(model.partition(" (")[0]) == plain), None)
 
 

@@ -1,0 +1,215 @@
+"""Tables, figures and results: what stands where, and what is never mixed."""
+
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.suites.timely.synthetic import row
+from timeful.metrics.budgets import accuracy, averaged, on_time_rate
+from timeful.runs.results import read_results
+from timeful.suites.timely.figures import length_by_budget, score_by_time, value_by_budget
+from timeful.suites.timely.numbers import ALL, IN_TIME, RIGHT, TOKENS, make_cells
+from timeful.suites.timely.published import (
+    ABLATION,
+    COLUMNS,
+    HURRIED,
+    SCORES,
+    column_of,
+    published_model,
+)
+from timeful.suites.timely.report import write_report
+from timeful.suites.timely.results import result_rows
+from timeful.suites.timely.rows import TimelyRow
+from timeful.suites.timely.tables import text_tables
+
+BUDGETS = ("0.75x", "1x", "2x", "3x")
+
+
+def solved(who: str = "paced", **changes: Any) -> list[TimelyRow]:
+    """Two sets of three problems: the first of each is wrong, and 0.75x is too late for sums."""
+    return [
+        row(
+            who=who,
+            case=f"{group}/{group}-{place}",
+            budget=budget,
+            value=float(place > 0),
+            reason="deadline" if (budget, group) == ("0.75x", "sums") else "answered",
+            tokens=100 * (1 + BUDGETS.index(budget)),
+            **changes,
+        )
+        for group, place, budget in product(("paths", "sums"), range(3), BUDGETS)
+    ]
+
+
+def played(who: str, latency: str = "none", **changes: Any) -> list[TimelyRow]:
+    return [
+        row(
+            family="fiction",
+            case="skerry",
+            who=who,
+            latency=latency,
+            budget=budget,
+            budget_ns=seconds * 1_000_000_000,
+            run=run,
+            value=float(seconds + run),
+            gain=float(seconds + run),
+            correct=None,
+            **changes,
+        )
+        for (budget, seconds), run in product((("30steps", 10), ("50steps", 20)), range(3))
+    ]
+
+
+def test_a_number_is_the_metric_averaged_over_budgets() -> None:
+    rows = solved()
+    cells = {cell.group: cell for cell in make_cells(rows)}
+    assert list(cells) == [ALL, "paths", "sums"]
+    for group, cell in cells.items():
+        mine = [r for r in rows if group in (ALL, r.group)]
+        for measure, metric in ((RIGHT, accuracy), (IN_TIME, on_time_rate)):
+            found = cell.number(measure)
+            assert found is not None
+            assert found.mean == pytest.approx(100 * averaged(mine, metric))
+            assert found.low is not None
+            assert found.high is not None
+            assert found.low <= found.mean <= found.high
+    tokens = cells[ALL].number(TOKENS, budget="2x")
+    assert tokens is not None
+    assert (tokens.mean, tokens.n, tokens.clusters) == (300, 6, 6)
+
+
+def test_the_order_of_rows_changes_nothing(tmp_path: Path) -> None:
+    rows = solved() + solved("curt") + played("hasty") + played("careful", "10s")
+    write_report(rows, tmp_path / "one", {})
+    write_report(rows[::-1], tmp_path / "two", {})
+    for path in (tmp_path / "one").iterdir():
+        assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
+    assert text_tables(rows) == text_tables(rows[::-1])
+
+
+def test_failed_episodes_are_counted_and_not_averaged() -> None:
+    failed = [
+        msgspec.structs.replace(r, status="failed", value=0.0, error="model: gone")
+        for r in played("hasty")[:2]
+    ]
+    good = played("hasty")[2:]
+    [cell] = make_cells(failed + good)
+    assert (cell.failed, len(cell.rows)) == (2, 4)
+    [nobody] = make_cells(failed)
+    assert nobody.number(RIGHT) is None
+    assert "failed" in text_tables(failed)
+
+
+def test_latencies_stand_apart_and_in_their_order() -> None:
+    text = text_tables(played("hasty", "50s") + played("hasty", "none") + played("hasty", "2s"))
+    places = [text.index(f"hasty, {latency}") for latency in ("none", "2s", "50s")]
+    assert places == sorted(places)
+
+
+def test_stand_ins_are_named_and_have_no_published_number_beside_them() -> None:
+    text = text_tables(solved())
+    assert "Stand-in: rules work on the cases; no language model was run." in text
+    assert max(map(len, text.splitlines())) <= 80
+    mixed = text_tables(solved() + solved("openai:gpt-5.1", stand_in=False))
+    assert "Stand-ins, and no language models: paced." in mixed
+    like = played("qwen3-8b")  # a stand-in that is called like a model is none
+    like = [msgspec.structs.replace(r, case="zork1") for r in like]
+    ours = [r for r in result_rows(make_cells(like)) if r.method == "qwen3-8b"]
+    assert ours
+    assert all(r.published is None and r.stand_in for r in ours)
+
+
+def test_a_model_of_the_paper_on_its_benchmark_stands_beside_its_number() -> None:
+    rows = [
+        msgspec.structs.replace(r, case=r.case.replace("sums", "math-500"))
+        for r in solved("openai:Qwen/Qwen3-8B", stand_in=False)
+    ]
+    found = {
+        (r.experiment, r.setting.rpartition(" ")[2], r.metric): r.published
+        for r in result_rows(make_cells(rows))
+        if r.method.startswith("openai") and r.published is not None
+    }
+    assert found == {
+        ("reasoning/math-500", "all", "accuracy"): 71.2,
+        ("reasoning/math-500", "0.75x", "accuracy"): 42.0,
+        ("reasoning/math-500", "0.75x", "on time"): 48.0,
+        ("reasoning/math-500", "0.75x", "tool use"): 66.0,
+    }
+
+
+def test_what_was_not_run_has_no_value(tmp_path: Path) -> None:
+    write_report(solved(), tmp_path, {})
+    published = [r for r in read_results(tmp_path / "results.json") if r.stand_in is None]
+    assert len(published) == 7 * 3 + 6 * 9 + 4 * 3
+    assert all(r.value is None and r.n == 0 and r.source for r in published)
+
+
+def test_the_published_tables_are_whole() -> None:
+    assert len(SCORES) == 7
+    assert all(len(scores) == len(COLUMNS) == 11 for scores in SCORES.values())
+    assert (len(HURRIED), len(ABLATION)) == (6, 4)
+    assert SCORES["Gemini2.5-pro"]["Enchanter"] == 34.1
+    assert SCORES["TimelyLM-8B"]["Insults"] == 84.0
+    # Table 3 begins and ends where Table 2 has the same two.
+    for method, model in (("Qwen3-8B", "Qwen3-8B"), ("Qwen3-8B + Timely-RL", "TimelyLM-8B")):
+        for column, value in ABLATION[method].items():
+            assert HURRIED[model][column, "on time"] == value
+    # Whoever is right in time is in time.
+    assert all(
+        row[column, "accuracy"] <= row[column, "on time"]
+        for row in HURRIED.values()
+        for column in ("AIME", "MATH", "GPQA Diam.")
+    )
+    assert fmean(SCORES["Qwen3-8B"][c.name] for c in COLUMNS[-4:]) == pytest.approx(32.575)
+
+
+@pytest.mark.parametrize(
+    ("family", "group", "column"),
+    [
+        ("reasoning", "math-500", "MATH"),
+        ("reasoning", "gpqa", "GPQA Diam."),
+        ("reasoning", "sums", None),
+        ("fiction", "cave", "Advent"),
+        ("fiction", "skerry", None),
+        ("fiction", "math", None),
+        ("coding", "leaf-classification", "Leaf"),
+        ("coding", "digits", None),
+    ],
+)
+def test_our_groups_belong_into_the_papers_columns(
+    family: Any, group: str, column: str | None
+) -> None:
+    found = column_of(family, group)
+    assert (None if found is None else found.name) == column
+
+
+def test_models_are_known_by_their_own_names() -> None:
+    assert published_model("openai:Qwen/Qwen3-8B") == "Qwen3-8B"
+    assert published_model("replay:runs/tape.jsonl#gpt-5.1") == "GPT-5.1 (medium)"
+    assert published_model("replay:runs/qwen3-8b.jsonl") is None
+    assert published_model("openai:gpt-5.1") == "GPT-5.1 (medium)"
+    assert published_model("openai:qwen3-80b") is None
+
+
+def test_figures_are_drawn_where_there_is_something_to_draw(tmp_path: Path) -> None:
+    reasoning, games = make_cells(solved()), make_cells(played("hasty") + played("careful", "2s"))
+    assert score_by_time(reasoning) is None
+    assert length_by_budget(games) is None
+    assert value_by_budget(reasoning) is None
+    for draw, cells in ((score_by_time, games), (length_by_budget, reasoning)):
+        drawn = draw(cells)
+        assert drawn is not None
+        assert drawn == draw(cells)
+    free = [replace(cell, rows=()) for cell in games]
+    assert score_by_time(free) is None
+    unhurried = [msgspec.structs.replace(r, budget="none", budget_ns=None) for r in solved()]
+    assert length_by_budget(make_cells(unhurried)) is None
+    write_report(solved(), tmp_path, {})
+    assert sorted(path.name for path in tmp_path.glob("*.svg")) == ["figure3.svg"]
+    write_report(played("hasty"), tmp_path, {})
+    assert sorted(path.name for path in tmp_path.glob("*.svg")) == ["figure2.svg", "figure4.svg"]
