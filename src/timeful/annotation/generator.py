@@ -6,7 +6,6 @@ conversations**: results on them say something of the machinery, not of people.
 """
 
 from collections.abc import Iterator
-from re import findall
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from timeful.annotation.script import Done, Line, Raised, Script
 from timeful.annotation.speech import Pace
 from timeful.dialogues.dialogue import Dialogue, ObservedAction, Turn, ranges_of
 from timeful.errors import SettingsError
+from timeful.metrics.proactor.questions import asked_in
 from timeful.seeding import child
 
 SPLITS = ("train",) * 8 + ("dev", "test")
@@ -115,15 +115,10 @@ def _dialogue(domain: Domain, script: Script, *, index: int, seed: int, times: b
         questions={
             number: asked
             for number, line in enumerate(script, 1)
-            if line.speaker == "agent" and (asked := questions(line.text))
+            if line.speaker == "agent" and (asked := asked_in(line.text))
         },
         synthetic=True,
     )
-
-
-def questions(text: str) -> tuple[str, ...]:
-    """The sentences of a text that ask."""
-    return tuple(one.strip() for one in findall(r"[^.!?]*\?", text))
 
 
 def instants(script: Script, pace: Pace) -> list[int]:

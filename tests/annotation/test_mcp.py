@@ -1,0 +1,97 @@
+"""Catalogs from MCP servers: real ones, of the official package, started by the tests."""
+
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from timeful.annotation.mcp_source import McpSource, mcp_types
+from timeful.annotation.ontology import ActionType
+from timeful.annotation.schema import Parameter
+from timeful.errors import SettingsError
+
+pytest.importorskip("mcp")
+
+SERVER = Path(__file__).with_name("mcp_server.py")
+
+FIND_ACCOUNT = ActionType(
+    description="Find the account of a customer.",
+    parameters=(
+        Parameter(name="customer_name", description="First and last name.", required=True),
+        Parameter(name="region", enum=("north", "south")),
+        Parameter(name="tries", type="integer"),
+    ),
+    at_least=1,
+    server="desk",
+)
+LIST_ORDERS = ActionType(description="List the orders of the account that is open.", server="desk")
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    """The server of the tests, over HTTP on loopback."""
+    import uvicorn
+
+    from tests.annotation.mcp_server import server
+
+    listening = socket.socket()
+    listening.bind(("127.0.0.1", 0))
+    listening.listen()  # what comes before the server runs waits for it here
+    config = uvicorn.Config(server.streamable_http_app(), log_level="error", ws="none")
+    running = uvicorn.Server(config)
+    thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]})
+    thread.start()
+    yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
+    running.should_exit = True
+    thread.join()
+
+
+def test_the_tools_of_a_server_that_a_command_starts_are_listed() -> None:
+    source = McpSource(name="desk", command=(sys.executable, str(SERVER)), timeout_s=120)
+    assert mcp_types(source) == {"find_account": FIND_ACCOUNT, "list_orders": LIST_ORDERS}
+
+
+def test_the_tools_of_a_server_at_an_address_are_listed(address: str) -> None:
+    source = McpSource(name="desk", url=address, headers={"X-Team": "tests"}, prefix="desk-")
+    found = mcp_types(source)
+    assert found == {"desk-find_account": FIND_ACCOUNT, "desk-list_orders": LIST_ORDERS}
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        (
+            McpSource(command=("no-such-program-of-timeful",)),
+            "no-such-program-of-timeful could not",
+        ),
+        (McpSource(command=(sys.executable, "-c", "raise SystemExit(3)")), "could not be asked"),
+        (McpSource(url="http://127.0.0.1:9/mcp"), "http://127.0.0.1:9/mcp could not be asked"),
+    ],
+)
+def test_a_server_that_cannot_be_asked_is_named(source: McpSource, reason: str) -> None:
+    with pytest.raises(SettingsError, match=reason):
+        mcp_types(source)
+
+
+def test_a_server_that_says_nothing_meets_the_time_limit() -> None:
+    # It reads until its input is closed, so it ends by itself once nobody waits any more.
+    silent = (sys.executable, "-c", "import sys; sys.stdin.read()")
+    with pytest.raises(SettingsError, match=r"did not list its tools in 0\.2 s"):
+        mcp_types(McpSource(command=silent, timeout_s=0.2))
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({}, "by a command or by a url"),
+        ({"command": ("a",), "url": "http://b"}, "by a command or by a url"),
+        ({"url": "ftp://b"}, "must begin with http"),
+        ({"url": "http://b", "timeout_s": 0}, "timeout_s must be above 0"),
+    ],
+)
+def test_a_source_says_how_to_reach_it(fields: dict[str, object], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        McpSource(**fields)  # type: ignore[arg-type]

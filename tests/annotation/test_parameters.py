@@ -1,0 +1,122 @@
+"""What an action requires: estimated from samples, and a person's word wins."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from timeful.annotation.catalog import Metadata
+from timeful.annotation.ontology import ActionType, Ontology, Relation, Workflow, joined, precedence
+from timeful.annotation.parameters import Override, Sample, estimate, table
+from timeful.annotation.rendering import render
+from timeful.annotation.schema import Parameter
+from timeful.errors import SettingsError
+
+NAMES = ("a", "b", "c")
+TYPES = {
+    "act": ActionType(parameters=tuple(Parameter(name=one, required=one == "a") for one in NAMES)),
+    "rest": ActionType(parameters=(Parameter(name="d", required=True),)),
+}
+
+
+@given(st.lists(st.frozensets(st.sampled_from(NAMES)), min_size=1))
+def test_what_every_sample_has_is_required_and_nothing_else(some: list[frozenset[str]]) -> None:
+    found, rows = estimate(TYPES, [Sample(action="act", parameters=one) for one in some])
+    required = {one.name for one in found["act"].parameters if one.required}
+    assert required == frozenset.intersection(*some)
+    assert found["act"].at_least == min(map(len, some))
+    assert {row.parameter: row.seen for row in rows if row.action == "act"} == {
+        one: sum(one in sample for sample in some) for one in NAMES
+    }
+
+
+def test_without_samples_what_was_declared_stays() -> None:
+    assert estimate(TYPES, [])[0] == TYPES
+
+
+def test_an_override_wins_over_samples() -> None:
+    samples = [Sample(action="act", parameters=frozenset("ab"))]
+    override = Override(properties={"a": "optional", "c": "required"}, at_least=3)
+    found, rows = estimate(TYPES, samples, {"act": override})
+    assert [one.required for one in found["act"].parameters] == [False, True, True]
+    assert found["act"].at_least == 3
+    assert [row.by for row in rows] == ["override", "samples", "override", "declared"]
+
+
+def test_the_table_shows_the_counts() -> None:
+    samples = [Sample(action="act", parameters=frozenset(one)) for one in ("a", "ab")]
+    assert table(estimate(TYPES, samples)[1]).splitlines() == [
+        "action  parameter  seen  declared  decided   by",
+        "act     a          2/2   required  required  samples",
+        "act     b          1/2   optional  optional  samples",
+        "act     c          0/2   optional  optional  samples",
+        "rest    d          0/0   required  required  declared",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sample", "overrides", "said"),
+    [
+        (Sample(action="acts", parameters=frozenset()), {}, "'acts'.*Did you mean 'act'"),
+        (Sample(action="act", parameters=frozenset("x")), {}, "'act' names the unknown parameter"),
+        (None, {"rest": Override(properties={"e": "required"})}, "an override of 'rest'.*'e'"),
+    ],
+)
+def test_an_unknown_name_is_refused(
+    sample: Sample | None, overrides: dict[str, Override], said: str
+) -> None:
+    with pytest.raises(SettingsError, match=said):
+        estimate(TYPES, [sample] if sample else [], overrides)
+
+
+def test_two_sources_have_no_action_in_common() -> None:
+    with pytest.raises(SettingsError, match="second: 'act' is also an action of first"):
+        joined([("first", TYPES), ("second", {"act": TYPES["act"]})])
+
+
+def test_an_order_that_every_workflow_keeps_is_a_relation() -> None:
+    found = precedence([("a", "b", "c"), ("a", "c", "b"), ("d", "a")])
+    assert set(found) == {
+        Relation(first=first, then=then) for first, then in [("a", "b"), ("a", "c"), ("d", "a")]
+    }
+
+
+def test_an_ontology_names_only_actions_that_there_are() -> None:
+    ontology = Ontology(workflows={"one": Workflow(actions=("act", "rst"))})
+    with pytest.raises(SettingsError, match=r"o\.json: workflows\.one: .*Did you mean 'rest'"):
+        ontology.check(TYPES, "o.json")
+
+
+TEXTS = st.text(max_size=8)
+
+
+@given(TEXTS, TEXTS, st.sampled_from(["mcp", "agent", "api"]))
+def test_any_words_survive_the_template(name: str, words: str, kind: str) -> None:
+    pytest.importorskip("jinja2")
+    name = f"x{name}"
+    one = ActionType(
+        kind=kind,  # type: ignore[arg-type]
+        description=words,
+        parameters=(Parameter(name=name, required=True, enum=(words,), description=words),),
+        method="GET",
+        path="/",
+    )
+    found = render(Metadata(name=name), {name: one}).actions[name]
+    assert (found.description, found.parameters) == (words, one.parameters)
+
+
+@pytest.mark.parametrize(
+    ("template", "said"),
+    [
+        ("{{ nothing }}", "'nothing' is undefined"),
+        ("a\n{% if %}", "t.j2, line 2: "),
+        ("{}", "what t.j2 gives: .*catalog_metadata"),
+        ("[", "what t.j2 gives is no valid JSON"),
+        ("{{ 1 + 'a' }}", "t.j2: unsupported"),
+        ("{{ ''.__class__ }}", "unsafe"),
+        ('{"catalog_metadata": {{ metadata | json }}}', "t.j2 leaves out act, rest"),
+    ],
+)
+def test_a_template_that_gives_no_catalog_is_refused(template: str, said: str) -> None:
+    pytest.importorskip("jinja2")
+    with pytest.raises(SettingsError, match=said):
+        render(Metadata(name="n"), TYPES, template=template, name="t.j2")
