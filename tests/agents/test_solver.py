@@ -134,6 +134,20 @@ def test_what_was_not_worked_out_is_not_known(table):
     assert seen > 20
 
 
+def test_an_unworked_choice_is_a_guess_at_random():
+    problems = load("choices:12", size=200, seed=3)
+    played = [play("curt", problem, budget=Duration(10**10)) for problem in problems]
+    answers = [one.over["answer"] for one in played]
+    # Each letter, and the right one, 50 times of 200: within 4 standard deviations (6 each).
+    assert all(26 <= answers.count(letter) <= 74 for letter in "ABCD")
+    assert 26 <= sum(one.over["correct"] for one in played) <= 74
+
+
+def test_slips_of_one_seed_fall_on_other_steps_of_other_problems(table):
+    # 2 % a step and about eight steps: 15 % of the 84, within 4 standard deviations (4 % each).
+    assert 0.7 < accuracy(table["steady", None]) < 0.99
+
+
 def test_a_slip_is_carried_to_the_answer_and_going_over_it_again_mends_it():
     (problem,) = load("sums:12", size=1, seed=4)
     wrong = mended = 0

@@ -44,7 +44,7 @@ class Checker:
 
     Args:
         sandbox: Where reasoning-gym scores; needed by its problems only.
-        limit_s: The seconds that one comparison by math-verify may take.
+        limit_s: The seconds that one comparison by math-verify may compute.
     """
 
     def __init__(self, *, sandbox: Runner | None = None, limit_s: float = 5.0) -> None:

@@ -11,7 +11,7 @@ import threading
 import weakref
 from importlib.util import find_spec
 from pathlib import Path
-from signal import SIGALRM, SIGKILL
+from signal import SIGALRM, SIGKILL, SIGPROF
 from typing import Literal, Self
 
 from timeful.errors import SettingsError
@@ -22,15 +22,16 @@ _WORKER = Path(__file__).with_name("math_worker.py")
 _START_S = 120.0
 """How long a worker may take to import what it needs, on a machine with other things to do."""
 
-_GRACE_S = 2.0
-"""How much later than the worker's own alarm it is killed from here."""
+_PATIENCE = 11
+"""After how many times the limit a worker is killed from here, if its own alarms did not ring."""
 
 
 class MathChecker:
     """Compares answers with math-verify; its worker starts at the first question.
 
     Args:
-        limit_s: The seconds that one comparison may take, above 0.
+        limit_s: The seconds that one comparison may compute, above 0; ten times as many may
+            pass on a busy machine.
 
     Raises:
         SettingsError: If math-verify is not installed.
@@ -57,14 +58,14 @@ class MathChecker:
             if self._worker is None:
                 self._worker = _Worker()
             try:
-                said = self._worker.ask(json.dumps(job), self._limit_s + _GRACE_S)
+                said = self._worker.ask(json.dumps(job), _PATIENCE * self._limit_s)
             except BaseException:  # its reply would be taken for that to the next question
                 self._stop()
                 raise
             if said is not None:
                 return "right" if said == "true" else "wrong"
             code = self._stop()
-            return "timeout" if code in (-SIGALRM, -SIGKILL) else "wrong"
+            return "timeout" if code in (-SIGPROF, -SIGALRM, -SIGKILL) else "wrong"
 
     def __enter__(self) -> Self:
         return self
