@@ -3,6 +3,7 @@
 import base64
 import ctypes
 import os
+import sys
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,6 +92,8 @@ class Landlock:
 
 def landlock_version() -> int:
     """The version of Landlock in this kernel; 0 if there is none or it may not be asked."""
+    if sys.platform != "linux":
+        return 0
     create, version_flag = ctypes.c_long(444), 1
     found = ctypes.CDLL(None).syscall(create, None, ctypes.c_size_t(0), version_flag)
     return max(0, int(found))

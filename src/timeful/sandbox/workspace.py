@@ -17,8 +17,9 @@ from timeful.sandbox.backend import Backend, Box
 from timeful.sandbox.bubblewrap import Bubblewrap
 from timeful.sandbox.folder import Folder, check_names
 from timeful.sandbox.landlock import Landlock
+from timeful.sandbox.limits import WorkLimits
 from timeful.sandbox.unsafe import Unsafe
-from timeful.sandbox.worker import Ended, Worker, WorkLimits
+from timeful.sandbox.worker import Ended, Worker
 
 __all__ = ["Backend", "Ran", "WorkLimits", "Workspace", "choose_backend"]
 
@@ -222,13 +223,14 @@ def choose_backend(*, unsafe: bool = False) -> Backend:
         SandboxError: If nothing can and `unsafe` is not given; it says why.
     """
     failed: list[str] = []
-    for backend in (Bubblewrap(), Landlock()):
-        why = works(backend)
+    ways: list[Bubblewrap | Landlock | Unsafe] = [Bubblewrap(), Landlock()]
+    if unsafe:
+        ways.append(Unsafe())
+    for backend in ways:
+        why = works(backend, confines=backend.name != Unsafe.name)
         if not why:
             return replace(backend, because=_because(failed))
         failed.append(f"{backend.name} does not work here ({why})")
-    if unsafe:
-        return replace(Unsafe(), because=_because(failed))
     raise SandboxError(
         f"programs that a model wrote cannot be confined: {'; '.join(failed)}. docs/sandbox.md "
         "says how to make bubblewrap work; --unsafe runs them as you, without walls"
