@@ -103,7 +103,11 @@ def test_a_run_goes_on_where_it_stopped_with_the_same_baselines(tmp_path: Path) 
         ([*FICTION, "--tells", "all"], "a timer tells"),
         ([*FICTION, "--timer-scale", "0"], "scale of a timer"),
         ([*FICTION, "--timer-jitter", "-1"], "jitter of a timer"),
-        ([*FICTION, "--calls", "spoken"], "unknown kind of calls"),
+        ([*FICTION, "--calls", "native"], "would change nothing"),
+        (
+            [*FICTION, "--model", "openai:x", "--base-url", "http://h/v1", "--calls", "spoken"],
+            "unknown kind of calls",
+        ),
         ([*FICTION, "--clock", "sun"], "unknown clock"),
         ([*FICTION, "--transcripts", "some"], "unknown transcripts"),
         ([*FICTION, "--pace", "/nowhere"], "cannot be read"),

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from timeful.cli.suite import FILE, batch_options, run, show
-from timeful.cli.timely_options import BATCH, LIMITS, OWN, TIME, WHO, Asked, Options, plan, remedy
+from timeful.cli.timely_options import BATCH, LIMITS, OWN, TIME, WHO, Asked, Options
+from timeful.cli.timely_plan import plan, remedy
 from timeful.errors import check_known
 
 if TYPE_CHECKING:

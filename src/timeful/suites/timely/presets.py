@@ -28,7 +28,7 @@ PRESETS: Mapping[Family, Mapping[str, Preset]] = {
             cases=("skerry", "cave"),
             players=("hasty", "careful"),
             budgets=("30@careful", "100@careful"),
-            latencies=("none", "10s", "50s"),
+            latencies=("none", "10s"),
             runs=2,
         ),
         "figure2": Preset(
@@ -49,7 +49,7 @@ PRESETS: Mapping[Family, Mapping[str, Preset]] = {
     "coding": {
         "quick": Preset(
             cases=("digits", "reviews"),
-            players=("climber", "one-shot", "stubborn"),
+            players=("climber", "stubborn"),
             budgets=("1steps", "3steps"),
             latencies=("measured",),
             runs=1,

@@ -1,0 +1,183 @@
+"""From what a command of Timely-Eval was asked for to the sweep that it comes to."""
+
+import shlex
+from typing import TYPE_CHECKING, cast
+
+import click
+
+from timeful.cli.suite import is_given, live_needs, refuse_idle
+from timeful.cli.timely_options import Asked
+from timeful.errors import SettingsError, check_known
+
+if TYPE_CHECKING:
+    from timeful.agents.session import Transcripts
+    from timeful.agents.tool_user import Calls
+    from timeful.suites.timely.presets import Preset
+    from timeful.suites.timely.spec import Clock, Family, Rig, Source, Sweep
+    from timeful.suites.voices import Voice
+
+
+def plan(family: "Family", asked: Asked) -> "tuple[Sweep, Rig]":
+    """What was asked for, checked.
+
+    Raises:
+        SettingsError: If something cannot be, or would change nothing.
+    """
+    from timeful.suites.timely.budgets import read_budget
+    from timeful.suites.timely.families import cases_of
+    from timeful.suites.timely.presets import PRESETS
+    from timeful.suites.timely.spec import Sweep
+
+    check_known("preset", asked.preset, PRESETS[family])
+    preset = PRESETS[family][asked.preset]
+    voices = _voices(family, asked, preset)
+    source = _source(family, asked, preset)
+    _refuse_idle(asked, voices, source)
+    wanted = source.sets if family == "reasoning" else asked.cases or preset.cases
+    sweep = Sweep(
+        family=family,
+        cases=cases_of(family, wanted, source, seed=asked.seed),
+        voices=voices,
+        budgets=[read_budget(text) for text in asked.budgets or _budgets(preset, voices)],
+        latencies=asked.latencies or preset.latencies,
+        runs=preset.runs if asked.runs is None else asked.runs,
+    )
+    return sweep, _rig(asked, voices, source)
+
+
+def _voices(family: "Family", asked: Asked, preset: "Preset") -> "list[Voice]":
+    """Who works: a model, stand-ins, or both if both were named."""
+    from timeful.suites.timely.families import PARTS
+    from timeful.suites.voices import Voice, voice
+
+    for name in asked.players:
+        check_known("player", name, PARTS[family].players)
+    players = asked.players or (() if asked.model else preset.players)
+    voices = [Voice(stand_in=name) for name in players]
+    if asked.model is not None:
+        voices.append(
+            voice(
+                asked.model,
+                stand_in=preset.players[0],
+                base_url=asked.base_url,
+                temperature=asked.temperature,
+                record=None if asked.record is None else str(asked.record),
+            )
+        )
+    return voices
+
+
+def _budgets(preset: "Preset", voices: "list[Voice]") -> list[str]:
+    """The budgets of a preset; steps of somebody who does not work here are one's own."""
+    names = {voice.spec for voice in voices}
+    split = [(text, *text.partition("@")[::2]) for text in preset.budgets]
+    return [f"{n}steps" if whose and whose not in names else text for text, n, whose in split]
+
+
+def _source(family: "Family", asked: Asked, preset: "Preset") -> "Source":
+    from timeful.environments.reasoning.files import BENCHMARKS
+    from timeful.suites.timely.spec import Source
+
+    sets: tuple[str, ...] = ()
+    if family == "reasoning":
+        check_known("benchmark", asked.benchmark, BENCHMARKS)
+        sets = asked.cases or (() if asked.problems else preset.cases)
+    data = None if asked.data is None else str(asked.data)
+    size = asked.size if asked.size is not None or asked.problems else preset.size
+    if size is not None and size < 1:
+        raise SettingsError(f"a set needs at least one problem, got {size}")
+    return Source(
+        sets=sets,
+        size=size,
+        problems=None if asked.problems is None else str(asked.problems),
+        benchmark=asked.benchmark,
+        fields=tuple(_pairs(asked.fields, "a field", "WHAT=FIELD")),
+        is_private=asked.private or BENCHMARKS[asked.benchmark].private,
+        data=data,
+        is_unsafe=asked.unsafe,
+        sandbox=_sandbox(asked) if family == "coding" or _has_gym(sets) else "",
+    )
+
+
+def _has_gym(sets: tuple[str, ...]) -> bool:
+    from timeful.suites.timely.families import GYM
+
+    return any(name.startswith(GYM) for name in sets)
+
+
+def _sandbox(asked: Asked) -> str:
+    """Choose where code runs, tell the user, and return its name."""
+    from timeful.sandbox.workspace import choose_backend
+
+    backend = choose_backend(unsafe=asked.unsafe)
+    click.echo(f"sandbox  {backend.says}", err=True)
+    return backend.name
+
+
+def _pairs(given: tuple[str, ...], what: str, form: str) -> list[tuple[str, str]]:
+    """Pairs as a command line gives them."""
+    pairs = []
+    for text in given:
+        name, mark, value = (part.strip() for part in text.partition("="))
+        if not (name and mark and value):
+            raise SettingsError(f"{what} is given as {form}, got {text!r}")
+        pairs.append((name, value))
+    return pairs
+
+
+def _rig(asked: Asked, voices: "list[Voice]", source: "Source") -> "Rig":
+    from timeful.environments.timed.stopwatch import TimerSettings
+    from timeful.models.calibrate import load_calibration
+    from timeful.suites.timely.spec import Rig
+
+    is_live = any(voice.is_live for voice in voices)
+    is_plain = source.is_private or all(voice.is_stand_in for voice in voices)
+    if source.is_private and asked.record is not None:
+        raise SettingsError("private problems must not stand on a cassette: no --record")
+    return Rig(
+        source=source,
+        tool_latencies=tuple(_pairs(asked.tool_latencies, "a tool's latency", "TOOL=LAW")),
+        alpha=asked.alpha,
+        timer=TimerSettings(scale=asked.timer_scale, jitter=asked.timer_jitter, tells=asked.tells),
+        # The rig checks them.
+        calls=cast("Calls", asked.calls or ("native" if is_live else "text")),
+        clock=cast("Clock", asked.clock),
+        pace=None if asked.pace is None else load_calibration(asked.pace).pace,
+        seed=asked.seed,
+        transcripts=cast("Transcripts", asked.transcripts or ("answers" if is_plain else "full")),
+    )
+
+
+def _refuse_idle(asked: Asked, voices: "list[Voice]", source: "Source") -> None:
+    """Refuse what was asked for on the command line and would change nothing."""
+    is_live = any(voice.is_live for voice in voices)
+    needs = {
+        **live_needs(is_live),
+        "calls": (any(not voice.is_stand_in for voice in voices), "a language model"),
+        "baselines": (is_live, "an openai:NAME model; the others' are made on the way"),
+        "benchmark": (asked.problems is not None, "--problems FILE"),
+        "fields": (asked.problems is not None, "--problems FILE"),
+        "private": (asked.problems is not None, "--problems FILE"),
+    }
+    if source.sets or asked.problems:
+        needs["unsafe"] = (bool(source.sandbox), "gym:TASK, which alone runs code")
+    known = {each.name for each in click.get_current_context().command.params}
+    refuse_idle({option: need for option, need in needs.items() if option in known})
+
+
+def remedy(family: "Family") -> str:
+    """The command that makes the baselines which the present command lacks."""
+    words = ["timeful", "baseline", f"timely/{family}"]
+    context = click.get_current_context()
+    keeps = {"out", "preset", "budgets", "runs", "timer_scale", "timer_jitter", "tells", "replace"}
+    for each in context.command.params:
+        name = str(each.name)
+        if name in keeps or not is_given(name):
+            continue
+        value = context.params[name]
+        if value is True:
+            words.append(each.opts[0])
+            continue
+        for one in value if isinstance(value, tuple) else (value,):
+            words += [each.opts[0], str(one)]
+    return shlex.join(words)
