@@ -64,6 +64,16 @@ def test_the_files_themselves_cannot_be_changed(make: Make, tmp_path: Path) -> N
     assert ran.error in ("exit code 1", "")  # without walls it has a copy
 
 
+def test_files_that_were_given_are_not_counted_as_the_programs_disk(
+    backend: Backend, tmp_path: Path
+) -> None:
+    (tmp_path / "train.bin").write_bytes(bytes(8 << 20))
+    files, limits = {"train.bin": tmp_path / "train.bin"}, WorkLimits(disk_bytes=4 << 20)
+    code = "print(sum(range(3_000_000)) > 0)  # long enough to be looked at"
+    with Workspace(files=files, outputs=[], limits=limits, backend=backend) as one:
+        assert one.run(code).error == ""
+
+
 @pytest.mark.parametrize(
     ("code", "said", "error"),
     [

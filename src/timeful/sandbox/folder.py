@@ -19,7 +19,10 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK  # a pipe must not block us
 
 
 class Folder:
-    """A new folder with `work`, where a program runs, and `tmp` and `shm` for its waste."""
+    """A new folder with `work`, where a program runs, and `tmp` and `shm` for its waste.
+
+    `given` is how many bytes of it were laid there for the program, and so are not its own.
+    """
 
     def __init__(self) -> None:
         try:
@@ -29,6 +32,7 @@ class Folder:
         self.work, self.tmp, self.shm = (self.root / name for name in ("work", "tmp", "shm"))
         for folder in (self.work, self.tmp, self.shm):
             folder.mkdir()
+        self.given = 0.0
 
     def read(self, name: str, *, most: int) -> bytes | None:
         """What is in a file below `work`; None if there is none, or it is not to be trusted."""
@@ -72,8 +76,8 @@ class Folder:
             os.close(parent)
 
     def used(self) -> float:
-        """The bytes on disk; infinite if a program hides some from us."""
-        total, folders = 0, [self.root]
+        """The bytes on disk beyond those given; infinite if a program hides some from us."""
+        total, folders = -self.given, [self.root]
         try:
             while folders:
                 with os.scandir(folders.pop()) as entries:

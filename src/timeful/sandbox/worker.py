@@ -21,7 +21,7 @@ from timeful.sandbox.limits import Output, WorkLimits
 
 START_S = 120.0  # Python and the warm modules, on a busy machine
 GRACE_S = 12.0  # after a limit, for the sandbox to end a run by itself
-WATCH_MS = 20
+WATCH_MS, DISK_MS = 20, 100
 _PIECE = 1 << 16
 
 
@@ -52,7 +52,7 @@ class Worker:
     ) -> None:
         self._launch, self._folder, self._limits = launch, folder, limits
         self._open, self._closed = threading.Lock(), False  # for `stop`, from another thread
-        self._number = 0
+        self._number = self._next_disk_look = 0
         self._rest = b""
         self._trusted: list[int] = []
         self._seen: list[int] = []
@@ -176,8 +176,7 @@ class Worker:
 
     def _watch(self, output: Output, *, until: int) -> str:
         """Wait for the answer to a run, and stop it when it goes too far; why it was stopped."""
-        why, rounds = "", 0
-        next_look = monotonic_ns()
+        why, next_look = "", monotonic_ns()
         while b"\n" not in self._rest and monotonic_ns() < until:
             ready = self._poll(max(0, next_look - monotonic_ns()) / 1e6)
             if self._output in ready:
@@ -192,15 +191,14 @@ class Worker:
             elif output.total > max(self._limits.file_bytes, 64 * self._limits.output_bytes):
                 why = "over its output: it printed without end"
             elif monotonic_ns() >= next_look:
-                why = self._too_much(with_disk=rounds % 5 == 0)
-                rounds += 1
+                why = self._too_much()
                 next_look = monotonic_ns() + WATCH_MS * 1_000_000
             if why:
                 self._send({"stop": self._number})
                 next_look = until
         return why
 
-    def _too_much(self, *, with_disk: bool) -> str:
+    def _too_much(self) -> str:
         """Which limit a run has broken that no single process can be held to; "" if none."""
         limits, trusted = self._limits, set(self._trusted)
         pids = [p for p in processes.descendants(self._process.pid) if p not in trusted]
@@ -209,8 +207,13 @@ class Worker:
             return f"over its {limits.processes} processes"
         if processes.memory(pids, limit=limits.memory_bytes) > limits.memory_bytes:
             return f"over its memory of {limits.memory_bytes / 2**20:.0f} MiB"
-        if with_disk and self._folder.used() + processes.unlinked(pids) > limits.disk_bytes:
-            return f"over its disk of {limits.disk_bytes / 2**20:.0f} MiB"
+        if (began := monotonic_ns()) >= self._next_disk_look:
+            used = self._folder.used() + processes.unlinked(pids)
+            # Folders with many files take long to look through.
+            now = monotonic_ns()
+            self._next_disk_look = now + max(DISK_MS * 1_000_000, 20 * (now - began))
+            if used > limits.disk_bytes:
+                return f"over its disk of {limits.disk_bytes / 2**20:.0f} MiB"
         return ""
 
     def _resource_limits(self) -> dict[str, int]:

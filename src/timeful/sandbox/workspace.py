@@ -89,6 +89,7 @@ class Workspace:
         box = Box(folder=self._folder, files=files, hidden=(_PACKAGE, *hidden))
         try:
             self._launch = backend.launch(box)
+            self._folder.given = self._folder.used()
             if self._warm:
                 self._worker = self._start()  # modules are imported while others get ready, too
         except BaseException:
