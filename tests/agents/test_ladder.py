@@ -94,7 +94,7 @@ def test_the_climber_submits_quickly_and_then_takes_the_best_that_fits(case, tmp
     play = partial(played, case, "climber", tmp_path)
     assert play(budget=20)[0] == ["prior", "search"]
     assert play(budget=2.5)[0] == ["prior", "forest"]
-    assert play(budget=1.5)[0] == ["prior", "linear"]
+    assert play(budget=1.5)[0] == ["prior", "middle"]
     assert play(budget=0.6)[0] == ["prior"]
 
 
@@ -139,7 +139,7 @@ def test_one_shot_chooses_by_the_budget_alone(case, tmp_path):
     assert [play(budget=b)[0] for b in (0.1, 0.5, 1, 2, 9, None)] == [
         [],
         ["bayes"],
-        ["linear"],
+        ["middle"],
         ["forest"],
         ["search"],
         ["search"],
@@ -163,7 +163,7 @@ def test_last_words_are_the_time_and_the_accuracy(case, tmp_path):
 @pytest.mark.parametrize("name", MADE)
 def test_scripts_are_whole_programs_quick_ones_first(name):
     rungs = ladder(open_case(name))
-    assert [rung.name for rung in rungs] == ["prior", "bayes", "linear", "forest", "search"]
+    assert [rung.name for rung in rungs] == ["prior", "bayes", "middle", "forest", "search"]
     assert [rung.seconds for rung in rungs] == sorted(rung.seconds for rung in rungs)
     for rung in rungs:
         ast.parse(rung.code)
