@@ -38,6 +38,7 @@ def test_a_status_line_is_cut_off_and_its_score_kept() -> None:
     line = "> West of House          Score: 0        Moves: 0              \nTaken.\n"
     assert read_status(line.replace("\\\n", "\n")) == ("Taken.\n".replace("\\\n", "\n"), 0)
     assert read_status("Cellar   Score: -5   Moves: 12\nDark.") == ("Dark.", -5)
+    assert read_status("> Tram        Time:  9:05 am\nIt stops.") == ("It stops.", None)
     assert read_status("A sign says:  Score 5") == ("A sign says:  Score 5", None)
 
 

@@ -44,7 +44,10 @@ _MOST = re.compile(
     r"(?:total of|out of|of a possible|of a maximum|maximum of)"
     r"(?: a)?(?: total)?(?: possible| maximum)?(?: of)?\s+(\d+)"
 )
-_STATUS = re.compile(r"\A\s*>?\s*(\S.{0,60}?)\s{2,}Score:\s*(-?\d+)\s+(?:Moves|Turns):\s*\d+\s*")
+_STATUS = re.compile(
+    r"\A\s*>?\s*\S.{0,60}?\s{2,}"
+    r"(?:Score:\s*(-?\d+)\s+(?:Moves|Turns):\s*\d+|Time:\s*\d+:\d+(?:\s*[ap]m)?)\s*"
+)
 _END = re.compile(r"\*\*\*+\s*(.+?)\s*\*\*\*+", re.S)
 _AFTER_END = re.compile(r"restart\b.*\b(?:quit|undo)|\bquit\b.*\brestart", re.I | re.S)
 _GOOD_END = re.compile(r"\bwon\b|\bwin\b|victor|congratul", re.I)
@@ -66,7 +69,9 @@ def read_score(text: str) -> tuple[int | None, int | None]:
 def read_status(text: str) -> tuple[str, int | None]:
     """A text of a version 3 game without its status line, and the score that stood there."""
     found = _STATUS.match(text)
-    return (text[found.end() :], int(found.group(2))) if found else (text, None)
+    if found is None:
+        return text, None
+    return text[found.end() :], int(found.group(1)) if found.group(1) else None
 
 
 def plain(text: str) -> str:
