@@ -1,6 +1,6 @@
 """Prepares the four cases of the paper from archives that the user downloaded from Kaggle.
 
-Splits and layouts are those of MLE-bench (commit 783b15a), re-implemented:
+Splits and layouts are those of MLE-bench (commit 93ef344), re-implemented:
 
 | case | test split | public | labels |
 | --- | --- | --- | --- |
