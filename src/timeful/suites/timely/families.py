@@ -154,6 +154,8 @@ def _workspace(case: Case, is_unsafe: bool) -> Workspace:
 
 
 _KEPT: dict[str, Workspace] = {}
+_CHECKERS: dict[tuple[bool, bool], Checker] = {}
+_HELD = ExitStack()
 
 
 def _kept_workspace(case: Case, is_unsafe: bool) -> Workspace:
@@ -166,8 +168,10 @@ def _kept_workspace(case: Case, is_unsafe: bool) -> Workspace:
 
 @atexit.register
 def let_go() -> None:
-    """Let go of what is kept for the next episodes: a sandbox, and cases with their folders."""
+    """Let go of what is kept for the next episodes: sandboxes, checkers, folders of cases."""
     _close_kept()
+    _CHECKERS.clear()
+    _HELD.close()
     _case.cache_clear()
 
 
@@ -233,14 +237,14 @@ def _needs_sandbox(found: Iterable[Problem]) -> bool:
     return any(problem.kind == "gym" for problem in found)
 
 
-@lru_cache(maxsize=4)
 def _checker(is_unsafe: bool, has_sandbox: bool) -> Checker:
-    sandbox = _sandbox(is_unsafe) if has_sandbox else None
-    checker = Checker(sandbox=sandbox)
-    atexit.register(checker.close)
-    if sandbox is not None:
-        atexit.register(sandbox.close)
-    return checker
+    """The checker of this process; with a sandbox, where reasoning-gym scores."""
+    key = (is_unsafe, has_sandbox)
+    if key not in _CHECKERS:
+        sandbox = _HELD.enter_context(_sandbox(is_unsafe)) if has_sandbox else None
+        _CHECKERS[key] = Checker(sandbox=sandbox)
+        _HELD.callback(_CHECKERS[key].close)
+    return _CHECKERS[key]
 
 
 def _sandbox(is_unsafe: bool) -> Workspace:
