@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
-from re import search
+from re import findall, search
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -83,10 +83,10 @@ def convert(data: object, kind: type[T], name: str) -> T:
         SettingsError: If it does not fit.
     """
     try:
-        # YAML reads 12 as a number where a text was meant, and only a text may be meant.
-        return msgspec.convert(data, kind, strict=True)
+        # Strictly: YAML reads 12 as a number where a text was meant, and only its writer knows.
+        return msgspec.convert(data, kind)
     except (msgspec.ValidationError, RecursionError) as error:
-        raise SettingsError(f"{name}: {_explain(str(error), data)}") from None
+        raise SettingsError(f"{name}: {_explain(str(error), data, kind)}") from None
 
 
 def read_as(path: Path, kind: type[T]) -> T:
@@ -98,30 +98,49 @@ def read_as(path: Path, kind: type[T]) -> T:
     return convert(read_data(path), kind, str(path))
 
 
-def _explain(said: str, data: object) -> str:
-    """The words of msgspec, with the entry by its name where it has one, and the nearest field."""
-    found = search(r" - at `(key in )?\$(.*)`$", said)
+def _explain(said: str, data: Any, kind: Any) -> str:
+    """The words of msgspec, after the place, and the name of the entry where it has one."""
+    found = search(r" - at `(?:key in )?\$(.*)`$", said)
     if not found:
         return said
-    where, text = found.group(2).lstrip("."), said[: found.start()]
-    if entry := _entry_name(where, data):
-        where = f"{where} ({entry!r})"
-    return f"{where}: {text}" if where else text
-
-
-def _entry_name(where: str, data: object) -> str:
-    """The name of the innermost entry on a path such as `mcp_tools[3].description`."""
-    name = ""
-    for part in where.replace("[", ".[").split("."):
-        if part.startswith("[") and isinstance(data, list) and part[1:-1].isdigit():
-            data = data[int(part[1:-1])]
-        elif isinstance(data, Mapping) and part in data:
-            data = data[part]
-        elif part:
+    way: list[str | int] = []
+    entry, there = "", data
+    for part in findall(r"\.\w+|\[\d+\]|\[\.\.\.\]", found.group(1)):
+        if part == "[...]" and isinstance(there, Mapping):
+            way.append(_culprit(way, data, kind, said))
+        else:
+            way.append(int(part[1:-1]) if part[1:-1].isdigit() else part[1:])
+        try:
+            there = there[way[-1]]
+        except (KeyError, IndexError, TypeError):
             break
-        if isinstance(data, Mapping) and isinstance(data.get("name"), str):
-            name = data["name"]
-    return name
+        if isinstance(there, Mapping) and isinstance(there.get("name"), str):
+            entry = there["name"]
+    place = "".join(f"[{one}]" if isinstance(one, int) else f".{one}" for one in way).lstrip(".")
+    text = said[: found.start()]
+    return f"{place}{f' ({entry!r})' if entry else ''}: {text}" if place else text
+
+
+def _culprit(way: list[str | int], data: Any, kind: Any, said: str) -> str:
+    """The key of a mapping that msgspec does not name: alone, it is refused for the same reason."""
+
+    def only(there: Any, way: list[str | int], key: str) -> Any:
+        if not way:
+            return {key: there[key]}
+        copy: Any = dict(there) if isinstance(there, Mapping) else list(there)
+        copy[way[0]] = only(there[way[0]], way[1:], key)
+        return copy
+
+    there = data
+    for part in way:
+        there = there[part]
+    for key in there:
+        try:
+            msgspec.convert(only(data, way, key), kind)
+        except msgspec.ValidationError as error:
+            if str(error) == said:
+                return str(key)
+    return "[...]"
 
 
 def nearest(given: str, known: Any) -> str:
