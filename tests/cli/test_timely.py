@@ -248,20 +248,35 @@ def test_private_problems_are_neither_recorded_nor_put_on_a_cassette(tmp_path: P
 # --- all of it ------------------------------------------------------------------------------------
 
 
+COPY = "import shutil; shutil.copy('data/public/sample_submission.csv', 'submission.csv')"
+
+
+def coder(body: Body) -> Iterator[Step]:
+    """Hands in the sample, and is content."""
+    if body["messages"][-1]["role"] == "tool":
+        yield Say("<accuracy>?</accuracy>")
+    else:
+        yield Call("execute_code_and_get_duration", json.dumps({"code": COPY}), id="c1")
+
+
 def test_machine_learning_runs_in_a_sandbox_that_is_told_and_written_down(tmp_path: Path) -> None:
     pytest.importorskip("sklearn")
     out = tmp_path / "run"
-    result = run(
-        *("run", "timely/coding", "--case", "iris", "--player", "one-shot", "--workers", "1"),
-        *("--budget", "60s", "--out", str(out)),
-    )
+    with FakeServer(coder) as server:
+        result = run(
+            *("run", "timely/coding", "--case", "iris", "--player", "one-shot", "--workers", "1"),
+            *("--budget", "60s", *live(server, tmp_path), "--out", str(out)),
+        )
     if "cannot be confined" in str(result.exception):
         pytest.skip(str(result.exception))
     assert result.exit_code == 0, f"{result.output}\n{result.exception!r}"
     assert result.stderr.startswith("sandbox  Programs run in ")
+    assert "Stand-ins, and no language models: one-shot." in result.stdout
     settings = json.loads((out / "settings.json").read_text())
     assert settings["source"]["sandbox"] in ("bubblewrap", "landlock")
-    [row] = rows(out)
-    assert (row["status"], row["reason"], row["metric_name"]) == ("ok", "answered", "accuracy")
-    assert 0.5 < row["value"] == row["reward_accuracy"] <= 1
-    assert 0 < row["tool_ns"] < row["counted_ns"] < 60_000_000_000
+    ready, model = rows(out)
+    for row in (ready, model):
+        assert (row["status"], row["reason"], row["metric_name"]) == ("ok", "answered", "accuracy")
+        assert (row["calls"], row["valid_runs"], row["bad_calls"]) == (1, 1, 0)
+        assert 0 < row["tool_ns"] < row["counted_ns"] < 60_000_000_000
+    assert model["value"] < ready["value"] == ready["reward_accuracy"] <= 1
