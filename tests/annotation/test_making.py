@@ -10,7 +10,9 @@ from click.testing import CliRunner, Result
 from tests.annotation.test_mcp import SERVER
 from tests.annotation.test_openapi import SHOP
 from timeful.annotation.catalog import read_catalog
+from timeful.annotation.domains import load_domain
 from timeful.annotation.making import make_catalog
+from timeful.annotation.mcp_source import McpSource, mcp_types
 from timeful.cli.main import app
 from timeful.errors import SettingsError
 
@@ -85,7 +87,7 @@ def test_a_catalog_is_made_checked_and_shown_by_command(config: Path) -> None:
             r"sources\[2\].*exactly",
         ),
         ("catalog.yaml", "ontology:", "ontologie:", r"catalog\.yaml: .*unknown field `ontologie`"),
-        ("catalog.yaml", "agents.yaml", "agent.yaml", r"there is no file .*agent\.yaml"),
+        ("catalog.yaml", "agents.yaml", "agent.yaml", r"cannot read .*agent\.yaml"),
         ("types.yaml", "send-link", "getOrder", r"sources\[2\]: 'getOrder' is also an action of"),
         (
             "types.yaml",
@@ -112,6 +114,29 @@ def test_what_is_wrong_is_named(config: Path, name: str, old: str, new: str, sai
     config.write_text("\n".join(line for line in lines if "mcp:" not in line))
     with pytest.raises(SettingsError, match=said):
         make_catalog(config)
+
+
+def test_the_catalog_of_a_domain_is_that_of_its_types(tmp_path: Path) -> None:
+    pytest.importorskip("jinja2")
+    path = tmp_path / "c.yaml"
+    path.write_text("{catalog_metadata: {name: mine}, sources: [{domain: loan}]}")
+    found = make_catalog(path).catalog
+    assert found.actions == load_domain("loan").knowledge.catalog.actions
+
+
+@pytest.mark.parametrize("module", ["yaml", "jinja2"])
+def test_a_missing_extra_is_said_with_the_line_to_type(
+    monkeypatch: pytest.MonkeyPatch, module: str
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(SettingsError, match=rf"needs {module}: pip install 'timeful\[proactor\]'"):
+        load_domain("loan")
+
+
+def test_a_missing_mcp_is_said_with_the_line_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    with pytest.raises(SettingsError, match=r"needs mcp: pip install 'timeful\[proactor\]'"):
+        mcp_types(McpSource(url="http://127.0.0.1:9/mcp"))
 
 
 def test_what_is_no_catalog_is_said_by_command(tmp_path: Path) -> None:

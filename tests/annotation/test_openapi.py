@@ -139,5 +139,5 @@ def test_an_operation_that_is_not_there_has_a_near_name(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"there is no file .*none\.yaml"):
+    with pytest.raises(SettingsError, match=r"cannot read .*none\.yaml"):
         openapi_types(OpenApiSource(file="none.yaml"), tmp_path)

@@ -1,5 +1,7 @@
 """The domains that there are: two of our own, and the user's folders."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TypeVar
@@ -33,16 +35,33 @@ def load_domain(name: str | Path) -> Domain:
         SettingsError: If there is none, or a file is missing or wrong, with the entry and the
             field; or if the extra `proactor` is not installed.
     """
+    with _folder(name) as folder:
+        return _read(folder)
+
+
+def domain_types(name: str | Path) -> dict[str, ActionType]:
+    """The actions of a domain, as a type specification.
+
+    Raises:
+        SettingsError: If there is none, or its file is wrong.
+    """
+    with _folder(name) as folder:
+        return _part(folder, "types", dict[str, ActionType])
+
+
+@contextmanager
+def _folder(name: str | Path) -> Iterator[Path]:
+    """Where the files of a domain lie."""
     if str(name) in domain_names():
         with as_file(files("timeful.annotation") / "bundled" / str(name)) as folder:
-            return _read(folder)
-    folder = Path(name)
-    if not folder.is_dir():
+            yield folder
+        return
+    if not Path(name).is_dir():
         raise SettingsError(
             f"unknown domain {str(name)!r}, and no folder of this name; "
             f"{nearest(str(name), domain_names())}"
         )
-    return _read(folder)
+    yield Path(name)
 
 
 def _read(folder: Path) -> Domain:

@@ -6,6 +6,7 @@
       - openapi: {file: orders.yaml, include: [getOrder], prefix: orders-}
       - types: types.yaml                                   # a type specification
       - agents: agents.yaml                                 # agents of one's own, with steps
+      - domain: shop                                        # ours, or a folder: domains.py
       - abcd: {folder: abcd, samples: abcd/abcd_v1.1.json.gz}
     ontology: ontology.yaml         # all else is optional
     samples: samples.jsonl          # {"action": ..., "parameters": [...]} a line
@@ -22,6 +23,7 @@ import msgspec
 
 from timeful.annotation.abcd import AbcdSource, abcd_ontology, abcd_samples, abcd_types
 from timeful.annotation.catalog import Catalog, CustomAgent, Metadata
+from timeful.annotation.domains import domain_types
 from timeful.annotation.mcp_source import McpSource, mcp_types
 from timeful.annotation.ontology import ActionType, Ontology, joined
 from timeful.annotation.openapi import OpenApiSource, openapi_types
@@ -38,6 +40,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     openapi: OpenApiSource | None = None
     types: str | None = None
     agents: str | None = None
+    domain: str | None = None
     abcd: AbcdSource | None = None
 
     def __post_init__(self) -> None:
@@ -57,6 +60,8 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             return openapi_types(self.openapi, folder)
         if self.abcd:
             return abcd_types(self.abcd, folder)
+        if self.domain:
+            return domain_types(self.domain)
         if self.agents:
             return _agents(folder / self.agents)
         return read_as(folder / (self.types or ""), dict[str, ActionType])

@@ -3,7 +3,6 @@
 YAML is read with its safe loader: a file of settings cannot run anything.
 """
 
-import gzip
 import json
 from collections.abc import Mapping
 from difflib import get_close_matches
@@ -15,6 +14,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from timeful.dialogues.files import read_bytes
 from timeful.errors import SettingsError
 
 T = TypeVar("T")
@@ -37,18 +37,15 @@ def extra(module: str) -> ModuleType:
 
 
 def read_data(path: Path) -> Any:
-    """Read a .json, .yaml or .yml file, also one that gzip has packed (.gz).
+    """Read a .json, .yaml or .yml file, packed with gzip or not (.json.gz).
 
     Raises:
         SettingsError: If it is missing, or is not what its name says.
     """
     try:
-        raw = path.read_bytes()
-        text = (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode()
-    except FileNotFoundError:
-        raise SettingsError(f"there is no file {path}") from None
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path} cannot be read: {error}") from None
+        text = read_bytes(path).decode()
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{path} is no text: {error}") from None
     return parse(text, str(path).removesuffix(".gz"))
 
 
