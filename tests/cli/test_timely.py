@@ -105,6 +105,11 @@ def test_a_run_goes_on_where_it_stopped_with_the_same_baselines(tmp_path: Path) 
         ([*FICTION, "--timer-jitter", "-1"], "jitter of a timer"),
         ([*FICTION, "--calls", "native"], "would change nothing"),
         (
+            [*FICTION, "--model", "openai:x", "--base-url", "http://h/v1", "--pace", "/nowhere"]
+            + ["--clock", "wall"],
+            "would change nothing",
+        ),
+        (
             [*FICTION, "--model", "openai:x", "--base-url", "http://h/v1", "--calls", "spoken"],
             "unknown kind of calls",
         ),

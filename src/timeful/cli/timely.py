@@ -163,8 +163,7 @@ def _play(family: "Family", asked: Asked) -> None:
             known = load_baselines(asked.baselines)
         known = merged(known.values(), _on_the_way(sweep, rig, asked).values())
     specs = episodes(sweep, rig, known, remedy=remedy(family))
-    if not asked.replace:
-        check_budgets(specs, asked.out)
+    check_budgets(specs, asked.out)
     finished = run(
         lambda key: experiment(family, key),
         specs,

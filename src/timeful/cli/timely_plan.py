@@ -154,6 +154,10 @@ def _refuse_idle(asked: Asked, voices: "list[Voice]", source: "Source") -> None:
     needs = {
         **live_needs(is_live),
         "calls": (any(not voice.is_stand_in for voice in voices), "a language model"),
+        "pace": (
+            asked.clock != "wall" or not all(voice.is_live for voice in voices),
+            "anybody but an endpoint in wall time, whose tokens come when they come",
+        ),
         "baselines": (is_live, "an openai:NAME model; the others' are made on the way"),
         "benchmark": (asked.problems is not None, "--problems FILE"),
         "fields": (asked.problems is not None, "--problems FILE"),

@@ -89,6 +89,5 @@ def check_budgets(specs: Sequence[TimelySpec], out: Path) -> None:
             raise SettingsError(
                 f"{out} has an episode of {spec.case} by {spec.who} whose {spec.budget} was "
                 f"{(row.budget_ns or 0) / 1e9:g} s and is {(spec.span or 0) / 1e9:g} s now: its "
-                "baseline has changed. Choose another folder with --out, or start afresh with "
-                "--replace"
+                "baseline has changed. Choose another folder with --out, or delete this one"
             )
