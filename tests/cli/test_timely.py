@@ -83,6 +83,9 @@ def test_a_run_goes_on_where_it_stopped_with_the_same_baselines(tmp_path: Path) 
     gone.unlink()
     ran(*arguments)
     assert {p for p, at in before.items() if p.stat().st_mtime_ns == at} == set(before) - {gone}
+    assert "other settings" in str(run(*arguments, "--seed", "1").exception)
+    ran(*arguments, "--seed", "1", "--replace")
+    assert all(p.stat().st_mtime_ns != at for p, at in before.items() if p != gone)
 
 
 @pytest.mark.parametrize(
@@ -105,8 +108,10 @@ def test_a_run_goes_on_where_it_stopped_with_the_same_baselines(tmp_path: Path) 
         ([*FICTION, "--timer-jitter", "-1"], "jitter of a timer"),
         ([*FICTION, "--calls", "native"], "would change nothing"),
         (
-            [*FICTION, "--model", "openai:x", "--base-url", "http://h/v1", "--pace", "/nowhere"]
-            + ["--clock", "wall"],
+            [
+                *(*FICTION, "--model", "openai:x", "--base-url", "http://h/v1"),
+                *("--pace", "/nowhere", "--clock", "wall"),
+            ],
             "would change nothing",
         ),
         (

@@ -4,11 +4,13 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
+import msgspec
+
 from timeful.environments.timed.world import TIMER
 from timeful.errors import SettingsError, check_known
 from timeful.models.pace import TOKEN_TIME
 from timeful.runs.batch import finished_rows
-from timeful.runs.experiment import Experiment
+from timeful.runs.experiment import Experiment, read_settings
 from timeful.suites.timely.baselines import Baselines, Kept, Took, merged
 from timeful.suites.timely.families import PARTS
 from timeful.suites.timely.play import play
@@ -77,10 +79,16 @@ def baselines_of(rows: Iterable[tuple[TimelySpec, TimelyRow]]) -> Baselines:
 def check_budgets(specs: Sequence[TimelySpec], out: Path) -> None:
     """Refuse to go on in a run folder whose episodes had other budgets by the same name.
 
+    A folder that holds another run altogether is refused, or begun afresh, by the run itself.
+
     Raises:
         SettingsError: If a baseline has changed since.
     """
     if not (out / "settings.json").exists():
+        return
+    known = read_settings(out)
+    ours = msgspec.json.decode(msgspec.json.encode(specs[0].rig.settings()))
+    if any(known.get(name) != value for name, value in ours.items()):
         return
     rows = finished_rows(out, experiment(specs[0].family).job, specs)
     for spec in specs:
