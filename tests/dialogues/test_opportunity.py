@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from timeful.dialogues.dialogue import Dialogue, ObservedAction, Turn, ranges_of
@@ -64,6 +64,7 @@ def test_an_opportunity_is_read_field_by_field() -> None:
     assert (found.readiness_maturity, found.trigger_confidence) == ("high", "medium")
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.lists(opportunities, max_size=3))
 def test_what_is_written_is_read_back(given: list[Opportunity]) -> None:
     assert read_opportunities(write_opportunities(given)) == tuple(given)

@@ -5,7 +5,7 @@ import json
 from statistics import fmean, pstdev
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.dialogues.material import ABCD, needs_abcd
@@ -73,6 +73,7 @@ def test_four_of_five_is_not_above_the_threshold() -> None:
     observed = {n: "ab"[n == 9] for n in range(5, 10)}
     four = dialogue(observed, a=[1], b=[10])
     assert dialogue_score(four, 0) == 0.8
+    assert alignment([four], 0).n_kept == 0
     assert not is_kept(four)
     assert not is_kept(dialogue({1: "x"})), "nothing says that it is good"
     assert is_kept(dialogue({**observed, 4: "a"}, a=[1], b=[10]))
@@ -95,6 +96,7 @@ some = st.builds(
 )
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.lists(some, max_size=5), st.sampled_from(["skip", "zero"]))
 def test_asking_for_more_turns_never_finds_more(given: list[Dialogue], how: Unmatched) -> None:
     rows = alignments(given, (0, 1, 2, 3, 4), unmatched=how)
@@ -106,6 +108,7 @@ def test_asking_for_more_turns_never_finds_more(given: list[Dialogue], how: Unma
         assert row == alignment(given[::-1], row.sigma, unmatched=how)
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.lists(some, max_size=5))
 def test_a_reference_made_of_what_was_done_is_perfect(given: list[Dialogue]) -> None:
     made = []

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.metrics.proactor.published import ABCD_PLUS, COLUMNS, HOME_LOAN
@@ -59,6 +59,7 @@ groups = st.lists(
 )
 
 
+@settings(max_examples=60, deadline=None)
 @given(groups)
 def test_all_indices_lie_between_0_and_1_and_the_best_comes_first(
     rows: list[tuple[float, ...]],
@@ -71,6 +72,7 @@ def test_all_indices_lie_between_0_and_1_and_the_best_comes_first(
     assert [one.pri for one in found] == sorted((one.pri for one in found), reverse=True)
 
 
+@settings(max_examples=60, deadline=None)
 @given(groups, st.permutations(range(5)))
 def test_the_order_of_the_group_changes_no_index(
     rows: list[tuple[float, ...]], order: list[int]

@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 from math import isnan
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.metrics.proactor.judged import Turn, opportunities, opportunity, turns
@@ -102,6 +102,7 @@ def replace_inputs(one: Opportunity, inputs: Inputs) -> Opportunity:
     return Opportunity(name=one.name, status=one.status, inputs=inputs)
 
 
+@settings(max_examples=60, deadline=None)
 @given(turns)
 def test_every_metric_lies_between_0_and_1_and_below_those_that_hold_it(turn: Turn) -> None:
     found = scored(turn)
@@ -118,6 +119,7 @@ def test_every_metric_lies_between_0_and_1_and_below_those_that_hold_it(turn: Tu
     assert found.false_triggered <= found.frr <= found.rar
 
 
+@settings(max_examples=60, deadline=None)
 @given(turns, st.randoms(use_true_random=False))
 def test_the_order_of_predictions_references_and_ranges_does_not_matter(
     turn: Turn, chance: random.Random
@@ -139,6 +141,7 @@ def test_the_order_of_predictions_references_and_ranges_does_not_matter(
         assert asdict(one) == pytest.approx(asdict(two), abs=1e-12)
 
 
+@settings(max_examples=60, deadline=None)
 @given(turns, st.integers(2, 3))
 def test_saying_everything_twice_changes_nothing(turn: Turn, times: int) -> None:
     again = replace(turn, predictions=[*turn.predictions] * times)
@@ -150,6 +153,7 @@ def test_saying_everything_twice_changes_nothing(turn: Turn, times: int) -> None
     assert referred == one
 
 
+@settings(max_examples=60, deadline=None)
 @given(opportunities, st.integers(1, 6))
 def test_the_reference_itself_is_a_perfect_prediction(
     references: list[Opportunity], number: int
@@ -196,6 +200,7 @@ def test_a_difference_above_nothing_is_undefined() -> None:
     assert relative_difference(0.4, 0.5) == pytest.approx(0.25)
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.lists(turns, max_size=6))
 def test_many_turns_at_once_are_scored_as_one_by_one_bit_for_bit(some: list[Turn]) -> None:
     arrays = turn_arrays(some)
