@@ -227,7 +227,7 @@ def test_a_recorded_run_is_replayed_for_nothing_baselines_included(tmp_path: Pat
         ran("baseline", "timely/reasoning", *few, *model, "--out", str(tmp_path / "unhurried"))
         ran(*REASONING, *model, "--budget", "2x", "--out", str(tmp_path / "run"))
     ran(
-        *(*REASONING, "--model", f"replay:{tape}", "--calls", "native", "--budget", "2x"),
+        *(*REASONING, "--model", f"replay:{tape}", "--budget", "2x"),
         *("--out", str(tmp_path / "again")),
     )
     kept = ("budget_ns", "counted_ns", "value", "rounds", "tokens")

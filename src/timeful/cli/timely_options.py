@@ -144,7 +144,9 @@ TIME = _all(
     click.option(
         "--alpha", default=1.0, show_default=True, help="How much thinking counts, tools apart."
     ),
-    click.option("--calls", help="native or text.  [default: native for openai:NAME, else text]"),
+    click.option(
+        "--calls", help="How a language model is offered tools: native or text.  [default: native]"
+    ),
     click.option(
         "--clock",
         default="virtual",

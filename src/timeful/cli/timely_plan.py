@@ -130,8 +130,8 @@ def _rig(asked: Asked, voices: "list[Voice]", source: "Source") -> "Rig":
     from timeful.models.calibrate import load_calibration
     from timeful.suites.timely.spec import Rig
 
-    is_live = any(voice.is_live for voice in voices)
-    is_plain = source.is_private or all(voice.is_stand_in for voice in voices)
+    has_model = not all(voice.is_stand_in for voice in voices)
+    is_plain = source.is_private or not has_model
     if source.is_private and asked.record is not None:
         raise SettingsError("private problems must not stand on a cassette: no --record")
     return Rig(
@@ -140,7 +140,7 @@ def _rig(asked: Asked, voices: "list[Voice]", source: "Source") -> "Rig":
         alpha=asked.alpha,
         timer=TimerSettings(scale=asked.timer_scale, jitter=asked.timer_jitter, tells=asked.tells),
         # The rig checks them.
-        calls=cast("Calls", asked.calls or ("native" if is_live else "text")),
+        calls=cast("Calls", asked.calls or ("native" if has_model else "text")),
         clock=cast("Clock", asked.clock),
         pace=None if asked.pace is None else load_calibration(asked.pace).pace,
         seed=asked.seed,
