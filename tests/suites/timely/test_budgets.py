@@ -63,6 +63,7 @@ def test_a_relative_budget_grows_with_the_baseline(amount: float, kind: str, cou
 
 def test_half_a_nanosecond_is_a_nanosecond_not_no_time() -> None:
     assert Budget("times", 0.1).span(Baseline(counted=1, steps=1)) == 1
+    assert Budget("times", 0.75).span(Baseline(counted=5, steps=1)) == 4
 
 
 RIG = Rig(seed=3)
