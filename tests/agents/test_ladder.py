@@ -6,12 +6,13 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.environments.coding.runners import FakeRan, FakeRunner, wrote
 from timeful.agents.players.ladder import PLAYERS
 from timeful.agents.players.scripts import ladder
-from timeful.agents.tool_user import tool_user
+from timeful.agents.tool_user import Reply, Round, Transcript, tool_user
 from timeful.core.clock import VirtualClock
 from timeful.core.units import milliseconds, seconds
 from timeful.environments.coding.cases import MADE, Case, open_case
@@ -25,6 +26,7 @@ from timeful.models.pace import Pace
 from timeful.models.rules import RuleModel
 from timeful.records.recorder import Recorder
 from timeful.runs.episode import EpisodeSetting, play_episode
+from timeful.tools import ToolCall
 
 PACE = Pace(per_token=milliseconds(1))
 
@@ -120,6 +122,17 @@ def test_the_climber_asks_the_timer_only_if_replies_do_not_tell(case, tmp_path, 
     assert over["reason"] == "answered"
     asked = over["counted"] - played(case, "climber", tmp_path, budget=4)[1]["counted"]
     assert (asked > 0) == (tells == "nothing")
+
+
+def test_a_timer_that_does_not_tell_is_asked_once(case):
+    task = TimedTask(CodingTask(case, FakeRunner(lambda code: FakeRan())), TimeSettings(), seed=0)
+    rule = PLAYERS["climber"].make(case)
+    rng = np.random.Generator(np.random.PCG64(0))
+    replies = [ToolCall(name="execute_code_and_get_duration"), ToolCall(name="get_duration")]
+    rounds = tuple(Round(said="", replies=(Reply(call=call, text="no idea"),)) for call in replies)
+    asks = rule(Transcript(view=task.view(), rounds=rounds[:1]), rng).text
+    assert '"get_duration"' in asks
+    assert "<conclusion>" in rule(Transcript(view=task.view(), rounds=rounds), rng).text
 
 
 def test_without_a_limit_the_climber_takes_the_best(case, tmp_path):

@@ -293,6 +293,7 @@ BAD = {
     "negative": (csv_of("id,label", "a,1", "b,-0.01", "c,1", "d,1"), "between 0 and 1"),
     "a formula": (csv_of("id,label", "a,1", "b,=1+1", "c,1", "d,1"), "'=1\\+1' in .* no number"),
     "a word among numbers": (csv_of("id,label", "a,1", "b,True", "c,1", "d,1"), "no number"),
+    "digits joined": (csv_of("id,label", "a,1", "b,0_1", "c,1", "d,1"), "'0_1' in .* no number"),
     "other digits": (csv_of("id,label", "a,1", "b,\uff11", "c,1", "d,1"), "no number"),
     "an open quote": (b'id,label\na,1\nb,"0', "it has 2 rows|cannot be read as CSV"),
     "a huge cell": (b"id,label\na," + b"9" * 200_000, "line 2 cannot be read as CSV"),

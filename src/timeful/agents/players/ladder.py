@@ -62,6 +62,8 @@ def climber(case: Case) -> Rule:
         if spent is None:
             return _call(TIMER.name, {}, "What time is it?")
         runs = _runs(view, rungs)
+        if spent == inf:
+            return _conclude(spent, runs)
         if not runs:
             return _execute(rungs[0], "Something quick first, so that there is a submission.")
         left = _left(view, spent)
