@@ -162,6 +162,20 @@ def test_a_budget_that_has_changed_is_not_mixed_with_what_was_played(tmp_path: P
         check_budgets(other, tmp_path)
 
 
+def test_another_run_has_other_chance_and_another_budget_has_not() -> None:
+    def typed(run: int, budget: str) -> list[str]:
+        hasty = [Voice(stand_in="hasty")]
+        sweep = replace(FICTION, voices=hasty, budgets=[read_budget(budget)], runs=2)
+        recorder = Recorder()
+        play(episodes(sweep, Rig(), {}, remedy="")[run], recorder)
+        return [e.action for e in recorder.events if isinstance(e, Acted) and "step" in e.action]
+
+    assert typed(0, "8s") != typed(1, "8s")
+    few, many = typed(0, "8s"), typed(0, "12s")
+    assert few == many[: len(few)]
+    assert len(few) > 10
+
+
 def test_a_latency_is_for_a_tool_that_there_is() -> None:
     rig = Rig(tool_latencies=(("stepp", "2s"),))
     with pytest.raises(SettingsError, match="Did you mean 'step'"):
@@ -184,6 +198,17 @@ def test_a_row_of_a_game_tells_points_and_calls_and_time() -> None:
     assert made.gain == made.value - 0
     assert (made.stand_in, made.used_tool, made.timer_calls, made.correct) == (True, True, 0, None)
     assert 0.9 < (made.utilisation or 0) <= 1
+
+
+def test_a_call_that_the_deadline_cuts_counts_as_time_of_its_tool() -> None:
+    hasty = [Voice(stand_in="hasty")]
+    budgets = [read_budget("5s"), read_budget("10.5s")]
+    sweep = replace(FICTION, voices=hasty, latencies=("10s",), budgets=budgets)
+    cut, in_time = (row(spec) for spec in episodes(sweep, Rig(), {}, remedy=""))
+    assert (cut.reason, cut.calls, cut.counted_ns) == ("deadline", 1, seconds(5))
+    assert cut.tool_ns == seconds(5) - cut.thinking_ns
+    assert cut.thinking_ns == 40 * 10_000_000
+    assert in_time.tool_ns == seconds(10)
 
 
 def test_a_row_of_a_problem_tells_whether_it_is_right_and_how_long_it_took() -> None:

@@ -13,7 +13,7 @@ from tests.suites.timely.synthetic import row
 from timeful.metrics.budgets import accuracy, averaged, on_time_rate
 from timeful.runs.results import read_results
 from timeful.suites.timely.figures import length_by_budget, score_by_time, value_by_budget
-from timeful.suites.timely.numbers import ALL, IN_TIME, RIGHT, TOKENS, make_cells
+from timeful.suites.timely.numbers import ALL, IN_TIME, RIGHT, SCORE, TOKENS, make_cells
 from timeful.suites.timely.published import (
     ABLATION,
     COLUMNS,
@@ -83,6 +83,20 @@ def test_a_number_is_the_metric_averaged_over_budgets() -> None:
     assert (tokens.mean, tokens.n, tokens.clusters) == (300, 6, 6)
 
 
+def test_an_interval_is_over_cases_and_of_a_single_case_over_its_runs() -> None:
+    [game] = make_cells(played("hasty"))
+    alone = game.number(SCORE)
+    assert alone is not None
+    assert (alone.n, alone.clusters) == (3, 3)
+    assert alone.low is not None
+    assert alone.low < alone.mean == 16
+    twice = solved() + [msgspec.structs.replace(r, run=1) for r in solved()]
+    [whole, *_] = make_cells(twice)
+    several = whole.number(RIGHT)
+    assert several is not None
+    assert (several.n, several.clusters) == (12, 6)
+
+
 def test_the_order_of_rows_changes_nothing(tmp_path: Path) -> None:
     rows = solved() + solved("curt") + played("hasty") + played("careful", "10s")
     write_report(rows, tmp_path / "one", {})
@@ -117,9 +131,9 @@ def test_stand_ins_are_named_and_have_no_published_number_beside_them() -> None:
     assert max(map(len, text.splitlines())) <= 80
     mixed = text_tables(solved() + solved("openai:gpt-5.1", stand_in=False))
     assert "Stand-ins, and no language models: paced." in mixed
-    like = played("qwen3-8b")  # a stand-in that is called like a model is none
+    like = played("openai:qwen3-8b")  # a stand-in that is called like a model is none
     like = [msgspec.structs.replace(r, case="zork1") for r in like]
-    ours = [r for r in result_rows(make_cells(like)) if r.method == "qwen3-8b"]
+    ours = [r for r in result_rows(make_cells(like)) if r.method == "openai:qwen3-8b"]
     assert ours
     assert all(r.published is None and r.stand_in for r in ours)
 
