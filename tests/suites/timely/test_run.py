@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from tests.servers.fake import Call, FakeServer, Say
-from timeful.core.units import Duration, seconds
+from timeful.core.units import Duration, milliseconds, seconds
 from timeful.environments.timed.stopwatch import TimerSettings
 from timeful.errors import RecordError, SettingsError
+from timeful.models.pace import Pace
 from timeful.records.events import (
     Acted,
     EpisodeFailed,
@@ -142,6 +143,14 @@ def test_thinking_counts_alpha_times_and_tools_do_not() -> None:
     one, two = (row(unhurried(sweep, rig)[0]) for rig in (Rig(), slow))
     assert one.tool_ns == two.tool_ns == 60 * seconds(1)
     assert two.thinking_ns == one.thinking_ns * 5 // 2
+
+
+def test_a_pace_that_is_given_goes_before_a_stand_ins_own() -> None:
+    fast = replace(PROBLEMS, pace=Pace(per_token=milliseconds(1)))
+    sweep = replace(REASONING, voices=[Voice(stand_in="steady")], budgets=[read_budget("none")])
+    for spec in unhurried(sweep, fast):
+        made = row(spec)
+        assert made.counted_ns == made.tokens * milliseconds(1)
 
 
 def test_a_wrong_timer_changes_what_is_done_and_not_what_counts() -> None:
