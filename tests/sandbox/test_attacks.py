@@ -178,6 +178,13 @@ def test_writing_where_the_disk_is_not_counted(sandbox: Backend, folder: str) ->
     )
 
 
+def test_changing_the_settings_of_the_machine(any_sandbox: Backend) -> None:
+    # Files that belong to root, who may write them without any powers; opened, and left alone.
+    setting = "/proc/sys/kernel/core_pattern"
+    ran = attack(any_sandbox, f"import os\nos.open({setting!r}, os.O_WRONLY)")
+    assert (ran.error == "") == (succeeds(any_sandbox) and os.access(setting, os.W_OK))
+
+
 def test_filling_shared_memory(sandbox: Backend) -> None:
     name = f"/dev/shm/timeful-test-{os.getpid()}"
     tight = WorkLimits(wall_s=20, disk_bytes=50 * MIB)

@@ -90,4 +90,6 @@ def _mounts(box: Box) -> list[str]:
             mounts += nothing if path.is_dir() else ["--ro-bind", "/dev/null", str(path)]
     for name, source in box.files.items():
         mounts += ["--ro-bind", str(source), f"{WORK}/{name}"]
-    return [*mounts, "--remount-ro", "/dev", "--remount-ro", "/"]
+    # /proc/sys and its like belong to root, who needs no powers to write there: only the mount can
+    # keep a program out that root started.
+    return [*mounts, "--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/"]
