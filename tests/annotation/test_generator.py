@@ -321,6 +321,64 @@ def test_the_statuses_are_those_of_the_rule() -> None:
     assert [some[0].readiness_maturity for some in found[:4]] == ["low", "high", "high", "high"]
 
 
+def test_what_is_known_early_shows_up_to_the_next_action_only() -> None:
+    slots = ("email", "postcode", "order_number", "delivery_option")
+    lines = [
+        (Raised(0, "redirect-parcel"), *(Told(None, slot, "x") for slot in slots)),
+        (Raised(1, "return-damaged"), Told(1, "product", "wall clock")),
+        (Done(0, "find-account", ()), Done(1, "open-order", (("order_number", "x"),))),
+    ]
+    script = tuple(Line("agent", "", some) for some in lines)
+    knowledge = domain("shop").knowledge
+    found = references(script, knowledge.catalog, knowledge.ontology, once=["find-account"])
+    levels = [{one.name: one.readiness_maturity for one in some} for some in found]
+    assert levels == [
+        {"find-account": "low", "verify-customer": "high"},
+        {"find-account": "low", "verify-customer": "high", "open-order": "high"},
+        # Found once, the account is found for both; of two details of a return one is known.
+        {"find-account": "low", "open-order": "high", "verify-customer": "high",
+         "start-return": "medium"},
+    ]  # fmt: skip
+
+
+def test_a_name_is_the_same_wherever_it_stands() -> None:
+    both_told = 0
+    for script, _ in made("shop"):
+        told = {one.slot: one.value for _, one in events(script, Told)}
+        if {"customer_name", "email"} <= set(told):
+            both_told += 1
+            first, last = told["customer_name"].lower().split()
+            assert told["email"].startswith(f"{first}.{last}")
+    assert both_told
+
+
+def test_where_words_run_out_nothing_is_said_twice() -> None:
+    there = with_habits("loan")
+    replace = msgspec.structs.replace
+    talk = there.speech.talk
+    speech = replace(
+        there.speech,
+        talk=replace(talk, **{one: getattr(talk, one)[:1] for one in talk.__struct_fields__}),
+        openings={"property-check": there.speech.openings["property-check"][:1]},
+        slots={
+            name: replace(slot, made="", values=("a", "b"), tell=slot.tell[:1], ask=slot.ask[:1])
+            for name, slot in there.speech.slots.items()
+        },
+        actions={
+            name: replace(deed, report=deed.report[:1], offer=(), refused=0.0)
+            for name, deed in there.speech.actions.items()
+        },
+    )
+    one = {"property-check": there.knowledge.ontology.workflows["property-check"]}
+    ontology = replace(there.knowledge.ontology, workflows=one)
+    there = replace(there, speech=speech, knowledge=replace(there.knowledge, ontology=ontology))
+    said = []
+    dialogues = generate(there, n=1000, seed=1)
+    with pytest.raises(SettingsError, match="or add paraphrases"):
+        said.extend(tuple(turn.text for turn in dialogue.turns) for dialogue in dialogues)
+    assert len(said) == len(set(said)) >= 8
+
+
 def test_turns_begin_at_the_pace_of_the_domain() -> None:
     script = (Line("agent", "one two"), Line("action", "three"), Line("customer", "four five six"))
     typed = Pace(speaking_wpm=60, reading_wpm=120, pause_s=1, action_s=4)

@@ -5,6 +5,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,20 +32,27 @@ LIST_ORDERS = ActionType(description="List the orders of the account that is ope
 
 
 @pytest.fixture
-def address() -> Iterator[str]:
-    """The server of the tests, over HTTP on loopback."""
+def served() -> Iterator[tuple[str, list[Any]]]:
+    """The server of the tests, over HTTP on loopback: its address, and what it was sent."""
     import uvicorn
 
     from tests.annotation.mcp_server import server
 
+    seen: list[Any] = []
+    answer = server.streamable_http_app()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        seen.append(scope)
+        await answer(scope, receive, send)
+
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
     listening.listen()  # what comes before the server runs waits for it here
-    config = uvicorn.Config(server.streamable_http_app(), log_level="error", ws="none")
+    config = uvicorn.Config(app, log_level="error", ws="none")
     running = uvicorn.Server(config)
     thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]})
     thread.start()
-    yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
+    yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp", seen
     running.should_exit = True
     thread.join()
 
@@ -54,10 +62,14 @@ def test_the_tools_of_a_server_that_a_command_starts_are_listed() -> None:
     assert mcp_types(source) == {"find_account": FIND_ACCOUNT, "list_orders": LIST_ORDERS}
 
 
-def test_the_tools_of_a_server_at_an_address_are_listed(address: str) -> None:
+def test_the_tools_of_a_server_at_an_address_are_listed(served: tuple[str, list[Any]]) -> None:
+    address, seen = served
     source = McpSource(name="desk", url=address, headers={"X-Team": "tests"}, prefix="desk-")
     found = mcp_types(source)
     assert found == {"desk-find_account": FIND_ACCOUNT, "desk-list_orders": LIST_ORDERS}
+    asked = [scope["headers"] for scope in seen if scope["type"] == "http"]
+    assert asked
+    assert all((b"x-team", b"tests") in headers for headers in asked)
 
 
 @pytest.mark.parametrize(
