@@ -339,7 +339,7 @@ def test_what_is_known_early_shows_up_to_the_next_action_only() -> None:
         # Found once, the account is found for both; of two details of a return one is known.
         {"find-account": "low", "open-order": "high", "verify-customer": "high",
          "start-return": "medium"},
-        {"verify-customer": "high", "start-return": "medium"},
+        {"verify-customer": "high", "open-order": "high", "start-return": "medium"},
     ]  # fmt: skip
 
 

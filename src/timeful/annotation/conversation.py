@@ -45,6 +45,8 @@ class _Conversation:
             else:
                 self._raise(topic, self._talk.yes_more if topic.number else self._talk.hello)
             self._follow(topic)
+            if any(one.is_raised for one in self._topics[topic.number + 1 :]):
+                continue  # it waits already
             self._agent(self._voice.pick(self._talk.more))
         self._customer(self._voice.pick(self._talk.no_more))
         self._agent(self._voice.pick(self._talk.bye))
@@ -180,6 +182,7 @@ class _Conversation:
         if other and self._happens(habits.early):
             self._raise(other, self._talk.also)
             self._agent(self._voice.pick(self._talk.park))
+            return False  # which of the two would be dropped?
         if self._happens(habits.detour):
             self._exchange(self._talk.chat)
         if self._domain.settings.observes_actions and self._happens(habits.stray):
