@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.annotation.test_mcp import SERVER
-from tests.annotation.test_openapi import SHOP
-from timeful.annotation.catalog import read_catalog
-from timeful.annotation.domains import load_domain
+from tests.catalogs.test_mcp import SERVER
+from tests.catalogs.test_openapi import SHOP
 from timeful.annotation.making import make_catalog
-from timeful.annotation.mcp_source import McpSource, mcp_types
+from timeful.catalogs.catalog import read_catalog
+from timeful.catalogs.mcp_source import McpSource, mcp_types
 from timeful.cli.main import app
+from timeful.domains.library import load_domain
 from timeful.errors import SettingsError
 
 CONFIG = f"""

@@ -21,15 +21,15 @@ from pathlib import Path
 
 import msgspec
 
-from timeful.annotation.abcd import AbcdSource, abcd_ontology, abcd_samples, abcd_types
-from timeful.annotation.catalog import Catalog, CustomAgent, Metadata
-from timeful.annotation.domains import domain_types
-from timeful.annotation.mcp_source import McpSource, mcp_types
-from timeful.annotation.ontology import ActionType, Ontology, joined
-from timeful.annotation.openapi import OpenApiSource, openapi_types
-from timeful.annotation.parameters import Override, Row, Sample, estimate
-from timeful.annotation.reading import convert, parse, read_as
-from timeful.annotation.rendering import render
+from timeful.catalogs.abcd import AbcdSource, abcd_ontology, abcd_samples, abcd_types
+from timeful.catalogs.catalog import Catalog, CustomAgent, Metadata
+from timeful.catalogs.mcp_source import McpSource, mcp_types
+from timeful.catalogs.ontology import ActionType, Ontology, joined
+from timeful.catalogs.openapi import OpenApiSource, openapi_types
+from timeful.catalogs.parameters import Override, Row, Sample, estimate
+from timeful.catalogs.reading import convert, parse, read_as
+from timeful.catalogs.rendering import render
+from timeful.domains.library import domain_types
 from timeful.errors import SettingsError
 
 

@@ -24,9 +24,9 @@ def make(config: Path, out: Path, with_table: bool) -> None:
     Its actions come from MCP servers, OpenAPI files, type specifications, agents of one's own or
     ABCD's files; what they require from what is declared, samples and overrides.
     """
-    from timeful.annotation.catalog import write_catalog
     from timeful.annotation.making import make_catalog
-    from timeful.annotation.parameters import table
+    from timeful.catalogs.catalog import write_catalog
+    from timeful.catalogs.parameters import table
 
     made = make_catalog(config)
     write_catalog(made.catalog, out)
@@ -40,7 +40,7 @@ def make(config: Path, out: Path, with_table: bool) -> None:
 @click.argument("file", type=_FILE)
 def check(file: Path) -> None:
     """Check FILE, a catalog; say what is wrong, by entry and field, with exit code 2."""
-    from timeful.annotation.catalog import read_catalog
+    from timeful.catalogs.catalog import read_catalog
 
     print(_summary(read_catalog(file)))
 
@@ -49,7 +49,7 @@ def check(file: Path) -> None:
 @click.argument("file", type=_FILE)
 def show(file: Path) -> None:
     """Print the actions of FILE, a catalog; an input that is required has a star."""
-    from timeful.annotation.catalog import read_catalog
+    from timeful.catalogs.catalog import read_catalog
 
     found = read_catalog(file)
     print(_summary(found))
@@ -65,7 +65,7 @@ def show(file: Path) -> None:
 
 
 def _summary(found: object) -> str:
-    from timeful.annotation.catalog import Catalog
+    from timeful.catalogs.catalog import Catalog
 
     assert isinstance(found, Catalog)
     told = found.catalog_metadata

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from timeful.annotation.openapi import OpenApiSource, openapi_types
-from timeful.annotation.schema import Parameter
+from timeful.catalogs.openapi import OpenApiSource, openapi_types
+from timeful.catalogs.schema import Parameter
 from timeful.errors import SettingsError
 
 SHOP = """

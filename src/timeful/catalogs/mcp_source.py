@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
-from timeful.annotation.catalog import McpTool
-from timeful.annotation.ontology import ActionType
-from timeful.annotation.reading import extra
+from timeful.catalogs.catalog import McpTool
+from timeful.catalogs.ontology import ActionType
+from timeful.catalogs.reading import extra
 from timeful.errors import SettingsError
 
 

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from timeful.annotation.catalog import Catalog
-from timeful.annotation.ontology import Ontology
+from timeful.catalogs.catalog import Catalog
+from timeful.catalogs.ontology import Ontology
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -6,12 +6,12 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TypeVar
 
-from timeful.annotation.domain import Domain, DomainFile, check_domain
-from timeful.annotation.knowledge import Guideline, Knowledge
-from timeful.annotation.ontology import ActionType, Ontology
-from timeful.annotation.reading import nearest, read_as
-from timeful.annotation.rendering import render
-from timeful.annotation.speech import Speech
+from timeful.catalogs.knowledge import Guideline, Knowledge
+from timeful.catalogs.ontology import ActionType, Ontology
+from timeful.catalogs.reading import nearest, read_as
+from timeful.catalogs.rendering import render
+from timeful.domains.domain import Domain, DomainFile, check_domain
+from timeful.domains.speech import Speech
 from timeful.errors import SettingsError
 
 T = TypeVar("T")
@@ -21,7 +21,7 @@ _SUFFIXES = (".yaml", ".yml", ".json")
 
 def domain_names() -> tuple[str, ...]:
     """The domains of our own."""
-    folder = files("timeful.annotation") / "bundled"
+    folder = files("timeful.domains") / "bundled"
     return tuple(sorted(one.name for one in folder.iterdir() if one.is_dir()))
 
 
@@ -53,7 +53,7 @@ def domain_types(name: str | Path) -> dict[str, ActionType]:
 def _folder(name: str | Path) -> Iterator[Path]:
     """Where the files of a domain lie."""
     if str(name) in domain_names():
-        with as_file(files("timeful.annotation") / "bundled" / str(name)) as folder:
+        with as_file(files("timeful.domains") / "bundled" / str(name)) as folder:
             yield folder
         return
     if not Path(name).is_dir():

@@ -10,9 +10,9 @@ from typing import Literal
 
 import msgspec
 
-from timeful.annotation.catalog import Kind, Method
-from timeful.annotation.reading import nearest
-from timeful.annotation.schema import Parameter
+from timeful.catalogs.catalog import Kind, Method
+from timeful.catalogs.reading import nearest
+from timeful.catalogs.schema import Parameter
 from timeful.errors import SettingsError
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from timeful.annotation.reading import nearest
+from timeful.catalogs.reading import nearest
 
 Type = Literal["string", "integer", "number", "boolean", "array", "object"]
 Place = Literal["", "path", "query", "header", "cookie", "body"]

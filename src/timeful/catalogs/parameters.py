@@ -14,8 +14,8 @@ from typing import Literal
 
 import msgspec
 
-from timeful.annotation.ontology import ActionType, Types
-from timeful.annotation.reading import nearest
+from timeful.catalogs.ontology import ActionType, Types
+from timeful.catalogs.reading import nearest
 from timeful.errors import SettingsError
 
 Property = Literal["required", "optional"]

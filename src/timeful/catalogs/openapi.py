@@ -11,10 +11,10 @@ from typing import Any, get_args
 
 import msgspec
 
-from timeful.annotation.catalog import Method
-from timeful.annotation.ontology import ActionType
-from timeful.annotation.reading import convert, nearest, read_data
-from timeful.annotation.schema import Parameter, Place, merged, parameter_of, parameters_of, resolve
+from timeful.catalogs.catalog import Method
+from timeful.catalogs.ontology import ActionType
+from timeful.catalogs.reading import convert, nearest, read_data
+from timeful.catalogs.schema import Parameter, Place, merged, parameter_of, parameters_of, resolve
 from timeful.errors import SettingsError
 
 _METHODS: tuple[Method, ...] = get_args(Method)

@@ -16,8 +16,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from timeful.annotation.reading import convert, nearest, read_data
-from timeful.annotation.schema import Parameter, parameters_of
+from timeful.catalogs.reading import convert, nearest, read_data
+from timeful.catalogs.schema import Parameter, parameters_of
 from timeful.dialogues.opportunity import Input, Inputs
 from timeful.errors import SettingsError
 

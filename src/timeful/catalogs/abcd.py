@@ -13,13 +13,13 @@ from pathlib import Path
 
 import msgspec
 
-from timeful.annotation.catalog import Metadata
-from timeful.annotation.knowledge import Guideline, Knowledge, Step
-from timeful.annotation.ontology import ActionType, Ontology, Types, Workflow, precedence
-from timeful.annotation.parameters import Sample, estimate
-from timeful.annotation.reading import nearest, read_as
-from timeful.annotation.rendering import render
-from timeful.annotation.schema import Parameter
+from timeful.catalogs.catalog import Metadata
+from timeful.catalogs.knowledge import Guideline, Knowledge, Step
+from timeful.catalogs.ontology import ActionType, Ontology, Types, Workflow, precedence
+from timeful.catalogs.parameters import Sample, estimate
+from timeful.catalogs.reading import nearest, read_as
+from timeful.catalogs.rendering import render
+from timeful.catalogs.schema import Parameter
 from timeful.dialogues.abcd import read_abcd
 from timeful.dialogues.slots import read_ontology
 from timeful.errors import SettingsError

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timeful.annotation.catalog import Action, catalog_of, read_catalog, write_catalog
-from timeful.annotation.schema import Parameter, parameters_of, schema_of
+from timeful.catalogs.catalog import Action, catalog_of, read_catalog, write_catalog
+from timeful.catalogs.schema import Parameter, parameters_of, schema_of
 from timeful.errors import SettingsError
 
 FIND = {

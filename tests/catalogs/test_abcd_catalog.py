@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from tests.dialogues.material import ABCD, needs_abcd
-from timeful.annotation.abcd import (
+from timeful.catalogs.abcd import (
     AbcdSource,
     abcd_knowledge,
     abcd_ontology,

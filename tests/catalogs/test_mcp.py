@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from timeful.annotation.mcp_source import McpSource, mcp_types
-from timeful.annotation.ontology import ActionType
-from timeful.annotation.schema import Parameter
+from timeful.catalogs.mcp_source import McpSource, mcp_types
+from timeful.catalogs.ontology import ActionType
+from timeful.catalogs.schema import Parameter
 from timeful.errors import SettingsError
 
 pytest.importorskip("mcp")
@@ -36,7 +36,7 @@ def served() -> Iterator[tuple[str, list[Any]]]:
     """The server of the tests, over HTTP on loopback: its address, and what it was sent."""
     import uvicorn
 
-    from tests.annotation.mcp_server import server
+    from tests.catalogs.mcp_server import server
 
     seen: list[Any] = []
     answer = server.streamable_http_app()

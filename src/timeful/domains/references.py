@@ -21,10 +21,10 @@ of the same name in two topics stands once, with the status that is further.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from timeful.annotation.catalog import Action, Catalog
-from timeful.annotation.ontology import Ontology
-from timeful.annotation.script import Again, Done, Dropped, Event, Raised, Refused, Script, Told
+from timeful.catalogs.catalog import Action, Catalog
+from timeful.catalogs.ontology import Ontology
 from timeful.dialogues.opportunity import Level, Opportunity, Status
+from timeful.domains.script import Again, Done, Dropped, Event, Raised, Refused, Script, Told
 
 _FURTHEST: tuple[Status, ...] = (
     "triggered",

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from timeful.annotation.customer import Customer, Topic
-from timeful.annotation.domain import Domain
-from timeful.annotation.schema import Parameter
-from timeful.annotation.script import Again, Done, Dropped, Event, Line, Raised, Refused, Script
-from timeful.annotation.speech import Exchange
-from timeful.annotation.voice import Voice, ended, listed
+from timeful.catalogs.schema import Parameter
 from timeful.dialogues.dialogue import Speaker
+from timeful.domains.customer import Customer, Topic
+from timeful.domains.domain import Domain
+from timeful.domains.script import Again, Done, Dropped, Event, Line, Raised, Refused, Script
+from timeful.domains.speech import Exchange
+from timeful.domains.voice import Voice, ended, listed
 
 
 def converse(domain: Domain, rng: np.random.Generator, workflows: Sequence[str]) -> Script:

@@ -16,11 +16,11 @@ from re import findall
 
 import msgspec
 
-from timeful.annotation.catalog import Metadata
-from timeful.annotation.knowledge import Knowledge
-from timeful.annotation.ontology import ActionType
-from timeful.annotation.reading import nearest
-from timeful.annotation.speech import Habits, Pace, Speech, Words
+from timeful.catalogs.catalog import Metadata
+from timeful.catalogs.knowledge import Knowledge
+from timeful.catalogs.ontology import ActionType
+from timeful.catalogs.reading import nearest
+from timeful.domains.speech import Habits, Pace, Speech, Words
 from timeful.errors import SettingsError
 
 

@@ -11,14 +11,14 @@ import pytest
 pytest.importorskip("yaml")
 pytest.importorskip("jinja2")
 
-import timeful.annotation
-from timeful.annotation.catalog import catalog_of
-from timeful.annotation.domains import domain_names, load_domain
-from timeful.annotation.generator import generate
-from timeful.annotation.reading import read_data
+import timeful.domains
+from timeful.catalogs.catalog import catalog_of
+from timeful.catalogs.reading import read_data
+from timeful.domains.generator import generate
+from timeful.domains.library import domain_names, load_domain
 from timeful.errors import SettingsError
 
-HOUSE = Path(timeful.annotation.__file__).parent
+HOUSE = Path(timeful.domains.__file__).parent
 PARTS = ("domain", "ontology", "types", "guidelines", "speech")
 
 

@@ -16,18 +16,18 @@ from hypothesis import strategies as st
 pytest.importorskip("yaml")
 pytest.importorskip("jinja2")
 
-from timeful.annotation.abcd_shape import write_abcd
-from timeful.annotation.domain import Domain
-from timeful.annotation.domains import load_domain
-from timeful.annotation.generator import SPLITS, generate, instants, scripts
-from timeful.annotation.references import references
-from timeful.annotation.script import Again, Done, Dropped, Line, Raised, Refused, Script, Told
-from timeful.annotation.speech import Pace
 from timeful.cli.main import app
 from timeful.dialogues.abcd import read_abcd
 from timeful.dialogues.dialogue import Dialogue
 from timeful.dialogues.jsonl import read_jsonl, write_dialogue
 from timeful.dialogues.opportunity import Opportunity
+from timeful.domains.abcd_shape import write_abcd
+from timeful.domains.domain import Domain
+from timeful.domains.generator import SPLITS, generate, instants, scripts
+from timeful.domains.library import load_domain
+from timeful.domains.references import references
+from timeful.domains.script import Again, Done, Dropped, Line, Raised, Refused, Script, Told
+from timeful.domains.speech import Pace
 from timeful.errors import SettingsError
 from timeful.metrics.proactor.alignment import alignment
 

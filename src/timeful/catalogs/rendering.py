@@ -5,10 +5,10 @@ from typing import Any
 
 import msgspec
 
-from timeful.annotation.catalog import Catalog, Metadata, catalog_of
-from timeful.annotation.ontology import ActionType, Types
-from timeful.annotation.reading import extra, parse
-from timeful.annotation.schema import schema_of
+from timeful.catalogs.catalog import Catalog, Metadata, catalog_of
+from timeful.catalogs.ontology import ActionType, Types
+from timeful.catalogs.reading import extra, parse
+from timeful.catalogs.schema import schema_of
 from timeful.errors import SettingsError
 
 
@@ -29,7 +29,7 @@ def render(
     """
     jinja2, sandbox = extra("jinja2"), extra("jinja2.sandbox")
     if template is None:
-        template = (files("timeful.annotation") / "templates" / "catalog.json.j2").read_text()
+        template = (files("timeful.catalogs") / "templates" / "catalog.json.j2").read_text()
     # Autoescape is for HTML; here each value passes `json`.
     environment = sandbox.ImmutableSandboxedEnvironment(
         undefined=jinja2.StrictUndefined, autoescape=False

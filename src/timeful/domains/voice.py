@@ -5,8 +5,8 @@ from string import ascii_uppercase
 
 import numpy as np
 
-from timeful.annotation.domain import Domain
-from timeful.annotation.speech import Words
+from timeful.domains.domain import Domain
+from timeful.domains.speech import Words
 
 
 class Voice:

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timeful.annotation.catalog import Metadata
-from timeful.annotation.ontology import ActionType, Ontology, Relation, Workflow, joined, precedence
-from timeful.annotation.parameters import Override, Sample, estimate, table
-from timeful.annotation.rendering import render
-from timeful.annotation.schema import Parameter
+from timeful.catalogs.catalog import Metadata
+from timeful.catalogs.ontology import ActionType, Ontology, Relation, Workflow, joined, precedence
+from timeful.catalogs.parameters import Override, Sample, estimate, table
+from timeful.catalogs.rendering import render
+from timeful.catalogs.schema import Parameter
 from timeful.errors import SettingsError
 
 NAMES = ("a", "b", "c")

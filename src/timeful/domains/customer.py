@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from timeful.annotation.domain import Domain
-from timeful.annotation.script import Event, Told
-from timeful.annotation.voice import Voice, ended
+from timeful.domains.domain import Domain
+from timeful.domains.script import Event, Told
+from timeful.domains.voice import Voice, ended
 
 
 @dataclass(slots=True)

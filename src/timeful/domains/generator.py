@@ -9,12 +9,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from timeful.annotation.conversation import converse
-from timeful.annotation.domain import Domain
-from timeful.annotation.references import references
-from timeful.annotation.script import Done, Line, Raised, Script
-from timeful.annotation.speech import Pace
 from timeful.dialogues.dialogue import Dialogue, ObservedAction, Turn, ranges_of
+from timeful.domains.conversation import converse
+from timeful.domains.domain import Domain
+from timeful.domains.references import references
+from timeful.domains.script import Done, Line, Raised, Script
+from timeful.domains.speech import Pace
 from timeful.errors import SettingsError
 from timeful.metrics.proactor.questions import asked_in
 from timeful.seeding import child

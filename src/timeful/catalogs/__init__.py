@@ -1,0 +1,1 @@
+"""Catalogs: which actions there are, made from MCP servers, OpenAPI files and configuration."""
