@@ -67,6 +67,7 @@ class Dialogue(msgspec.Struct, frozen=True, kw_only=True):
         ready_ranges: The turns at which each action is ready in the reference.
         questions: The reference questions by turn number.
         synthetic: Whether nobody ever held this conversation.
+        annotator: Who made the references, where that is known: a model or a rule.
     """
 
     id: str
@@ -78,6 +79,7 @@ class Dialogue(msgspec.Struct, frozen=True, kw_only=True):
     ready_ranges: dict[str, tuple[int, ...]] = {}
     questions: dict[int, tuple[str, ...]] = {}
     synthetic: bool = False
+    annotator: str = ""
 
     def __post_init__(self) -> None:
         if not self.id:

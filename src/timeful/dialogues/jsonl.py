@@ -8,7 +8,8 @@
      "questions": {"1": ["May I have your name?"]}}
 
 Only `id`, `turns`, and of each turn its `number`, `speaker` (agent, customer or action) and
-`text` must be there. `start_s` is when the turn began, in seconds of the dialogue.
+`text` must be there. `start_s` is when the turn began, in seconds of the dialogue. `annotator` is
+who made the references, such as a model, where that is known.
 """
 
 import gzip
@@ -45,6 +46,7 @@ class _Dialogue(msgspec.Struct, forbid_unknown_fields=True):
     ready_ranges: dict[str, tuple[int, ...]] = {}
     questions: dict[int, tuple[str, ...]] = {}
     synthetic: bool = False
+    annotator: str | msgspec.UnsetType = msgspec.UNSET  # not written where there is none
 
 
 class _Id(msgspec.Struct):
@@ -93,7 +95,7 @@ def read_dialogue(line: bytes) -> Dialogue:
         for turn in read.turns
     )
     fields = {name: getattr(read, name) for name in _Dialogue.__struct_fields__}
-    return Dialogue(**{**fields, "turns": turns})
+    return Dialogue(**{**fields, "turns": turns, "annotator": read.annotator or ""})
 
 
 def write_dialogue(dialogue: Dialogue) -> bytes:
@@ -109,7 +111,8 @@ def write_dialogue(dialogue: Dialogue) -> bytes:
         for turn in dialogue.turns
     )
     fields = {name: getattr(dialogue, name) for name in _Dialogue.__struct_fields__}
-    return msgspec.json.encode(_Dialogue(**{**fields, "turns": turns}))
+    annotator = dialogue.annotator or msgspec.UNSET
+    return msgspec.json.encode(_Dialogue(**{**fields, "turns": turns, "annotator": annotator}))
 
 
 def _called(line: bytes) -> str:

@@ -9,7 +9,19 @@ from timeful.models.pace import Pace
 from timeful.tools import ToolCall, ToolSpec
 
 Role = Literal["system", "user", "assistant", "tool"]
-Purpose = Literal["react", "plan", "code", "force", "main", "triage", "control", "tutor", "work"]
+Purpose = Literal[
+    "react",
+    "plan",
+    "code",
+    "force",
+    "main",
+    "triage",
+    "control",
+    "tutor",
+    "work",
+    "annotate",
+    "judge",
+]
 
 
 @dataclass(frozen=True, slots=True)

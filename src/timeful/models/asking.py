@@ -1,0 +1,113 @@
+"""A question to a model whose answer must be of some form; what is wrong is told, and asked again.
+
+For work outside time: annotating and judging. Who thinks while a world moves uses an agent.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
+
+from timeful.core.source import Chunk
+from timeful.errors import ModelError
+from timeful.models.model import Message, Model, Prompt, Purpose
+from timeful.seeding import child_seed
+
+T = TypeVar("T")
+
+Failure = Literal["answer", "endpoint"]
+"""What an answer failed by: its form, to the last try, or that the endpoint gave none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """How a question is asked.
+
+    Args:
+        purpose: What for, in records and errors.
+        max_tokens: The most tokens of an answer.
+        tries: How often it is asked in all, at least 1.
+        seed: The seed of the first try; each further one has its own.
+    """
+
+    purpose: Purpose
+    max_tokens: int
+    tries: int
+    seed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked(Generic[T]):
+    """What came of a question: a value, or an error and by what it failed."""
+
+    value: T | None
+    error: str = ""
+    failure: Failure | None = None
+    tries: int
+
+
+def ask(
+    model: Model, messages: Sequence[Message], read: Callable[[str], T], how: Asking
+) -> Asked[T]:
+    """Ask until the answer can be read.
+
+    A further try shows the model its last answer and what is wrong with it, never more, so that
+    a question does not grow. A stream that broke off is asked again as it was. An endpoint that
+    gave nothing has been tried again by the model itself, and is given up.
+
+    Args:
+        model: Whom to ask.
+        messages: The question.
+        read: Reads an answer; a ValueError says what is wrong with it, to the model as well.
+        how: How.
+    """
+    error, failure, shown = "", None, tuple(messages)
+    for number in range(how.tries):
+        # Signed 32 bits: some servers take no larger seed.
+        seed = child_seed(how.seed, how.purpose, number) & 0x7FFFFFFF
+        prompt = Prompt(purpose=how.purpose, render=lambda shown=shown: shown)  # type: ignore[misc]
+        answer = _Answer()
+        try:
+            answer.pull(model, prompt, max_tokens=how.max_tokens, seed=seed)
+            return Asked(value=read(answer.text), tries=number + 1)
+        except ModelError as broken:
+            error, failure = str(broken), "endpoint"
+            if not answer.has_begun:
+                return Asked(value=None, error=error, failure="endpoint", tries=number + 1)
+        except ValueError as wrong:
+            error, failure = str(wrong), "answer"
+            if answer.is_cut:
+                error = f"the answer was cut off at {how.max_tokens} tokens ({error})"
+            shown = (*messages, *_repair(answer.text, error))
+    return Asked(value=None, error=error, failure=failure, tries=how.tries)  # type: ignore[arg-type]
+
+
+class _Answer:
+    """What a model says, as far as it came."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.has_begun = self.is_cut = False
+
+    def pull(self, model: Model, prompt: Prompt, *, max_tokens: int, seed: int) -> None:
+        source = model.open(prompt, max_tokens=max_tokens, seed=seed)
+        try:
+            while isinstance(piece := source.pull(), Chunk):
+                self.has_begun = True
+                if piece.channel == "answer":
+                    self.text += piece.text
+            self.is_cut = piece.finish == "length"
+        finally:
+            source.close()
+
+
+def _repair(answer: str, error: str) -> tuple[Message, Message]:
+    """What was said, and what is wrong with it."""
+    return (
+        # Some servers refuse a message of an assistant that says nothing.
+        Message("assistant", answer.strip() or "(nothing)"),
+        Message(
+            "user",
+            f"This answer cannot be used: {error}\n"
+            "Give the whole answer again, corrected, and nothing else.",
+        ),
+    )
