@@ -1,0 +1,1 @@
+"""A conversation that goes on while somebody thinks about it: a world of events."""
