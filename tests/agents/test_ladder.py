@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 from tests.environments.coding.runners import FakeRan, FakeRunner, wrote
+from timeful.agents.players.ladder import PACE as OWN
 from timeful.agents.players.ladder import PLAYERS
 from timeful.agents.players.scripts import ladder
 from timeful.agents.tool_user import Reply, Round, Transcript, tool_user
 from timeful.core.clock import VirtualClock
 from timeful.core.units import milliseconds, seconds
 from timeful.environments.coding.cases import MADE, Case, open_case
-from timeful.environments.coding.task import CodingTask
+from timeful.environments.coding.task import EXECUTE, CodingTask
 from timeful.environments.timed.latency import Measured
 from timeful.environments.timed.stopwatch import TimerSettings
 from timeful.environments.timed.world import TimedTask, TimeSettings
@@ -46,6 +47,7 @@ def played(
     slower: float = 1.0,
     tells: str = "elapsed",
     fails: str = "",
+    pace: Pace = PACE,
 ) -> tuple[list[str], dict]:
     """The scripts that were run, by their names, and how it ended.
 
@@ -81,7 +83,7 @@ def played(
             interface=partial(EventDriven, full=False),
             agent=partial(
                 tool_user,
-                model=RuleModel(PLAYERS[player].make(case), name=player, pace=PACE),
+                model=RuleModel(PLAYERS[player].make(case), name=player, pace=pace),
                 briefing=lambda view, calls: [Message("user", view.text())],
             ),
             clock=VirtualClock(),
@@ -92,59 +94,83 @@ def played(
     return [rungs[code].name for code, _ in runner.ran], over
 
 
-def test_the_climber_submits_quickly_and_then_takes_the_best_that_fits(case, tmp_path):
-    play = partial(played, case, "climber", tmp_path)
-    assert play(budget=20)[0] == ["prior", "search"]
-    assert play(budget=2.5)[0] == ["prior", "forest"]
-    assert play(budget=1.5)[0] == ["prior", "middle"]
-    assert play(budget=0.6)[0] == ["prior"]
+def test_the_climber_takes_the_best_that_fits(case, tmp_path):
+    play = partial(played, case, "climber", tmp_path, pace=OWN)
+    assert {b: play(budget=b)[0] for b in (0.6, 1.5, 2, 2.5, 4, 6, None)} == {
+        0.6: [],
+        1.5: ["prior"],
+        2: ["bayes"],
+        2.5: ["middle"],
+        4: ["forest"],
+        6: ["search"],
+        None: ["search"],
+    }
 
 
-@pytest.mark.parametrize("budget", [0.6, 0.9, 1.2, 1.5, 2, 2.5, 3, 4, 5, 8])
-def test_the_climber_is_in_time(case, tmp_path, budget):
-    ran, over = played(case, "climber", tmp_path, budget=budget)
+def test_the_climber_submits_something_before_if_there_is_time_for_both(case, tmp_path):
+    play = partial(played, case, "climber", tmp_path, pace=OWN)
+    assert play(budget=5)[0] == ["bayes", "forest"]
+    assert play(budget=8)[0] == ["middle", "search"]
+    assert play(budget=20)[0] == ["forest", "search"]
+
+
+@pytest.mark.parametrize("slower", [0.5, 1, 1.4])
+@pytest.mark.parametrize("budget", [2, 2.5, 3, 4, 5, 6, 8, 12])
+@pytest.mark.parametrize("pace", [OWN, PACE])
+def test_the_climber_is_in_time_and_ends_with_its_best(case, tmp_path, budget, slower, pace):
+    ran, over = played(case, "climber", tmp_path, budget=budget, slower=slower, pace=pace)
+    names = [rung.name for rung in ladder(case)]
     assert over["reason"] == "answered"
-    assert over["valid_runs"] == len(ran)
+    assert over["valid_runs"] == len(ran) > 0
+    assert over["reward_accuracy"] == max(names.index(one) + 1 for one in ran) / len(names)
 
 
-def test_the_climber_expects_what_slowed_it_down_again(case, tmp_path):
-    assert played(case, "climber", tmp_path, budget=4)[0] == ["prior", "search"]
-    for slow in ({"more": 0.4}, {"slower": 2}):
-        ran, over = played(case, "climber", tmp_path, budget=4, **slow)
-        assert ran == ["prior", "forest"]
-        assert over["reason"] == "answered"
+def test_what_was_slow_is_expected_to_be_slow_again(case, tmp_path):
+    play = partial(played, case, "climber", tmp_path, pace=OWN)
+    assert play(budget=8, slower=2)[0] == ["middle", "forest"]
+    slow = Pace(first=2 * OWN.first, per_token=2 * OWN.per_token)
+    assert play(budget=6, pace=slow)[0] == ["forest"]
+    assert play(budget=8, slower=2)[1]["reason"] == "answered"
+    assert play(budget=6, pace=slow)[1]["reason"] == "answered"
+
+
+def test_three_of_its_own_steps_are_enough_for_the_best(case, tmp_path):
+    _, over = played(case, "climber", tmp_path, budget=None, pace=OWN)
+    ran, _ = played(case, "climber", tmp_path, budget=3 * over["counted"] / 2e9, pace=OWN)
+    assert ran[-1] == "search"
 
 
 @pytest.mark.parametrize("tells", ["elapsed", "remaining", "both", "nothing"])
-def test_the_climber_asks_the_timer_only_if_replies_do_not_tell(case, tmp_path, tells):
-    ran, over = played(case, "climber", tmp_path, budget=4, tells=tells)
-    assert ran == ["prior", "search"]
+def test_the_climber_asks_the_timer_first_and_then_if_replies_do_not_tell(case, tmp_path, tells):
+    ran, over = played(case, "climber", tmp_path, budget=8, tells=tells, pace=OWN)
+    assert ran == ["middle", "search"]
     assert over["reason"] == "answered"
-    asked = over["counted"] - played(case, "climber", tmp_path, budget=4)[1]["counted"]
-    assert (asked > 0) == (tells == "nothing")
+    asked = (tmp_path / "record.jsonl").read_text().count('"tool":"get_duration"')
+    assert asked == (3 if tells == "nothing" else 1)
 
 
 def test_a_timer_that_does_not_tell_is_asked_once(case):
     task = TimedTask(CodingTask(case, FakeRunner(lambda code: FakeRan())), TimeSettings(), seed=0)
     rule = PLAYERS["climber"].make(case)
     rng = np.random.Generator(np.random.PCG64(0))
-    replies = [ToolCall(name="execute_code_and_get_duration"), ToolCall(name="get_duration")]
+    code = {"code": ladder(case)[0].code}
+    replies = [ToolCall(name=EXECUTE.name, arguments=code), ToolCall(name="get_duration")]
     rounds = tuple(Round(said="", replies=(Reply(call=call, text="no idea"),)) for call in replies)
     asks = rule(Transcript(view=task.view(), rounds=rounds[:1]), rng).text
     assert '"get_duration"' in asks
     assert "<conclusion>" in rule(Transcript(view=task.view(), rounds=rounds), rng).text
 
 
-def test_without_a_limit_the_climber_takes_the_best(case, tmp_path):
-    ran, over = played(case, "climber", tmp_path, budget=None, tells="remaining")
-    assert ran == ["prior", "search"]
-    assert over["reward_accuracy"] == 1
-
-
 def test_a_script_that_failed_is_not_run_again(case, tmp_path):
     ran, over = played(case, "climber", tmp_path, budget=20, fails="search")
-    assert ran == ["prior", "search"]
-    assert over["reward_accuracy"] == 0.2
+    assert ran == ["forest", "search"]
+    assert over["reward_accuracy"] == 0.8
+
+
+def test_where_the_best_failed_the_next_best_is_submitted(case, tmp_path):
+    play = partial(played, case, "climber", tmp_path, fails="search", pace=OWN)
+    assert play(budget=6)[0] == ["search", "bayes"]
+    assert play(budget=None)[0] == ["search", "forest"]
 
 
 def test_one_shot_chooses_by_the_budget_alone(case, tmp_path):

@@ -5,14 +5,14 @@ in the transcript: the budget, and what the replies say of the time.
 
 | player | what it does |
 | --- | --- |
-| climber | the quickest script first, then the best that should still fit, by what the time was |
+| climber | the best that should fit, by what the time was; something safe before it if both fit |
 | one-shot | one script: the best that takes less than half of the budget, as it was elsewhere |
 | stubborn | the slowest script, whatever the time |
 """
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, inf
 
@@ -20,8 +20,8 @@ import numpy as np
 
 from timeful.agents.players import Player
 from timeful.agents.players.scripts import Rung, ladder
-from timeful.agents.tool_user import Transcript
-from timeful.core.units import in_seconds, milliseconds
+from timeful.agents.tool_user import Reply, Transcript
+from timeful.core.units import Duration, in_seconds, milliseconds
 from timeful.environments.coding.cases import Case
 from timeful.environments.coding.task import EXECUTE
 from timeful.environments.timed.world import TIMER
@@ -29,11 +29,13 @@ from timeful.models.pace import Pace
 from timeful.models.rules import Answer, Rule
 
 PACE = Pace(first=milliseconds(100), per_token=milliseconds(4))
-_MARGIN = 1.2
-"""How much longer than expected a run may take, for all the climber knows."""
+_AT_RISK, _SAFE = 1.5, 1.1
+"""How much longer than expected a program may take, without a submission and with one."""
+_BELIEF_S = 0.1
+"""Seconds of programs that were as quick as elsewhere, before any was seen: a prior weight."""
 _LETTERS_PER_TOKEN = 4
-_LAST_WORDS = 30
-"""Tokens of a conclusion."""
+_GLANCE, _LAST_WORDS = 20, 30
+"""Tokens of a look at the time, and of a conclusion."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,36 +44,47 @@ class _Run:
 
     Attributes:
         rung: Which one.
-        seconds: From the reply before to its own, thought included.
         took: How long it ran, as it says itself; if it failed, as long as it was expected to.
         accuracy: What was said of its submission.
     """
 
     rung: int
-    seconds: float
     took: float
     accuracy: float | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Here:
+    """How many times as long as elsewhere things take here.
+
+    Attributes:
+        words: Thinking and writing.
+        programs: Programs, with what is kept in hand.
+    """
+
+    words: float
+    programs: float
+
+    def seconds(self, rung: Rung) -> float:
+        """The time until a script is submitted and the last words are said."""
+        said = _words(_price(rung)) + _words(_LAST_WORDS)
+        return self.words * said + self.programs * rung.seconds
+
+
 def climber(case: Case) -> Rule:
-    """Submit something at once, then take the best that fits, then say how it went."""
+    """Learn how fast one is, and submit the best for which there is time."""
     rungs = ladder(case)
 
     def rule(view: Transcript, rng: np.random.Generator) -> Answer:
         spent = _spent(view)
         if spent is None:
-            return _call(TIMER.name, {}, "What time is it?")
+            return _look()
         runs = _runs(view, rungs)
-        if spent == inf:
-            return _conclude(spent, runs)
-        if not runs:
-            return _execute(rungs[0], "Something quick first, so that there is a submission.")
-        left = _left(view, spent)
-        highest = max(run.rung for run in runs)
-        for rung in reversed(rungs[highest + 1 :]):
-            if _MARGIN * _expected(rung, runs, rungs) < left:
-                return _execute(rung, f"{rung.name} should fit.")
-        return _conclude(spent, runs)
+        left, here = _left(view, spent), _here(view, spent, runs, rungs)
+        if not view.rounds and here.seconds(rungs[0]) + _words(_GLANCE) < left < inf:
+            return _look()
+        rung = _choose(rungs, runs, here, left)
+        return _conclude(spent, runs) if rung is None else _execute(rung, f"Next is {rung.name}.")
 
     return rule
 
@@ -102,7 +115,7 @@ def stubborn(case: Case) -> Rule:
 PLAYERS: Mapping[str, Player] = {
     "climber": Player(
         name="climber",
-        says="stand-in with ready scripts: a quick one first, then the best that should fit",
+        says="stand-in with ready scripts: the best that should fit, by what the time was",
         pace=PACE,
         make=climber,
     ),
@@ -171,42 +184,62 @@ def _left(view: Transcript, spent: float) -> float:
 
 
 def _runs(view: Transcript, rungs: Sequence[Rung]) -> list[_Run]:
-    """The scripts that were run, with what each cost, its thought included."""
-    places = {rung.code: place for place, rung in enumerate(rungs)}
-    runs, before, running = list[_Run](), 0.0, None
-    for one in view.rounds:
-        for reply in one.replies:
-            if reply.call is None:
-                continue
-            code = reply.call.arguments.get("code")
-            if code in places:
-                running = reply.text
-                place = places[code]
-            now = _told(view, reply.text, reply.call.name)
-            if now is not None and running is not None:
-                took = _number(_TOOK, running)
-                runs.append(
-                    _Run(
-                        rung=place,
-                        seconds=max(0.0, now - before),
-                        took=rungs[place].seconds if took is None else took,
-                        accuracy=_number(_ACCURACY, running),
-                    )
+    """The scripts that were run."""
+    places, runs = {rung.code: place for place, rung in enumerate(rungs)}, list[_Run]()
+    for reply in _replies(view):
+        place = places.get(reply.call.arguments.get("code", "")) if reply.call else None
+        if place is not None:
+            took = _number(_TOOK, reply.text)
+            runs.append(
+                _Run(
+                    rung=place,
+                    took=rungs[place].seconds if took is None else took,
+                    accuracy=_number(_ACCURACY, reply.text),
                 )
-                before, running = now, None
+            )
     return runs
 
 
-def _expected(rung: Rung, runs: Sequence[_Run], rungs: Sequence[Rung]) -> float:
-    """The seconds until a script is submitted and the last words are said.
+def _replies(view: Transcript) -> Iterator[Reply]:
+    return (reply for one in view.rounds for reply in one.replies)
 
-    All but the program costs by its length, as in the first round; programs are as much slower
-    here than elsewhere as the latest one was.
+
+# --- what they make of it ------------------------------------------------------------------------
+
+
+def _here(view: Transcript, spent: float, runs: Sequence[_Run], rungs: Sequence[Rung]) -> _Here:
+    """What all that was done so far tells of the time.
+
+    What no program took is words. A program of a few milliseconds tells little of long ones, so
+    that some belief in what was measured elsewhere is kept.
     """
-    first, latest = runs[0], runs[-1]
-    per_token = max(0.0, first.seconds - first.took) / _price(rungs[first.rung])
-    slower = max(1.0, latest.took / rungs[latest.rung].seconds)
-    return per_token * (_price(rung) + _LAST_WORDS) + slower * rung.seconds
+    glances = sum(one.call is not None and one.call.name == TIMER.name for one in _replies(view))
+    said = glances * _words(_GLANCE) + sum(_words(_price(rungs[run.rung])) for run in runs)
+    ran, elsewhere = (sum(run.took for run in runs), sum(rungs[run.rung].seconds for run in runs))
+    is_safe = any(run.accuracy is not None for run in runs)
+    return _Here(
+        words=max(0.0, spent - ran) / said if said else 1.0,
+        programs=(_SAFE if is_safe else _AT_RISK) * (_BELIEF_S + ran) / (_BELIEF_S + elsewhere),
+    )
+
+
+def _choose(rungs: Sequence[Rung], runs: Sequence[_Run], here: _Here, left: float) -> Rung | None:
+    """What to submit next: nothing that was tried, and nothing below what is submitted.
+
+    Without a submission it is something that surely comes to one, if the best that fits can
+    still follow.
+    """
+    tried = {run.rung for run in runs}
+    highest = max((run.rung for run in runs if run.accuracy is not None), default=-1)
+    open_ = [rung for i, rung in enumerate(rungs) if i > highest and i not in tried]
+    fit = [rung for rung in open_ if here.seconds(rung) < left]
+    if not fit:
+        return None if runs else rungs[0]
+    best = fit[-1]
+    if highest >= 0 or left == inf:
+        return best
+    both = [rung for rung in fit[:-1] if here.seconds(rung) + here.seconds(best) < left]
+    return (both or [best])[-1]
 
 
 # --- what they say -------------------------------------------------------------------------------
@@ -218,7 +251,7 @@ def _once(view: Transcript, rungs: Sequence[Rung], rung: Rung) -> Answer:
         return _execute(rung, f"I will use {rung.name}.")
     spent = _spent(view)
     if spent is None:
-        return _call(TIMER.name, {}, "What time is it?")
+        return _look()
     return _conclude(spent, _runs(view, rungs))
 
 
@@ -241,6 +274,15 @@ def _price(rung: Rung) -> int:
     return ceil(len(rung.code) / _LETTERS_PER_TOKEN)
 
 
-def _call(name: str, arguments: dict[str, str], thought: str, *, tokens: int = 20) -> Answer:
+def _words(tokens: int) -> float:
+    """The seconds that an answer of so many tokens usually takes."""
+    return in_seconds(Duration(PACE.first + tokens * PACE.per_token))
+
+
+def _look() -> Answer:
+    return _call(TIMER.name, {}, "What time is it?", tokens=_GLANCE)
+
+
+def _call(name: str, arguments: dict[str, str], thought: str, *, tokens: int) -> Answer:
     call = json.dumps({"name": name, "arguments": arguments})
     return Answer(f"{thought}\n<tool_call>{call}</tool_call>", tokens)
