@@ -351,7 +351,7 @@ WAIT = "\nimport signal\nsignal.pause()"
 def stays_usable(workspace: Workspace) -> bool:
     worker = workspace._worker
     assert worker is not None
-    left = set(processes.descendants(worker._process.pid)) - set(worker._trusted)
+    left = set(processes.descendants(worker._process.pid)) - set(worker._looks.trusted)
     return workspace.run("print('well')").stdout == "well\n" and not left
 
 
@@ -395,6 +395,13 @@ shared = mmap.mmap(-1, 150 << 20)
 for _ in range(150):
     shared.write(b'x' * (1 << 20))
 """,
+    "shared memory that is resident nowhere": """
+import mmap
+shared = mmap.mmap(-1, 150 << 20)
+for _ in range(150):
+    shared.write(b'x' * (1 << 20))
+    shared.madvise(mmap.MADV_DONTNEED)
+""",
     "several processes": """
 import os
 ready, go = os.pipe(), os.pipe()
@@ -419,6 +426,11 @@ def test_more_memory_than_allowed(limited: Backend, how: str) -> None:
     else:
         assert ran.error == "over its memory of 100 MiB"
     assert attack(limited, MEMORY[how]).error == ""
+
+
+def test_memory_in_a_file_that_was_never_in_a_folder(any_sandbox: Backend) -> None:
+    ran = attack(any_sandbox, "import os\nos.memfd_create('x')")
+    assert (ran.error == "") == succeeds(any_sandbox)
 
 
 def test_memory_that_forks_share_is_counted_once(limited: Backend) -> None:
@@ -450,6 +462,15 @@ for i in range(20):
     held[-1].write(bytes(4 << 20))
     os.unlink('a')
 """,
+    "unlinked files of one that cannot be looked into": """
+import ctypes, os
+ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)
+held = []
+for i in range(20):
+    held.append(open('a', 'wb'))
+    held[-1].write(bytes(4 << 20))
+    os.unlink('a')
+""",
     "folders nested deep": """
 import os
 for i in range(25):
@@ -468,8 +489,46 @@ def test_more_disk_than_allowed(limited: Backend, how: str) -> None:
         assert "File too large" in said.stdout
     else:
         assert said.error == "over its disk of 50 MiB"
-    if how != "folders nested deep":
-        assert attack(limited, DISK[how]).error == ""
+    if how not in ("folders nested deep", "unlinked files of one that cannot be looked into"):
+        assert attack_alone(limited, DISK[how]).error == ""
+
+
+def test_files_without_anything_in_them_fill_a_disk_as_well(limited: Backend) -> None:
+    tight = WorkLimits(wall_s=20, disk_bytes=4 * MIB)
+    code = "import os\nfor i in range(2000):\n    os.mknod(str(i))"
+    assert attack_alone(limited, code, limits=tight).error == "over its disk of 4 MiB"
+    assert attack_alone(limited, code).error == ""
+
+
+def test_more_disk_than_allowed_before_anybody_looks(limited: Backend) -> None:
+    tight = WorkLimits(wall_s=20, disk_bytes=50 * MIB)
+    code = "import os\nfor i in range(40):\n    os.posix_fallocate(os.open(str(i), 66), 0, 2 << 20)"
+    assert attack_alone(limited, code, limits=tight).error == "over its disk of 50 MiB"
+
+
+NEVER_THERE = """
+import os
+for _ in range(5):
+    os.mkdir("here")
+    if os.fork() == 0:
+        while True:
+            os.rename("here", "there")
+            os.rename("there", "here")
+    while True:
+        try:
+            os.chdir("here")
+            break
+        except FileNotFoundError:
+            pass
+open("a", "wb").write(bytes(80 << 20))
+"""
+
+
+def test_disk_in_a_folder_that_is_moved_all_the_time(limited: Backend) -> None:
+    tight = WorkLimits(wall_s=20, disk_bytes=50 * MIB)
+    ran = attack_alone(limited, NEVER_THERE + WAIT, limits=tight)
+    assert ran.error == "over its disk of 50 MiB"
+    assert ran.seconds < 5
 
 
 def test_endless_output(limited: Backend) -> None:
@@ -608,6 +667,35 @@ def test_a_signal_to_the_worker(sandbox: Backend, number: str) -> None:
         worker = workspace._worker
         assert stays_usable(workspace)
         assert workspace._worker is worker
+
+
+@pytest.mark.parametrize("number", [34, 40])
+def test_a_signal_without_a_name(any_sandbox: Backend, number: int) -> None:
+    error = attack(any_sandbox, f"import os\nos.kill(os.getpid(), {number})").error
+    assert error in ("killed by SIGRTMIN", "killed by signal 40", "exit code 1")
+
+
+def test_an_output_that_no_longer_waits_for_its_reader(any_sandbox: Backend) -> None:
+    attack(any_sandbox, "import os\nos.set_blocking(1, False)")
+    ran = attack(any_sandbox, "for _ in range(100):\n    print('x' * 100_000)\nprint('end')")
+    assert ran.error == ""
+    assert ran.stdout.endswith("xxx\nend\n")
+
+
+def test_folders_closed_for_everybody(any_sandbox: Backend) -> None:
+    code = "import os\nos.makedirs('out/a/b/c')\nfor path in ('out/a/b', 'out/a', '.'):\n"
+    names = ["out", "below/out"]
+    with Workspace(files={}, outputs=names, limits=ROOMY, backend=any_sandbox) as workspace:
+        assert workspace.run(f"{code}    os.chmod(path, 0)").files == {}
+        assert workspace.run("import os\nprint(os.listdir())").stdout == "[]\n"
+
+
+def test_printing_without_end_after_killing_the_worker() -> None:
+    backend = backend_or_skip("unsafe")
+    code = "import os\nos.kill(os.getppid(), 9)\nwhile True: os.write(1, bytes(1 << 16))"
+    with Workspace(files={}, outputs=[], limits=ROOMY, warm=["os"], backend=backend) as workspace:
+        assert workspace.run(f"sum(range(3_000_000))\n{code}").error.startswith("the sandbox ended")
+        assert workspace.run("print('well')").stdout == "well\n"
 
 
 def test_a_worker_that_was_killed_is_replaced() -> None:

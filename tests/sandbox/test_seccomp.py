@@ -7,7 +7,8 @@ import pytest
 from timeful.errors import SandboxError
 from timeful.sandbox.seccomp import ALWAYS, AUDIT, CALLS, PRETEND, SIGNALS, YOUNGEST, seccomp
 
-ALLOW, KILL, EPERM, ENOSYS, NOTHING = 0x7FFF0000, 0x80000000, 0x50001, 0x50026, 0x50000
+ALLOW, KILL, NOTHING = 0x7FFF0000, 0x80000000, 0x50000
+EPERM, ENOSYS, EOPNOTSUPP = 0x50001, 0x50026, 0x5005F
 READ = {"x86_64": 0, "aarch64": 63}
 
 
@@ -60,6 +61,12 @@ def test_processes_are_allowed_and_namespaces_are_not(machine: str, namespaces: 
     for flags, answer in ((17, ALLOW), (0x003D0F00, ALLOW), (0x10000011, EPERM)):
         assert ask(machine, "clone", flags, namespaces=namespaces) == answer
     assert ask(machine, "clone3", namespaces=namespaces) == ENOSYS
+
+
+@machines
+@kinds
+def test_disk_is_not_given_at_once(machine: str, namespaces: bool) -> None:
+    assert ask(machine, "fallocate", namespaces=namespaces) == EOPNOTSUPP
 
 
 @machines

@@ -5,14 +5,14 @@ on its own without following links, and only regular files up to a size are read
 """
 
 import os
-import shutil
 import stat
 import tempfile
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from timeful.errors import SandboxError, SettingsError
-from timeful.sandbox.processes import BLOCK
+from timeful.sandbox.processes import BLOCK, PAGE
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK  # a pipe must not block us
@@ -33,6 +33,12 @@ class Folder:
         for folder in (self.work, self.tmp, self.shm):
             folder.mkdir()
         self.given = 0.0
+
+    def open_up(self) -> None:
+        """Undo it if a program has closed these folders, to itself and to us."""
+        for folder in (self.work, self.tmp, self.shm):
+            with suppress(OSError):
+                folder.chmod(0o700)
 
     def read(self, name: str, *, most: int) -> bytes | None:
         """What is in a file below `work`; None if there is none, or it is not to be trusted."""
@@ -65,28 +71,36 @@ class Folder:
         try:
             os.fchmod(parent, 0o700)
             if stat.S_ISDIR(os.stat(last, dir_fd=parent, follow_symlinks=False).st_mode):
-                shutil.rmtree(last, dir_fd=parent)
+                # Moved away first: what is in it may be closed, or too deep for any path.
+                os.chmod(last, 0o700, dir_fd=parent)
+                os.rename(last, self.root / "old", src_dir_fd=parent)
+                self._delete(self.root / "old")
             else:
                 os.unlink(last, dir_fd=parent)
         except FileNotFoundError:
             pass
-        except (OSError, RecursionError) as error:
+        except OSError as error:
             raise SandboxError(f"{name} of an earlier run cannot be removed: {error}") from error
         finally:
             os.close(parent)
 
-    def used(self) -> float:
-        """The bytes on disk beyond those given; infinite if a program hides some from us."""
+    def used(self) -> float | None:
+        """The bytes on disk beyond those given; None if something went away under our eyes.
+
+        It is infinite if a program hides some from us. Files without anything in them count, too:
+        the disk has only so many.
+        """
         total, folders = -self.given, [self.root]
         try:
             while folders:
                 with os.scandir(folders.pop()) as entries:
                     for entry in entries:
-                        total += entry.stat(follow_symlinks=False).st_blocks * BLOCK
+                        blocks = entry.stat(follow_symlinks=False).st_blocks
+                        total += max(blocks * BLOCK, PAGE)
                         if entry.is_dir(follow_symlinks=False):
                             folders.append(Path(entry.path))
         except FileNotFoundError:
-            return total  # it changes as we look; the next look will see
+            return None
         except OSError:
             return float("inf")  # nested deeper than a path can be, or not readable for us
         return total
@@ -97,7 +111,11 @@ class Folder:
         Folders are moved up before they are looked into, so that none is too deep, and made
         writable. Nothing may run in it any more.
         """
-        waiting, empty = [self.root] if self.root.exists() else [], []
+        if self.root.exists():
+            self._delete(self.root)
+
+    def _delete(self, top: Path) -> None:
+        waiting, empty = [top], []
         for number, folder in enumerate(waiting):
             for entry in list(os.scandir(folder)):
                 if entry.is_dir(follow_symlinks=False):
@@ -111,7 +129,10 @@ class Folder:
             folder.rmdir()
 
     def _open_parent(self, name: str) -> int | None:
-        fd = os.open(self.work, _FOLDER)
+        try:
+            fd = os.open(self.work, _FOLDER)
+        except OSError:
+            return None
         for part in PurePosixPath(name).parts[:-1]:
             try:
                 inner = os.open(part, _FOLDER, dir_fd=fd)

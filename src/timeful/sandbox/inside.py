@@ -144,7 +144,7 @@ def _end_all(child: int) -> tuple[int, bool]:
     until = _now() + CLEAN_UP_S * 1_000_000_000
     while _now() < until:
         for pid in [-1] if os.getpid() == 1 else _descendants():
-            with suppress(ProcessLookupError):
+            with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
         try:
             while (died := os.waitpid(-1, os.WNOHANG | WAIT_FOR_ALL))[0]:
@@ -182,6 +182,7 @@ def _become(request: dict[str, Any], settings: dict[str, Any]) -> NoReturn:
 
 def _confine(settings: dict[str, Any], limits: dict[str, int]) -> None:
     os.closerange(3, 1 << 20)  # the socket above all
+    os.set_blocking(1, True)  # the same pipe for all runs, and an earlier one may have changed it
     os.setsid()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.chdir(settings["work"])

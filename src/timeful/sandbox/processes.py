@@ -72,11 +72,37 @@ def unlinked(pids: Iterable[int]) -> int:
     return sum(sizes.values())
 
 
-def kill(pids: Iterable[int]) -> None:
-    """Kill them, as far as they are there."""
+def unnamed(pids: Iterable[int]) -> int:
+    """The bytes of shared memory and other mapped files that are in no folder.
+
+    They may be held without being resident in any process: so it counts how long they are.
+    """
+    sizes = dict[str, int]()
+    for pid in pids:
+        try:
+            for line in _read(f"/proc/{pid}/maps").splitlines():
+                if line.endswith("(deleted)"):
+                    span, rights, offset, device, inode = line.split()[:5]
+                    if rights[3] == "s":
+                        begin, end = (int(address, 16) for address in span.split("-"))
+                        file = f"{device} {inode}"
+                        until = int(offset, 16) + end - begin
+                        sizes[file] = max(sizes.get(file, 0), until)
+        except _GONE:
+            pass
+    return sum(sizes.values())
+
+
+def closed(pids: Iterable[int]) -> set[int]:
+    """Those that do not let us see which files they hold, though they have not ended."""
+    return {pid for pid in pids if _resident(pid) and not os.access(f"/proc/{pid}/fd", os.R_OK)}
+
+
+def kill(pids: Iterable[int], number: int = signal.SIGKILL) -> None:
+    """Kill them, or send another signal, as far as they are there."""
     for pid in pids:
         with suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, signal.SIGKILL)
+            os.kill(pid, number)
 
 
 def _resident(pid: int) -> int:
@@ -87,10 +113,13 @@ def _resident(pid: int) -> int:
 
 
 def _proportional(pid: int) -> int:
+    """Shares counted in part; all in full if it does not let us look."""
     try:
         for line in _read(f"/proc/{pid}/smaps_rollup").splitlines():
             if line.startswith("Pss:"):
                 return int(line.split()[1]) * 1024
+    except PermissionError:
+        return _resident(pid)
     except _GONE:
         pass
     return 0

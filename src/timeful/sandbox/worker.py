@@ -18,10 +18,11 @@ from timeful.sandbox import processes
 from timeful.sandbox.backend import Launch
 from timeful.sandbox.folder import Folder
 from timeful.sandbox.limits import Output, WorkLimits
+from timeful.sandbox.watch import Watch
 
 START_S = 120.0  # Python and the warm modules, on a busy machine
 GRACE_S = 12.0  # after a limit, for the sandbox to end a run by itself
-WATCH_MS, DISK_MS = 20, 100
+WATCH_MS = 20
 _PIECE = 1 << 16
 
 
@@ -50,18 +51,17 @@ class Worker:
     def __init__(
         self, launch: Launch, *, folder: Folder, modules: Sequence[str], limits: WorkLimits
     ) -> None:
-        self._launch, self._folder, self._limits = launch, folder, limits
+        self._launch, self._limits = launch, limits
         self._open, self._closed = threading.Lock(), False  # for `stop`, from another thread
-        self._number = self._next_disk_look = 0
+        self._number = 0
         self._rest = b""
-        self._trusted: list[int] = []
-        self._seen: list[int] = []
         self._control, theirs = socket.socketpair()
         self._control.settimeout(GRACE_S)  # a program can be longer than what a pipe holds
         self._output, write = os.pipe()
         os.set_blocking(self._output, False)
         self._wake_read, self._wake_write = os.pipe()
-        os.set_blocking(self._wake_read, False)
+        for fd in (self._wake_read, self._wake_write):
+            os.set_blocking(fd, False)
         try:
             self._process = subprocess.Popen(
                 launch.command,
@@ -80,6 +80,7 @@ class Worker:
         finally:
             theirs.close()
             os.close(write)
+        self._looks = Watch(self._process.pid, folder=folder, limits=limits)
         self._send({**launch.settings, "modules": list(modules)})
 
     def wait_ready(self) -> bool:
@@ -88,7 +89,7 @@ class Worker:
         Raises:
             SandboxError: If that takes too long, or fails.
         """
-        if self._trusted:
+        if self._looks.trusted:
             return True
         said = Output(4096)
         until = monotonic_ns() + int(START_S * 1e9)
@@ -104,7 +105,7 @@ class Worker:
                 said_last = said.text().strip().splitlines()[-1:] or ["it said nothing"]
                 raise SandboxError(f"the sandbox did not start: {said_last[0]}")
         self._answer()
-        self._trusted = [self._process.pid, *processes.descendants(self._process.pid)]
+        self._looks.trust_all()
         return True
 
     def run(self, code: str, *, limit_s: float) -> Ended:
@@ -117,22 +118,23 @@ class Worker:
                 "number": self._number,
                 "code": code,
                 "limit_ns": int(limit_s * 1e9),
-                "limits": self._resource_limits(),
+                "limits": _resource_limits(self._limits, is_alone=self._launch.is_alone),
             }
         )
         why = self._watch(output, until=began + int((limit_s + GRACE_S) * 1e9))
         answer = self._answer() if b"\n" in self._rest else None
-        self._drain(output)
+        took = monotonic_ns() - began
+        if answer is None or not answer["clean"]:
+            self.kill()
+        self._looks.forget()
+        self._drain(output)  # only now: who lives and prints can do so without end
         if answer is None:
-            self.kill()
-            took = min(monotonic_ns() - began, int(limit_s * 1e9))
+            took = min(took, int(limit_s * 1e9))
             return Ended(stdout=output.text(), error=why or self._exit(), took_ns=took)
-        if not answer["clean"]:
-            self.kill()
         return Ended(
             stdout=output.text(),
-            error=_error(answer, why, limit_s),
-            took_ns=min(answer["took_ns"], monotonic_ns() - began),
+            error=_error(answer, why, limit_s) or self._looks.too_much_disk(),
+            took_ns=min(answer["took_ns"], took),
         )
 
     @property
@@ -144,7 +146,8 @@ class Worker:
         """End the run under way, from any thread."""
         with self._open:
             if not self._closed:
-                os.write(self._wake_write, b".")
+                with suppress(BlockingIOError):  # it is full of stops
+                    os.write(self._wake_write, b".")
 
     def forget_stop(self) -> None:
         """Forget what came too late to stop anything."""
@@ -158,8 +161,9 @@ class Worker:
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(0.01)
         # Where there is no PID namespace, what it had started has lost its ancestor.
-        processes.kill(self._seen)
-        self._seen = []
+        if not self._launch.is_alone:
+            processes.kill(self._looks.seen)
+        self._looks.forget()
 
     def close(self) -> None:
         """End it and let go of everything. Only once."""
@@ -183,49 +187,20 @@ class Worker:
                 self._drain(output, pieces=64)
             if self._control.fileno() in ready and not self._receive():
                 break
-            if why:
-                continue
             if self._wake_read in ready:
                 self.forget_stop()
-                why = "stopped"
+                why = why or "stopped"
+            elif why:
+                continue
             elif output.total > max(self._limits.file_bytes, 64 * self._limits.output_bytes):
                 why = "over its output: it printed without end"
             elif monotonic_ns() >= next_look:
-                why = self._too_much()
+                why = self._looks.too_much()
                 next_look = monotonic_ns() + WATCH_MS * 1_000_000
             if why:
                 self._send({"stop": self._number})
-                next_look = until
+                until = next_look = min(until, monotonic_ns() + int(GRACE_S * 1e9))
         return why
-
-    def _too_much(self) -> str:
-        """Which limit a run has broken that no single process can be held to; "" if none."""
-        limits, trusted = self._limits, set(self._trusted)
-        pids = [p for p in processes.descendants(self._process.pid) if p not in trusted]
-        self._seen = [] if self._launch.is_alone else pids
-        if processes.threads(pids) > limits.processes:
-            return f"over its {limits.processes} processes"
-        if processes.memory(pids, limit=limits.memory_bytes) > limits.memory_bytes:
-            return f"over its memory of {limits.memory_bytes / 2**20:.0f} MiB"
-        if (began := monotonic_ns()) >= self._next_disk_look:
-            used = self._folder.used() + processes.unlinked(pids)
-            # Folders with many files take long to look through.
-            now = monotonic_ns()
-            self._next_disk_look = now + max(DISK_MS * 1_000_000, 20 * (now - began))
-            if used > limits.disk_bytes:
-                return f"over its disk of {limits.disk_bytes / 2**20:.0f} MiB"
-        return ""
-
-    def _resource_limits(self) -> dict[str, int]:
-        """What the kernel holds each process to."""
-        others = 1 if self._launch.is_alone else processes.threads_of_user()
-        return {
-            "DATA": self._limits.memory_bytes,
-            "FSIZE": self._limits.file_bytes,
-            "NPROC": self._limits.processes + others,
-            "NOFILE": 256,
-            "CORE": 0,
-        }
 
     def _poll(self, timeout_ms: float) -> list[int]:
         poll = select.poll()
@@ -263,8 +238,20 @@ class Worker:
 
     def _exit(self) -> str:
         code = self._process.wait()
-        how = f"exit code {code}" if code >= 0 else f"killed by {signal.Signals(-code).name}"
+        how = f"exit code {code}" if code >= 0 else f"killed by {_name(-code)}"
         return f"the sandbox ended ({how})"
+
+
+def _resource_limits(limits: WorkLimits, *, is_alone: bool) -> dict[str, int]:
+    """What the kernel holds each process to."""
+    others = 1 if is_alone else processes.threads_of_user()
+    return {
+        "DATA": limits.memory_bytes,
+        "FSIZE": limits.file_bytes,
+        "NPROC": limits.processes + others,
+        "NOFILE": 256,
+        "CORE": 0,
+    }
 
 
 def _error(answer: Mapping[str, Any], why: str, limit_s: float) -> str:
@@ -274,5 +261,14 @@ def _error(answer: Mapping[str, Any], why: str, limit_s: float) -> str:
         return why or "stopped"
     status = answer["status"]
     if status < 0:
-        return f"killed by {signal.Signals(-status).name}"
+        return f"killed by {_name(-status)}"
+    if not answer["clean"]:
+        return "it left processes that did not end"
     return f"exit code {status}" if status else ""
+
+
+def _name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # most of those for real time have none
+        return f"signal {number}"

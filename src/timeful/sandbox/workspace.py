@@ -89,7 +89,7 @@ class Workspace:
         box = Box(folder=self._folder, files=files, hidden=(_PACKAGE, *hidden))
         try:
             self._launch = backend.launch(box)
-            self._folder.given = self._folder.used()
+            self._folder.given = self._folder.used() or 0.0
             if self._warm:
                 self._worker = self._start()  # modules are imported while others get ready, too
         except BaseException:
@@ -122,7 +122,13 @@ class Workspace:
         with self._lock:
             if self._closed:
                 raise SandboxError("the workspace is closed")
-            ended = self._run(code, limit_s)
+            self._folder.open_up()
+            try:
+                ended = self._run(code, limit_s)
+            except BaseException:
+                self._end()  # such as Ctrl-C: its answer must not become that of the next run
+                raise
+            self._folder.open_up()
             found = {
                 name: self._folder.read(name, most=self._limits.file_bytes)
                 for name in self._outputs
@@ -157,19 +163,12 @@ class Workspace:
             self._folder.remove(name)
         worker = self._worker = self._worker or self._start()
         # `stop` notes that it was called and then looks for a worker; we do the reverse.
-        if self._stopped or not self._ready(worker):
+        if self._stopped or self._closed or not worker.wait_ready():
             return Ended(stdout="", error="stopped", took_ns=0)
         ended = worker.run(code, limit_s=max(0.0, limit_s))
         if worker.is_dead or not self._warm:
             self._end()
         return ended
-
-    def _ready(self, worker: Worker) -> bool:
-        try:
-            return worker.wait_ready()
-        except SandboxError:
-            self._end()
-            raise
 
     def _start(self) -> Worker:
         return Worker(self._launch, folder=self._folder, modules=self._warm, limits=self._limits)

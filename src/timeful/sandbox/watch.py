@@ -1,0 +1,87 @@
+"""What a run uses with all its processes, found out from outside."""
+
+import signal
+from collections.abc import Sequence
+
+from timeful.core.clock import monotonic_ns
+from timeful.sandbox import processes
+from timeful.sandbox.folder import Folder
+from timeful.sandbox.limits import WorkLimits
+
+DISK_MS, CLOSED_MS = 100, 1000
+
+
+class Watch:
+    """Looks at the processes below one, and at what they write.
+
+    Args:
+        root: The process that a sandbox is.
+        folder: What programs may write.
+        limits: Of each run.
+    """
+
+    def __init__(self, root: int, *, folder: Folder, limits: WorkLimits) -> None:
+        self._root, self._folder, self._limits = root, folder, limits
+        self._next_disk_look = 0
+        self._closed = dict[int, int]()  # since when
+        self.trusted: Sequence[int] = ()
+        """Those of the sandbox itself; none before `trust_all`."""
+        self.seen: Sequence[int] = ()
+        """Those of the run under way, at the last look."""
+
+    def trust_all(self) -> None:
+        """Take all that are there for the sandbox's own: no program runs yet."""
+        self.trusted = (self._root, *processes.descendants(self._root))
+
+    def too_much(self) -> str:
+        """Which limit a run has broken that no single process can be held to; "" if none."""
+        limits, pids = self._limits, self._look()
+        if processes.threads(pids) > limits.processes:
+            return f"over its {limits.processes} processes"
+        if processes.memory(pids, limit=limits.memory_bytes) > limits.memory_bytes:
+            return self._memory()
+        if (began := monotonic_ns()) >= self._next_disk_look:
+            why = self.too_much_disk()
+            if processes.unnamed(pids) > limits.memory_bytes:
+                why = self._memory()
+            # Folders with many files take long to look through.
+            now = monotonic_ns()
+            self._next_disk_look = now + max(DISK_MS * 1_000_000, 20 * (now - began))
+            return why
+        return ""
+
+    def too_much_disk(self) -> str:
+        """Whether it is the disk, of a run or of what one has left."""
+        used = self._folder.used()
+        if used is None:
+            used = self._used_standing_still()
+        # Right after its fork each is closed, on a busy machine for longer.
+        now = monotonic_ns()
+        self._closed = {p: self._closed.get(p, now) for p in processes.closed(self.seen)}
+        hides = any(now - since > CLOSED_MS * 1_000_000 for since in self._closed.values())
+        if hides or used + processes.unlinked(self.seen) > self._limits.disk_bytes:
+            return f"over its disk of {self._limits.disk_bytes / 2**20:.0f} MiB"
+        return ""
+
+    def forget(self) -> None:
+        """Forget a run whose processes are dead: their numbers may be others' soon."""
+        self.seen = ()
+
+    def _memory(self) -> str:
+        return f"over its memory of {self._limits.memory_bytes / 2**20:.0f} MiB"
+
+    def _look(self) -> Sequence[int]:
+        trusted = set(self.trusted)
+        self.seen = [pid for pid in processes.descendants(self._root) if pid not in trusted]
+        return self.seen
+
+    def _used_standing_still(self) -> float:
+        """What is on disk, when files are moved so often that they are nowhere where we look."""
+        used, stopped = None, set[int]()
+        for _ in range(10):  # who was forked meanwhile did not hear us
+            processes.kill(self._look(), signal.SIGSTOP)
+            stopped.update(self.seen)
+            if (used := self._folder.used()) is not None:
+                break
+        processes.kill(stopped, signal.SIGCONT)
+        return float("inf") if used is None else used
