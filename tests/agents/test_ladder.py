@@ -110,8 +110,8 @@ def test_the_climber_takes_the_best_that_fits(case, tmp_path):
 def test_the_climber_submits_something_before_if_there_is_time_for_both(case, tmp_path):
     play = partial(played, case, "climber", tmp_path, pace=OWN)
     assert play(budget=5)[0] == ["bayes", "forest"]
-    assert play(budget=8)[0] == ["middle", "search"]
-    assert play(budget=20)[0] == ["forest", "search"]
+    assert play(budget=8)[0] == ["bayes", "search"]
+    assert play(budget=20)[0] == ["bayes", "search"]
 
 
 @pytest.mark.parametrize("slower", [0.5, 1, 1.4])
@@ -127,11 +127,12 @@ def test_the_climber_is_in_time_and_ends_with_its_best(case, tmp_path, budget, s
 
 def test_what_was_slow_is_expected_to_be_slow_again(case, tmp_path):
     play = partial(played, case, "climber", tmp_path, pace=OWN)
-    assert play(budget=8, slower=2)[0] == ["middle", "forest"]
-    slow = Pace(first=2 * OWN.first, per_token=2 * OWN.per_token)
-    assert play(budget=6, pace=slow)[0] == ["forest"]
-    assert play(budget=8, slower=2)[1]["reason"] == "answered"
-    assert play(budget=6, pace=slow)[1]["reason"] == "answered"
+    double = Pace(first=2 * OWN.first, per_token=2 * OWN.per_token)
+    assert (play(budget=7)[0], play(budget=6)[0]) == (["bayes", "search"], ["search"])
+    ran, over = play(budget=7, slower=2)
+    assert (ran, over["reason"]) == (["bayes", "forest"], "answered")
+    ran, over = play(budget=6, pace=double)
+    assert (ran, over["reason"]) == (["forest"], "answered")
 
 
 def test_three_of_its_own_steps_are_enough_for_the_best(case, tmp_path):
@@ -143,7 +144,7 @@ def test_three_of_its_own_steps_are_enough_for_the_best(case, tmp_path):
 @pytest.mark.parametrize("tells", ["elapsed", "remaining", "both", "nothing"])
 def test_the_climber_asks_the_timer_first_and_then_if_replies_do_not_tell(case, tmp_path, tells):
     ran, over = played(case, "climber", tmp_path, budget=8, tells=tells, pace=OWN)
-    assert ran == ["middle", "search"]
+    assert ran == ["bayes", "search"]
     assert over["reason"] == "answered"
     asked = (tmp_path / "record.jsonl").read_text().count('"tool":"get_duration"')
     assert asked == (3 if tells == "nothing" else 1)
@@ -163,7 +164,7 @@ def test_a_timer_that_does_not_tell_is_asked_once(case):
 
 def test_a_script_that_failed_is_not_run_again(case, tmp_path):
     ran, over = played(case, "climber", tmp_path, budget=20, fails="search")
-    assert ran == ["forest", "search"]
+    assert ran == ["bayes", "search", "forest"]
     assert over["reward_accuracy"] == 0.8
 
 

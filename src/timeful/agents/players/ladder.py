@@ -31,6 +31,8 @@ from timeful.models.rules import Answer, Rule
 PACE = Pace(first=milliseconds(100), per_token=milliseconds(4))
 _AT_RISK, _SAFE = 1.5, 1.1
 """How much longer than expected a program may take, without a submission and with one."""
+_QUICK = 2
+"""How many of the scripts are quick enough to come before another."""
 _BELIEF_S = 0.1
 """Seconds of programs that were as quick as elsewhere, before any was seen: a prior weight."""
 _LETTERS_PER_TOKEN = 4
@@ -59,16 +61,16 @@ class _Here:
 
     Attributes:
         words: Thinking and writing.
-        programs: Programs, with what is kept in hand.
+        programs: Programs.
     """
 
     words: float
     programs: float
 
-    def seconds(self, rung: Rung) -> float:
+    def seconds(self, rung: Rung, *, margin: float = _AT_RISK) -> float:
         """The time until a script is submitted and the last words are said."""
         said = _words(_price(rung)) + _words(_LAST_WORDS)
-        return self.words * said + self.programs * rung.seconds
+        return self.words * said + margin * self.programs * rung.seconds
 
 
 def climber(case: Case) -> Rule:
@@ -216,30 +218,28 @@ def _here(view: Transcript, spent: float, runs: Sequence[_Run], rungs: Sequence[
     glances = sum(one.call is not None and one.call.name == TIMER.name for one in _replies(view))
     said = glances * _words(_GLANCE) + sum(_words(_price(rungs[run.rung])) for run in runs)
     ran, elsewhere = (sum(run.took for run in runs), sum(rungs[run.rung].seconds for run in runs))
-    is_safe = any(run.accuracy is not None for run in runs)
     return _Here(
         words=max(0.0, spent - ran) / said if said else 1.0,
-        programs=(_SAFE if is_safe else _AT_RISK) * (_BELIEF_S + ran) / (_BELIEF_S + elsewhere),
+        programs=(_BELIEF_S + ran) / (_BELIEF_S + elsewhere),
     )
 
 
 def _choose(rungs: Sequence[Rung], runs: Sequence[_Run], here: _Here, left: float) -> Rung | None:
     """What to submit next: nothing that was tried, and nothing below what is submitted.
 
-    Without a submission it is something that surely comes to one, if the best that fits can
-    still follow.
+    Without a submission it is a quick one, if that leaves time for the best there can be.
     """
     tried = {run.rung for run in runs}
     highest = max((run.rung for run in runs if run.accuracy is not None), default=-1)
     open_ = [rung for i, rung in enumerate(rungs) if i > highest and i not in tried]
-    fit = [rung for rung in open_ if here.seconds(rung) < left]
-    if not fit:
-        return None if runs else rungs[0]
-    best = fit[-1]
-    if highest >= 0 or left == inf:
-        return best
-    both = [rung for rung in fit[:-1] if here.seconds(rung) + here.seconds(best) < left]
-    return (both or [best])[-1]
+    for i, best in reversed(list(enumerate(open_))):
+        soon = here.seconds(best, margin=_SAFE)
+        if highest >= 0 and soon < left:
+            return best
+        before = [rung for rung in open_[:i][:_QUICK] if here.seconds(rung) + soon < left < inf]
+        if highest < 0 and (before or here.seconds(best) < left):
+            return (before or [best])[-1]
+    return None if runs else rungs[0]
 
 
 # --- what they say -------------------------------------------------------------------------------
