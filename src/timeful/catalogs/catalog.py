@@ -9,7 +9,7 @@ Who reads a dialogue needs no more of an entry than its `Action`: what it is cal
 what must be known before it can run.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -18,7 +18,7 @@ import msgspec
 
 from timeful.catalogs.reading import convert, nearest, read_data
 from timeful.catalogs.schema import Parameter, parameters_of
-from timeful.dialogues.opportunity import Input, Inputs
+from timeful.dialogues.opportunity import Input, Inputs, Value
 from timeful.errors import SettingsError
 
 Kind = Literal["mcp", "api", "agent"]
@@ -49,7 +49,7 @@ class Action(msgspec.Struct, frozen=True, kw_only=True):
         needed = {one.name for one in self.parameters if one.required}
         return needed <= have and len(have) >= self.at_least
 
-    def inputs(self, known: dict[str, str]) -> Inputs:
+    def inputs(self, known: Mapping[str, Value]) -> Inputs:
         """The inputs of an opportunity, with what is known of them."""
 
         def those(required: bool) -> tuple[Input, ...]:

@@ -87,6 +87,8 @@ app = Lazy(
         "draw": "timeful.cli.engagement_kitchen:draw",
         "catalog": "timeful.cli.catalog:catalog",
         "dialogues": "timeful.cli.dialogues:dialogues",
+        "annotate": "timeful.cli.annotate:annotate",
+        "align": "timeful.cli.annotate:align",
         "list": "timeful.cli.show:list_parts",
     },
     name="timeful",

@@ -69,9 +69,14 @@ def read_jsonl(path: Path) -> Iterator[Dialogue]:
 
 def write_jsonl(path: Path, dialogues: Iterable[Dialogue]) -> None:
     """Write dialogues; what is read back equals them. The same dialogues are the same bytes."""
+    write_lines(path, map(write_dialogue, dialogues))
+
+
+def write_lines(path: Path, lines: Iterable[bytes]) -> None:
+    """Write lines, packed with gzip if the name ends in `.gz`; same lines, same bytes."""
     with path.open("wb") as raw, _packed(raw, path) as file:
-        for dialogue in dialogues:
-            file.write(write_dialogue(dialogue) + b"\n")
+        for line in lines:
+            file.write(line + b"\n")
 
 
 def read_dialogue(line: bytes) -> Dialogue:

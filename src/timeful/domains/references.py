@@ -88,7 +88,7 @@ class _State:
             for action, status in self._open(topic):
                 note(action, status, self._lasting | topic.known)
         return tuple(
-            _opportunity(self._catalog.actions[name], status, known)
+            opportunity(self._catalog.actions[name], status, known)
             for name, (status, known) in found.items()
         )
 
@@ -150,7 +150,7 @@ class _State:
                 yield action, "pending"
 
 
-def _opportunity(action: Action, status: Status, known: dict[str, str]) -> Opportunity:
+def opportunity(action: Action, status: Status, known: dict[str, str]) -> Opportunity:
     confidence: dict[Status, Level] = {
         "triggered": "high",
         "ready_to_trigger": "high",

@@ -1,0 +1,205 @@
+"""Whether references foresaw what was done, as a table, and a data set of those that did (D.3).
+
+The measure is `metrics/proactor/alignment.py`; here are files, both conventions for observed
+actions without a reference, and the numbers that the paper has of its own annotation of ABCD.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from timeful.dialogues.abcd import read_abcd
+from timeful.dialogues.dialogue import Dialogue
+from timeful.dialogues.jsonl import read_jsonl, write_jsonl
+from timeful.domains.abcd_shape import is_abcd_shape, write_abcd
+from timeful.errors import SettingsError
+from timeful.metrics.proactor.alignment import (
+    KEEP_ABOVE,
+    SIGMAS,
+    Alignment,
+    Unmatched,
+    alignments,
+    is_kept,
+)
+from timeful.metrics.proactor.tables import alignment_json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedRow:
+    """A row of Table 3: numbers of actions, shares in percent, the dialogues' mean and spread."""
+
+    sigma: int
+    n_hit: int
+    share: float
+    mean: float
+    std: float
+    above: float
+
+
+PUBLISHED = (
+    PublishedRow(sigma=4, n_hit=3_477, share=11.78, mean=0.1217, std=0.2443, above=4.07),
+    PublishedRow(sigma=3, n_hit=4_982, share=16.88, mean=0.1837, std=0.2883, above=6.62),
+    PublishedRow(sigma=2, n_hit=7_424, share=25.16, mean=0.2850, std=0.3326, above=11.42),
+    PublishedRow(sigma=1, n_hit=12_602, share=42.71, mean=0.4682, std=0.3499, above=21.10),
+    PublishedRow(sigma=0, n_hit=25_715, share=87.14, mean=0.8877, std=0.1926, above=70.27),
+)
+"""ProActor, Table 3: gpt-4o-mini's annotation of ABCD, 29,509 actions (all rows fit that number,
+80.89 % of the 36,482 observed)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aligned:
+    """EC of a file, by both conventions, for some thresholds from the largest.
+
+    Attributes:
+        skip: What the reference does not have is left out.
+        zero: It counts as 0.
+        annotators: Who made the references, and of how many dialogues; "" is not known.
+        n_dialogues: How many dialogues the file has.
+    """
+
+    skip: list[Alignment]
+    zero: list[Alignment]
+    annotators: dict[str, int]
+    n_dialogues: int
+
+
+def align(path: Path, sigmas: Sequence[int] = SIGMAS) -> Aligned:
+    """Measure a file of annotated dialogues, JSONL or ABCD's shape.
+
+    Args:
+        path: The file.
+        sigmas: The thresholds, in turns.
+
+    Raises:
+        SettingsError: If it cannot be read, nothing was observed in it, or nothing is ready.
+    """
+    annotators: dict[str, int] = {}
+    n_ready = 0
+    for dialogue in read_annotated(path):
+        annotators[dialogue.annotator] = annotators.get(dialogue.annotator, 0) + 1
+        n_ready += len(dialogue.ready_ranges)
+    wanted = sorted(set(sigmas), reverse=True)
+    found: dict[Unmatched, list[Alignment]] = {
+        one: alignments(read_annotated(path), wanted, unmatched=one) for one in _CONVENTIONS
+    }
+    if not found["skip"][0].n_observed:
+        raise SettingsError(
+            f"no action was observed in {path.name}: there is nothing to align with; its "
+            "references can be used, but not checked by this"
+        )
+    if not n_ready:
+        raise SettingsError(f"{path.name} has no ready range: `timeful annotate` makes them")
+    return Aligned(
+        skip=found["skip"],
+        zero=found["zero"],
+        annotators=annotators,
+        n_dialogues=sum(annotators.values()),
+    )
+
+
+_CONVENTIONS: tuple[Unmatched, ...] = ("skip", "zero")
+
+
+def write_kept(path: Path, out: Path, *, sigma: int = 0, unmatched: Unmatched = "skip") -> int:
+    """Write those dialogues whose mean EC is above 0.8, as they are.
+
+    Args:
+        path: The file of annotated dialogues.
+        out: The filtered file: JSONL, or ABCD's shape if it is called `.json` or `.json.gz`.
+        sigma: The threshold, in turns.
+        unmatched: What becomes of observed actions without a reference.
+
+    Returns:
+        How many were kept.
+
+    Raises:
+        SettingsError: If it is the same file, or the dialogues cannot be read.
+    """
+    if out.resolve() == path.resolve():
+        raise SettingsError(f"{out} is the file that is filtered; choose another")
+    kept = 0
+
+    def chosen() -> Iterator[Dialogue]:
+        nonlocal kept
+        for dialogue in read_annotated(path):
+            if is_kept(dialogue, sigma=sigma, unmatched=unmatched):
+                kept += 1
+                yield dialogue
+
+    out.parent.mkdir(parents=True, exist_ok=True)
+    partial = out.with_name(f"part-{out.name}")
+    (write_abcd if is_abcd_shape(out) else write_jsonl)(partial, chosen())
+    partial.replace(out)
+    return kept
+
+
+def read_annotated(path: Path) -> Iterator[Dialogue]:
+    """Read annotated dialogues, JSONL or ABCD's shape by the file's name.
+
+    Raises:
+        SettingsError: If they cannot be read.
+    """
+    if is_abcd_shape(path):
+        return read_abcd(path, needs_ranges=True)
+    return read_jsonl(path)
+
+
+def align_json(found: Aligned) -> dict[str, Any]:
+    """The measures by name."""
+    one = found.skip[0]
+    return {
+        "annotators": found.annotators,
+        "n_dialogues": found.n_dialogues,
+        "n_observed": one.n_observed,
+        "n_matched": one.n_matched,
+        "coverage": one.coverage,
+        "skip": [alignment_json(row) for row in found.skip],
+        "zero": [alignment_json(row) for row in found.zero],
+    }
+
+
+def align_table(found: Aligned) -> str:
+    """Table 3 by both conventions, and the published one beneath; at most 80 columns."""
+    one = found.skip[0]
+    who = ", ".join(f"{name or 'not said'} ({count:,})" for name, count in found.annotators.items())
+    lines = [
+        f"references by: {who}",
+        "",
+        f"{'unmatched left out':>46}{'unmatched as 0':>33}",
+        f"{'sigma':<5}{'EC = 1':>8}" + f"{'share':>8}{'dialogue mean':>17}{'> 0.8':>8}" * 2,
+    ]
+    for skip, zero in zip(found.skip, found.zero, strict=True):
+        lines.append(f"{skip.sigma:>5}{skip.n_hit:>8,}{_cells(skip)}{_cells(zero)}")
+    lines += [
+        "",
+        f"{one.n_matched:,} of {one.n_observed:,} observed actions are ready at some turn of the "
+        "reference",
+        f"({_percent(one.coverage)} coverage), in {one.n_dialogues:,} of {found.n_dialogues:,} "
+        "dialogues; a dialogue is kept",
+        f"if its mean is above {KEEP_ABOVE}",
+        "",
+        "published, of another annotation: ProActor, Table 3, ABCD by gpt-4o-mini",
+    ]
+    shown = {row.sigma for row in found.skip}
+    for row in PUBLISHED:
+        if row.sigma in shown:
+            mean = f"{row.mean:.4f} ± {row.std:.4f}"
+            lines.append(
+                f"{row.sigma:>5}{row.n_hit:>8,}{row.share:>7.2f}%{mean:>17}{row.above:>7.2f}%"
+            )
+    if len(shown & {row.sigma for row in PUBLISHED}) == 0:
+        lines.append("(not for these sigmas)")
+    return "\n".join(lines)
+
+
+def _cells(row: Alignment) -> str:
+    mean = "-"
+    if row.dialogue_mean is not None and row.dialogue_std is not None:
+        mean = f"{row.dialogue_mean:.4f} ± {row.dialogue_std:.4f}"
+    return f"{_percent(row.action_level):>8}{mean:>17}{_percent(row.share_above):>8}"
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2%}"

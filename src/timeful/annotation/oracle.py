@@ -1,0 +1,231 @@
+"""Who annotates a dialogue: an endpoint that sees all of it, or a rule (D.1.3, D.2).
+
+Either gives reference opportunities for every turn; ready ranges and reference questions follow
+from them and from the words. What it gives depends on the dialogue alone, never on which others
+are annotated, when, or beside what.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Event
+from typing import Protocol
+
+import msgspec
+
+from timeful.annotation.answers import References, read_answer
+from timeful.annotation.hindsight import LABEL, hindsight
+from timeful.annotation.prompts import messages
+from timeful.annotation.settings import Settings
+from timeful.catalogs.knowledge import Knowledge
+from timeful.core.source import Source
+from timeful.dialogues.dialogue import Dialogue, Turn, ranges_of
+from timeful.errors import ModelError
+from timeful.metrics.proactor.questions import asked_in
+from timeful.models.asking import Asked, Asking, Failure, ask
+from timeful.models.chat import OpenAIModel
+from timeful.models.model import Model, Prompt
+from timeful.models.pace import Pace
+from timeful.seeding import child_seed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Annotated:
+    """What came of a dialogue: it with references, or an error and by what it failed.
+
+    `requests` counts what an endpoint was asked, `repairs` how many of them asked again.
+    """
+
+    dialogue: Dialogue | None = None
+    error: str = ""
+    failure: Failure | None = None
+    requests: int = 0
+    repairs: int = 0
+
+
+class Oracle(Protocol):
+    """Somebody who annotates; from several threads at once."""
+
+    @property
+    def name(self) -> str:
+        """Who it is, as it stands in the dialogues."""
+        ...
+
+    def annotate(self, dialogue: Dialogue) -> Annotated:
+        """Annotate a dialogue."""
+        ...
+
+    def stop(self) -> None:
+        """End what is under way, from any thread; what it gives after that counts for nothing."""
+        ...
+
+
+class RuleOracle:
+    """Hindsight by rule, see `hindsight.py`."""
+
+    name = LABEL
+
+    def __init__(self, knowledge: Knowledge) -> None:
+        self._knowledge = knowledge
+
+    def annotate(self, dialogue: Dialogue) -> Annotated:
+        """Annotate a dialogue; one without observed actions cannot be."""
+        try:
+            found = hindsight(dialogue, self._knowledge)
+        except ValueError as error:
+            return Annotated(error=str(error), failure="answer")
+        return Annotated(dialogue=with_references(dialogue, found, self.name))
+
+    def stop(self) -> None:
+        """Nothing: it is done at once."""
+
+
+class LlmOracle:
+    """A language model, asked about some turns at a time.
+
+    Args:
+        model: Which.
+        settings: How it is asked.
+        knowledge: The tools.
+        on_event: Told of requests that had to be repeated and of dialogues that failed, in words.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        settings: Settings,
+        knowledge: Knowledge,
+        *,
+        on_event: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._model = _Stoppable(model)
+        self._settings = settings
+        self._catalog = knowledge.catalog
+        self._on_event = on_event
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self._model.name
+
+    def annotate(self, dialogue: Dialogue) -> Annotated:
+        """Annotate a dialogue, request by request; the first that comes to nothing ends it."""
+        found: References = {}
+        requests = repairs = 0
+        size = self._settings.turns_a_request
+        for begin in range(0, len(dialogue.turns), size):
+            turns = dialogue.turns[begin : begin + size]
+            asked = self._ask(dialogue, turns)
+            requests += asked.tries
+            repairs += asked.tries - 1
+            first, last = turns[0].number, turns[-1].number
+            where = f"turn {first}" if first == last else f"turns {first} to {last}"
+            if asked.value is None:
+                error = f"{where}: {asked.error}"
+                if asked.failure == "answer":
+                    error += f" (in the last of {asked.tries} answers)"
+                return Annotated(
+                    error=error, failure=asked.failure, requests=requests, repairs=repairs
+                )
+            if asked.tries > 1:
+                self._on_event(f"dialogue {dialogue.id}, {where}: asked {asked.tries} times")
+            found |= asked.value
+        return Annotated(
+            dialogue=with_references(dialogue, found, self.name),
+            requests=requests,
+            repairs=repairs,
+        )
+
+    def stop(self) -> None:
+        """Ask nothing more, and end the streams."""
+        self._model.stop()
+
+    def _ask(self, dialogue: Dialogue, turns: tuple[Turn, ...]) -> Asked[References]:
+        settings = self._settings
+        numbers = [turn.number for turn in turns]
+        catalog = self._catalog if settings.annotation.validate_output else None
+        return ask(
+            self._model,
+            messages(
+                settings.prompts.system_prompt,
+                settings.prompts.task_prompt,
+                dialogue=dialogue,
+                turns=turns,
+                catalog=self._catalog,
+            ),
+            lambda text: read_answer(text, numbers, catalog),
+            Asking(
+                purpose="annotate",
+                max_tokens=settings.llm.max_tokens,
+                tries=settings.annotation.tries,
+                seed=child_seed(settings.llm.seed, "annotate", dialogue.id, numbers[0]),
+            ),
+        )
+
+
+def with_references(dialogue: Dialogue, references: References, annotator: str) -> Dialogue:
+    """A dialogue with references in place of those it had, and what follows from them.
+
+    Its questions stay, if it has any; else they are what the agent asks.
+    """
+    questions = dialogue.questions or {
+        turn.number: asked
+        for turn in dialogue.turns
+        if turn.speaker == "agent" and (asked := asked_in(turn.text))
+    }
+    return msgspec.structs.replace(
+        dialogue,
+        references=references,
+        ready_ranges=ranges_of(references),
+        questions=questions,
+        annotator=annotator,
+    )
+
+
+def endpoint(settings: Settings, api_key: str) -> OpenAIModel:
+    """The model that settings name.
+
+    Args:
+        settings: With a section `llm`.
+        api_key: The key, which settings never have.
+
+    Raises:
+        SettingsError: If it cannot be one.
+    """
+    llm = settings.llm
+    return OpenAIModel(
+        model=llm.model,
+        base_url=llm.base_url,
+        api_key=api_key or "none",
+        pace=None,
+        temperature=llm.temperature,
+        extra=llm.extra,
+        retries=settings.annotation.tries - 1,
+    )
+
+
+class _Stoppable:
+    """A model that can be told to answer nothing more."""
+
+    live = True
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._is_stopped = Event()
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    @property
+    def pace(self) -> Pace | None:
+        return self._model.pace
+
+    def open(self, prompt: Prompt, *, max_tokens: int | None, seed: int) -> Source:
+        if self._is_stopped.is_set():
+            raise ModelError("stopped")
+        return self._model.open(prompt, max_tokens=max_tokens, seed=seed)
+
+    def stop(self) -> None:
+        self._is_stopped.set()
+        if isinstance(self._model, OpenAIModel):
+            self._model.close()

@@ -1,0 +1,229 @@
+"""An annotation from its settings: who is asked about what, and the files that come of it."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from timeful.annotation.batch import Selection, Watcher, Work, annotate
+from timeful.annotation.oracle import LlmOracle, Oracle, RuleOracle, endpoint
+from timeful.annotation.settings import Settings
+from timeful.annotation.tools import load_tools
+from timeful.annotation.worklog import Done, WorkLog
+from timeful.catalogs.knowledge import Knowledge
+from timeful.dialogues.abcd import read_abcd
+from timeful.dialogues.dialogue import Dialogue
+from timeful.dialogues.files import read_bytes
+from timeful.dialogues.jsonl import read_jsonl, write_jsonl, write_lines
+from timeful.dialogues.opportunity import write_opportunities
+from timeful.dialogues.slots import read_ontology
+from timeful.errors import SettingsError
+from timeful.models.request import address
+from timeful.version import __version__
+
+NOTES = {
+    "rules": "made by rule, knowing what was done in the end; no model was asked",
+    "llm": "made by a language model that saw the whole dialogue",
+}
+"""What is said of references, by oracle."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """What an annotation came to: its files, and all that is done, in order."""
+
+    out: Path
+    meta: Path
+    done: tuple[Done, ...]
+
+    @property
+    def failed(self) -> list[Done]:
+        """The dialogues that could not be annotated."""
+        return [one for one in self.done if one.failure is not None]
+
+
+def run(
+    settings: Settings,
+    folder: Path,
+    out: Path,
+    *,
+    api_key: str,
+    watcher: Watcher,
+    on_event: Callable[[str], None] = lambda _: None,
+    replace: bool = False,
+    retry_failed: bool = False,
+) -> Finished:
+    """Annotate what settings say, or go on with it.
+
+    Args:
+        settings: All settings.
+        folder: Where their paths start.
+        out: The output, JSONL; packed with gzip if its name ends in `.gz`.
+        api_key: The key of the endpoint; it is written nowhere.
+        watcher: Told how it goes on.
+        on_event: Told in words of what had to be asked again.
+        replace: Start afresh if there is another annotation of this name.
+        retry_failed: Ask again for dialogues whose answers could not be used.
+
+    Raises:
+        SettingsError: If something cannot work, before anybody is asked.
+        ModelError: If the endpoint gives no answer, again and again.
+    """
+    if not out.name.removesuffix(".gz").endswith(".jsonl"):
+        raise SettingsError(f"annotations are written to .jsonl or .jsonl.gz, got {out.name}")
+    knowledge = load_tools(settings.tool_catalog, folder)
+    source = folder / settings.dialogues.file
+    if out.resolve() == source.resolve():
+        raise SettingsError(f"{out} is what is annotated; choose another file with --out")
+    oracle = _oracle(settings, knowledge, api_key, on_event)
+    identity = _identity(settings, knowledge, source)
+    annotation = settings.annotation
+    work = Work(
+        read=lambda: _read(settings, folder),
+        selection=Selection(
+            start=annotation.start_index, most=annotation.annotated_max_dialogues_num
+        ),
+        oracle=oracle,
+        identity=msgspec.json.format(msgspec.json.encode(identity)),
+        workers=annotation.max_workers,
+    )
+    meta = _beside(out, ".meta.json")
+
+    def write(log: WorkLog) -> None:
+        _write(out, log, settings)
+        about = _about(identity, list(_sorted(log.done)))
+        raw = msgspec.json.encode(about)
+        raw = msgspec.json.format(raw) if settings.output.pretty_print else raw
+        meta.write_bytes(raw + b"\n")
+
+    out.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        done = annotate(
+            work, out, watcher=watcher, write=write, replace=replace, retry_failed=retry_failed
+        )
+    finally:
+        oracle.stop()
+    return Finished(out=out, meta=meta, done=tuple(_sorted(done)))
+
+
+def output_path(settings: Settings, folder: Path) -> Path:
+    """Where the output goes if nobody says: beside the dialogues, with the suffix."""
+    name = Path(settings.dialogues.file).name.removesuffix(".gz")
+    stem = name.removesuffix(".jsonl").removesuffix(".json")
+    source = folder / settings.dialogues.file
+    return source.with_name(f"{stem}{settings.output.output_suffix}.jsonl.gz")
+
+
+def _oracle(
+    settings: Settings, knowledge: Knowledge, api_key: str, on_event: Callable[[str], None]
+) -> Oracle:
+    if settings.annotation.oracle == "rules":
+        if not knowledge.ontology.workflows:
+            raise SettingsError(
+                "the rule oracle goes by workflows: give tool_catalog.ontology beside the catalog, "
+                "or a domain, or ABCD's files"
+            )
+        return RuleOracle(knowledge)
+    return LlmOracle(endpoint(settings, api_key), settings, knowledge, on_event=on_event)
+
+
+def _read(settings: Settings, folder: Path) -> Iterator[Dialogue]:
+    said, tools = settings.dialogues, settings.tool_catalog
+    path = folder / said.file
+    if path.name.removesuffix(".gz").endswith(".json"):
+        slots = None
+        if tools.abcd is not None:
+            slots = read_ontology(folder / tools.abcd.folder / "ontology.json")
+        yield from read_abcd(path, ontology=slots, wording=said.wording, splits=said.splits)
+        return
+    for dialogue in read_jsonl(path):
+        if said.splits is None or dialogue.split in said.splits:
+            yield dialogue
+
+
+def _identity(settings: Settings, knowledge: Knowledge, source: Path) -> dict[str, Any]:
+    """All that makes an annotation what it is; how fast and how much of it is no part."""
+    catalog = knowledge.catalog
+    common = {
+        "oracle": settings.annotation.oracle,
+        "note": NOTES[settings.annotation.oracle],
+        "version": __version__,
+        "dialogues": {
+            "file": source.name,
+            "sha256": sha256(read_bytes(source)).hexdigest(),
+            "splits": settings.dialogues.splits,
+            "wording": settings.dialogues.wording,
+        },
+        "tools": {
+            "name": catalog.catalog_metadata.name,
+            "actions": len(catalog.actions),
+            "sha256": sha256(catalog.text().encode()).hexdigest(),
+        },
+    }
+    if settings.annotation.oracle == "rules":
+        workflows = msgspec.json.encode(knowledge.ontology)
+        return common | {"workflows": {"sha256": sha256(workflows).hexdigest()}}
+    llm = settings.llm
+    return common | {
+        "llm": {
+            "model": llm.model,
+            "endpoint": address(llm.base_url),
+            "temperature": llm.temperature,
+            "max_tokens": llm.max_tokens,
+            "extra": llm.extra,
+            "seed": llm.seed,
+        },
+        "turns_a_request": settings.turns_a_request,
+        "validate_output": settings.annotation.validate_output,
+        "tries": settings.annotation.tries,
+        "prompts": settings.prompts,
+    }
+
+
+def _about(identity: dict[str, Any], done: list[Done]) -> dict[str, Any]:
+    """What is written of an annotation: no times and no paths, so that it can be compared."""
+    failed = [one for one in done if one.failure is not None]
+    return {
+        **identity,
+        "n_dialogues": len(done) - len(failed),
+        "n_failed": len(failed),
+        "n_requests": sum(one.requests for one in done),
+        "n_repairs": sum(one.repairs for one in done),
+        "failed": [{"index": one.index, "id": one.id, "error": one.error} for one in failed],
+    }
+
+
+def _write(out: Path, log: WorkLog, settings: Settings) -> None:
+    # Whole or not at all: who reads the output must not find a half of it.
+    partial = out.with_name(f"part-{out.name}")
+    write_jsonl(partial, log.dialogues())
+    partial.replace(out)
+    if settings.output.save_individual_turns:
+        turns = _beside(out, ".turns.jsonl.gz" if out.suffix == ".gz" else ".turns.jsonl")
+        write_lines(turns, (line for one in log.dialogues() for line in _turn_lines(one)))
+
+
+def _turn_lines(dialogue: Dialogue) -> Iterator[bytes]:
+    """Each turn as Figure 9 has it, with the dialogue it is of."""
+    for turn in dialogue.turns:
+        opportunities = write_opportunities(dialogue.references.get(turn.number, ()))
+        yield msgspec.json.encode(
+            {
+                "dialogue": dialogue.id,
+                "dialogue_turn": turn.number,
+                "speaker": turn.speaker,
+                "text": turn.text,
+                "proactive_annotations": [{"action_opportunity": one} for one in opportunities],
+            }
+        )
+
+
+def _beside(out: Path, ending: str) -> Path:
+    return out.with_name(out.name.removesuffix(".gz").removesuffix(".jsonl") + ending)
+
+
+def _sorted(done: dict[int, Done]) -> Iterator[Done]:
+    return (one for _, one in sorted(done.items()))

@@ -1,0 +1,57 @@
+"""The tools of an annotation as its settings name them, with the workflows they are used in."""
+
+from pathlib import Path
+
+from timeful.annotation.settings import ToolCatalog
+from timeful.catalogs.abcd import abcd_knowledge
+from timeful.catalogs.catalog import Catalog, Metadata, read_catalog
+from timeful.catalogs.knowledge import Knowledge
+from timeful.catalogs.ontology import Ontology
+from timeful.catalogs.reading import read_as
+from timeful.catalogs.rendering import render
+from timeful.domains.library import domain_names, load_domain
+from timeful.errors import SettingsError
+
+
+def load_tools(settings: ToolCatalog, folder: Path) -> Knowledge:
+    """The tools that settings name.
+
+    Args:
+        settings: The section `tool_catalog`.
+        folder: Where its paths start.
+
+    Raises:
+        SettingsError: If a file cannot be read, or two tools bear one name.
+    """
+    common = _common(settings, folder) if settings.use_common_tools else None
+    if common is not None and not settings.custom_tools:
+        return common
+    custom = render(Metadata(name="custom"), settings.custom_tools, name="custom_tools")
+    if common is None:
+        return Knowledge(catalog=custom, ontology=Ontology(), guidelines={})
+    both = Catalog(
+        catalog_metadata=common.catalog.catalog_metadata,
+        mcp_tools=common.catalog.mcp_tools + custom.mcp_tools,
+        api_definitions=common.catalog.api_definitions + custom.api_definitions,
+        custom_agents=common.catalog.custom_agents + custom.custom_agents,
+    )
+    for name in settings.custom_tools:
+        if name in common.catalog.actions:
+            raise SettingsError(f"tool_catalog.custom_tools: {name!r} is also a common tool")
+    return Knowledge(catalog=both, ontology=common.ontology, guidelines=common.guidelines)
+
+
+def _common(settings: ToolCatalog, folder: Path) -> Knowledge | None:
+    if settings.domain:
+        is_ours = settings.domain in domain_names()
+        return load_domain(settings.domain if is_ours else folder / settings.domain).knowledge
+    if settings.abcd is not None:
+        return abcd_knowledge(settings.abcd, folder)
+    if not settings.catalog:
+        return None
+    ontology = Ontology()
+    catalog = read_catalog(folder / settings.catalog)
+    if settings.ontology:
+        ontology = read_as(folder / settings.ontology, Ontology)
+        ontology.check(catalog.actions, settings.ontology)
+    return Knowledge(catalog=catalog, ontology=ontology, guidelines={})
