@@ -6,8 +6,9 @@ and asked again.
 
 import json
 from collections.abc import Sequence
-from re import DOTALL, fullmatch
 from typing import Any
+
+import msgspec
 
 from timeful.catalogs.catalog import Catalog
 from timeful.dialogues.opportunity import (
@@ -17,6 +18,7 @@ from timeful.dialogues.opportunity import (
     read_opportunity,
 )
 from timeful.errors import unknown
+from timeful.models.asking import unfenced
 
 References = dict[int, tuple[Opportunity, ...]]
 
@@ -62,11 +64,9 @@ def read_answer(text: str, turns: Sequence[int], catalog: Catalog | None) -> Ref
 
 
 def _entries(text: str) -> list[Any]:
-    text = text.strip()
-    if fenced := fullmatch(r"```(?:json)?\s*\n(.*)\n\s*```", text, DOTALL):
-        text = fenced[1]
     try:
-        data = json.loads(text)
+        # Strictly: no NaN, and no half of a character, which no file could hold.
+        data = msgspec.json.decode(unfenced(text).encode())
     except (ValueError, RecursionError) as error:
         raise ValueError(f"it is no JSON: {error}") from None
     return data if isinstance(data, list) else [data]

@@ -7,7 +7,6 @@ are annotated, when, or beside what.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from threading import Event
 from typing import Protocol
 
 import msgspec
@@ -17,14 +16,12 @@ from timeful.annotation.hindsight import LABEL, hindsight
 from timeful.annotation.prompts import messages
 from timeful.annotation.settings import Settings
 from timeful.catalogs.knowledge import Knowledge
-from timeful.core.source import Source
 from timeful.dialogues.dialogue import Dialogue, Turn, ranges_of
-from timeful.errors import ModelError
 from timeful.metrics.proactor.questions import asked_in
 from timeful.models.asking import Asked, Asking, Failure, ask
 from timeful.models.chat import OpenAIModel
-from timeful.models.model import Model, Prompt
-from timeful.models.pace import Pace
+from timeful.models.model import Model
+from timeful.models.stopping import StoppableModel
 from timeful.seeding import child_seed
 
 
@@ -97,7 +94,7 @@ class LlmOracle:
         *,
         on_event: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self._model = _Stoppable(model)
+        self._model = StoppableModel(model)
         self._settings = settings
         self._catalog = knowledge.catalog
         self._on_event = on_event
@@ -201,31 +198,3 @@ def endpoint(settings: Settings, api_key: str) -> OpenAIModel:
         extra=llm.extra,
         retries=settings.annotation.tries - 1,
     )
-
-
-class _Stoppable:
-    """A model that can be told to answer nothing more."""
-
-    live = True
-
-    def __init__(self, model: Model) -> None:
-        self._model = model
-        self._is_stopped = Event()
-
-    @property
-    def name(self) -> str:
-        return self._model.name
-
-    @property
-    def pace(self) -> Pace | None:
-        return self._model.pace
-
-    def open(self, prompt: Prompt, *, max_tokens: int | None, seed: int) -> Source:
-        if self._is_stopped.is_set():
-            raise ModelError("stopped")
-        return self._model.open(prompt, max_tokens=max_tokens, seed=seed)
-
-    def stop(self) -> None:
-        self._is_stopped.set()
-        if isinstance(self._model, OpenAIModel):
-            self._model.close()

@@ -5,6 +5,7 @@ For work outside time: annotating and judging. Who thinks while a world moves us
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from re import DOTALL, fullmatch
 from typing import Generic, Literal, TypeVar
 
 from timeful.core.source import Chunk
@@ -79,6 +80,13 @@ def ask(
                 error = f"the answer was cut off at {how.max_tokens} tokens ({error})"
             shown = (*messages, *_repair(answer.text, error))
     return Asked(value=None, error=error, failure=failure, tries=how.tries)  # type: ignore[arg-type]
+
+
+def unfenced(text: str) -> str:
+    """An answer without the fence that models put around JSON, if it is nothing but that."""
+    text = text.strip()
+    fenced = fullmatch(r"```(?:json)?[ ]*\n(.*)\n[ ]*```", text, DOTALL)
+    return fenced[1] if fenced else text
 
 
 class _Answer:
