@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from tests.environments.coding.archives import archive
 from tests.servers.fake import Call, FakeServer, Say
 from timeful.core.units import Duration, milliseconds, seconds
+from timeful.environments.coding.prepare import prepare
 from timeful.environments.timed.stopwatch import TimerSettings
 from timeful.errors import RecordError, SettingsError
 from timeful.models.pace import Pace
@@ -190,6 +192,26 @@ def test_a_latency_is_for_a_tool_that_there_is() -> None:
     with pytest.raises(SettingsError, match="Did you mean 'step'"):
         experiment("fiction").check(unhurried(FICTION, rig))
     experiment("fiction").check(unhurried(FICTION, Rig(tool_latencies=(("get_duration", "1s"),))))
+
+
+def test_two_story_files_of_one_name_would_be_one_column(tmp_path: Path) -> None:
+    story = bytes([3, *bytes(13), 0, 64, *bytes(240)])
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "x.z3").write_bytes(story)
+    files = tuple(str(tmp_path / folder / "x.z3") for folder in ("a", "b"))
+    assert cases_of("fiction", (*files[:1], "skerry"), Source(), seed=0) == (files[0], "skerry")
+    with pytest.raises(SettingsError, match="the same name"):
+        cases_of("fiction", files, Source(), seed=0)
+
+
+def test_prepared_and_made_cases_are_run_together(tmp_path: Path) -> None:
+    name = "spaceship-titanic"
+    prepare(name, archive(tmp_path, name), tmp_path / name)
+    source = Source(data=str(tmp_path))
+    assert cases_of("coding", (name, "iris"), source, seed=0) == (name, "iris")
+    with pytest.raises(SettingsError, match="no data are read for iris"):
+        cases_of("coding", ("iris",), source, seed=0)
 
 
 # --- rows -----------------------------------------------------------------------------------------

@@ -125,6 +125,19 @@ def test_latencies_stand_apart_and_in_their_order() -> None:
     assert places == sorted(places)
 
 
+def test_a_story_file_is_called_by_its_name_and_long_names_keep_their_columns() -> None:
+    names = ("../stories/tiny.z3", "textworld:simple:3", "skerry")
+    rows = [msgspec.structs.replace(r, case=name) for name in names for r in played("hasty")]
+    lines = text_tables(
+        rows + [msgspec.structs.replace(r, who="w" * 30) for r in rows]
+    ).splitlines()
+    (head,) = [line for line in lines if line.startswith("ours")]
+    assert head.split() == ["ours", "tiny.z3", "skerry", "…:simple:3"]
+    for name in ("hasty", "w" * 30):
+        at = next(i for i, line in enumerate(lines) if line.startswith(name))
+        assert len(head) == len(lines[at] if name == "hasty" else lines[at + 1])
+
+
 def test_stand_ins_are_named_and_have_no_published_number_beside_them() -> None:
     text = text_tables(solved())
     assert "Stand-in: rules work on the cases; no language model was run." in text

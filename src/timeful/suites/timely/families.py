@@ -16,7 +16,7 @@ from typing import Any
 from timeful.agents.players import Player, explorer, ladder, solver
 from timeful.agents.prompts.timely import BRIEFINGS
 from timeful.agents.tool_user import Briefing
-from timeful.environments.coding.cases import Case, case_names, open_case
+from timeful.environments.coding.cases import MADE, Case, case_names, open_case
 from timeful.environments.coding.task import WARM, CodingTask
 from timeful.environments.fiction.library import check_game, open_game
 from timeful.environments.fiction.task import FictionTask
@@ -30,7 +30,7 @@ from timeful.errors import SettingsError, check_known
 from timeful.models.rules import Rule
 from timeful.sandbox.workspace import Backend, Workspace, choose_backend
 from timeful.seeding import child_seed
-from timeful.suites.timely.spec import Family, Source, TimelySpec
+from timeful.suites.timely.spec import Family, Source, TimelySpec, group_of
 
 SET_SIZE = 28
 """How many problems of a set are taken, unless a run says otherwise."""
@@ -100,6 +100,9 @@ def cases_of(
 def _games(asked: tuple[str, ...], source: Source, seed: int) -> tuple[str, ...]:
     for name in asked:
         check_game(name)
+    columns = [group_of("fiction", name) for name in asked]
+    if len(set(columns)) < len(set(asked)):
+        raise SettingsError(f"two story files have the same name: {', '.join(asked)}")
     return asked
 
 
@@ -116,13 +119,16 @@ def _open_game(spec: TimelySpec) -> Opened:
 def _ml_tasks(asked: tuple[str, ...], source: Source, seed: int) -> tuple[str, ...]:
     for name in asked:
         check_known("coding case", name, case_names())
+    if source.data is not None and set(asked) <= MADE.keys():
+        raise SettingsError(f"no data are read for {', '.join(asked)}, made by a seed")
+    for name in asked:
         _case(name, source.data, seed)
     return asked
 
 
 @lru_cache(maxsize=8)
 def _case(name: str, data: str | None, seed: int) -> Case:
-    if data is None:
+    if data is None or name in MADE:
         return open_case(name, seed=seed)
     folder = Path(data)
     return open_case(name, data=folder / name if (folder / name).is_dir() else folder, seed=seed)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from itertools import product
+from pathlib import PurePath
 from typing import Any, Literal, get_args
 
 from timeful.agents.session import Transcripts
@@ -217,7 +218,12 @@ class TimelySpec:
 
 
 def group_of(family: str, case: str) -> str:
-    """The column of a table that a case belongs to: a game, an ML task, or a set of problems."""
+    """The column of a table that a case belongs to: a game, an ML task, or a set of problems.
+
+    A story file is called by its name, wherever it lies.
+    """
+    if family == "fiction":
+        return PurePath(case).name
     return case.partition("/")[0] if family == "reasoning" else case
 
 

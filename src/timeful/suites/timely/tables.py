@@ -40,7 +40,7 @@ _BESIDE: dict[Family, tuple[Measure, ...]] = {
 }
 """What is printed under each budget, beside the headline."""
 
-_NAME, _ENTRY = 22, 11
+_NAME, _ENTRY = 23, 11
 _FIT = (80 - _NAME) // _ENTRY
 
 
@@ -64,7 +64,7 @@ def _table_1(family: Family, cells: Sequence[Cell]) -> Iterator[str]:
     yield TITLES[family]
     groups = list(dict.fromkeys(cell.group for cell in cells))
     for part in _parts(groups):
-        yield _line("ours", part)
+        yield _line("ours", [_fitted(group) for group in part])
         for name, mine in by_who(cells):
             by_group = {cell.group: cell for cell in mine}
             yield _line(name, [_headline(by_group.get(group)) for group in part])
@@ -159,7 +159,14 @@ def _table_2(cells: Sequence[Cell]) -> Iterator[str]:
 
 
 def _line(name: str, entries: Sequence[str]) -> str:
-    return (f"{name:<{_NAME}}" + "".join(f" {e:>{_ENTRY - 1}}" for e in entries)).rstrip()
+    """A name that is too long has a line of its own."""
+    room = "\n" + " " * _NAME if len(name) > _NAME else " " * (_NAME - len(name))
+    return (name + room + "".join(f" {e:>{_ENTRY - 1}}" for e in entries)).rstrip()
+
+
+def _fitted(name: str) -> str:
+    """The name of a column, of which the end tells more than the start."""
+    return name if len(name) < _ENTRY else f"…{name[2 - _ENTRY :]}"
 
 
 def _parts(names: Sequence[str]) -> list[Sequence[str]]:
