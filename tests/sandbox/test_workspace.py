@@ -1,7 +1,10 @@
 """Programs run with files, output and limits, and one run does not disturb the next."""
 
 import os
+import pwd
+import sys
 import threading
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +17,7 @@ from timeful.sandbox.bubblewrap import Bubblewrap
 from timeful.sandbox.folder import Folder
 from timeful.sandbox.landlock import Landlock
 from timeful.sandbox.unsafe import Unsafe
+from timeful.sandbox.worker import Worker
 from timeful.sandbox.workspace import Backend, WorkLimits, Workspace, choose_backend, works
 
 Make = Callable[..., Workspace]
@@ -209,6 +213,34 @@ def test_a_run_whose_thread_is_over_leaves_the_worker_alive(backend: Backend) ->
     assert pids[0] == pids[1]
 
 
+def test_a_run_that_was_cut_gives_no_answer_to_the_next(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object, **__: object) -> str:
+        raise KeyboardInterrupt
+
+    one = make()
+    one.run("pass")
+    with monkeypatch.context() as patch:
+        patch.setattr(Worker, "_watch", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            one.run("print('first')")
+    assert one.run("print('second')").stdout == "second\n"
+
+
+def test_a_workspace_that_is_closed_as_a_run_begins_does_not_wait_for_its_end(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = make()
+
+    def close_meanwhile() -> None:
+        one._closed = True  # as `close` does first; then it stops what it finds, and waits
+        one.stop()
+
+    monkeypatch.setattr(one._folder, "open_up", close_meanwhile)
+    assert one.run("while True: pass").error == "stopped"
+
+
 # Settings and errors
 
 
@@ -252,6 +284,49 @@ def test_hidden_files_of_the_python_prefix_cannot_be_read(name: str) -> None:
             ran = one.run(code)
         assert ran.stdout.startswith("seen")
         assert ran.error == error
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_what_is_hidden_is_hidden_by_all_names_of_the_prefix(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = Path(tomllib.__file__).parent
+    link = tmp_path / "link"
+    link.symlink_to(sys.base_prefix)
+    monkeypatch.setattr(sys, "exec_prefix", str(link))
+    by_link = link / package.relative_to(sys.base_prefix)
+    code = f"""
+for path in {[f"{package}/_types.py", f"{by_link}/_types.py"]}:
+    try:
+        print("seen" if open(path).read() else "empty")
+    except OSError:
+        print("hidden")
+"""
+    backend = backend_or_skip(name)
+    for hidden in ([], [package], [by_link]):
+        with Workspace(files={}, outputs=[], hidden=hidden, backend=backend) as one:
+            assert one.run(code).stdout == ("hidden\n" if hidden else "seen\n") * 2
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_a_python_that_is_installed_in_a_home_does_not_open_it(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "module.py").write_text("one's own")
+    (tmp_path / "pyvenv.cfg").touch()
+    (tmp_path / "key").write_text("secret")
+    monkeypatch.setattr(sys, "exec_prefix", str(tmp_path))
+    read = f"print(open('{tmp_path}/lib/module.py').read())\nprint(open('{tmp_path}/key').read())"
+    backend = backend_or_skip(name)
+    with Workspace(files={}, outputs=[], backend=backend) as one:
+        assert one.run(read).stdout == "one's own\nsecret\n"
+    user = pwd.struct_passwd(("me", "x", os.geteuid(), 0, "", str(tmp_path / "me"), ""))
+    monkeypatch.setattr(pwd, "getpwuid", lambda _: user)
+    with Workspace(files={}, outputs=[], backend=backend) as one:
+        ran = one.run(read)
+    assert ran.stdout.startswith("one's own\nTraceback")
+    assert "secret" not in ran.stdout
 
 
 # Choosing

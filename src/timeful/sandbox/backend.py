@@ -1,8 +1,10 @@
 """What every way to confine a program shares: what it is given, and what it makes of that."""
 
 import os
+import pwd
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -88,8 +90,19 @@ def environment(temporary: str) -> dict[str, str]:
 
 
 def python_folders() -> list[Path]:
-    """The folders of this Python, virtual environment and base, by all names they have."""
+    """The folders (or files) of this Python, environment and base, by all names they have."""
     executable = Path(os.path.realpath(sys.executable))
     named = {Path(p) for p in (sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)}
     named.add(executable.parent.parent)
-    return sorted(named | {path.resolve() for path in named})
+    named |= {path.resolve() for path in named}
+    return sorted(part for path in named for part in _parts(path))
+
+
+def _parts(prefix: Path) -> list[Path]:
+    """A prefix; what is Python's in it only, if somebody lives there (`--prefix=$HOME`)."""
+    with suppress(KeyError):  # not every user has a name
+        home = Path(pwd.getpwuid(os.geteuid()).pw_dir)
+        if home.resolve().is_relative_to(prefix.resolve()):
+            parts = [prefix / name for name in ("bin", "lib", "lib64", "pyvenv.cfg")]
+            return [part for part in parts if part.exists()]
+    return [prefix]

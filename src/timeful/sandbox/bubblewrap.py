@@ -3,6 +3,7 @@
 import base64
 import os
 import shutil
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -84,12 +85,21 @@ def _mounts(box: Box) -> list[str]:
     for path in folders:
         mounts += ["--ro-bind", str(path.resolve()), str(path)]
     mounts += ["--ro-bind-try", "/sys/devices/system/cpu", "/sys/devices/system/cpu"]
-    for path in box.hidden:
-        if any(map(path.is_relative_to, (*folders, *map(Path, SYSTEM)))) and path.exists():
-            nothing = ["--tmpfs", str(path), "--remount-ro", str(path)]
-            mounts += nothing if path.is_dir() else ["--ro-bind", "/dev/null", str(path)]
+    for path in _hidden_places(box.hidden, seen=(*folders, *map(Path, SYSTEM))):
+        nothing = ["--tmpfs", str(path), "--remount-ro", str(path)]
+        mounts += nothing if path.is_dir() else ["--ro-bind", "/dev/null", str(path)]
     for name, source in box.files.items():
         mounts += ["--ro-bind", str(source), f"{WORK}/{name}"]
     # /proc/sys and its like belong to root, who needs no powers to write there: only the mount can
     # keep a program out that root started.
     return [*mounts, "--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/"]
+
+
+def _hidden_places(hidden: Iterable[Path], *, seen: Sequence[Path]) -> list[Path]:
+    """Where they are to be seen: a folder with two names is mounted at both."""
+    places = list[Path]()
+    for real in (path.resolve() for path in hidden if path.exists()):
+        for folder in seen:
+            if real.is_relative_to(folder.resolve()):
+                places.append(folder / real.relative_to(folder.resolve()))
+    return sorted(set(places))

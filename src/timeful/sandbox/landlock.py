@@ -112,7 +112,8 @@ def _rules(box: Box, everything: int) -> Iterator[tuple[str, int]]:
     look = EXECUTE | READ | LIST
     hidden = [path.resolve() for path in box.hidden]
     for path in (*python_folders(), *map(Path, SYSTEM)):
-        yield str(path), LIST
+        if path.is_dir():
+            yield str(path), LIST
         yield from ((str(part), _fit(part, look)) for part in _without(path, hidden))
     for path in map(Path, (*SINGLE, *ABOUT_THE_MACHINE)):
         yield str(path), _fit(path, look)
