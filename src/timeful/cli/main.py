@@ -65,7 +65,10 @@ baseline = Lazy(
 )
 
 metrics = Lazy(
-    {"proactor-turns": "timeful.cli.proactor:turns"},
+    {
+        "proactor": "timeful.cli.proactor_records:records",
+        "proactor-turns": "timeful.cli.proactor:turns",
+    },
     name="metrics",
     help="Score what was predicted, here or elsewhere.",
     context_settings=_CONTEXT,

@@ -1,6 +1,5 @@
 """What can be seen of a conversation: what has been said so far, and nothing of what is to come."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +7,7 @@ import msgspec
 
 from timeful.core.units import Instant
 from timeful.dialogues.dialogue import Turn
+from timeful.dialogues.transcript import transcript
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,16 +56,3 @@ class DialogueView:
 def plain(value: object) -> Any:
     """A value as what JSON is decoded to: lists, never tuples."""
     return msgspec.json.decode(msgspec.json.encode(value))
-
-
-def transcript(turns: Iterable[Turn]) -> str:
-    """Turns as text: number, speaker, words, and the actions that were recorded."""
-    return "\n".join(_line(turn) for turn in turns)
-
-
-def _line(turn: Turn) -> str:
-    done = "; ".join(
-        f"{one.name}({', '.join(one.values)})" if one.values else one.name for one in turn.observed
-    )
-    text = " ".join(turn.text.split())
-    return f"[{turn.number}] {turn.speaker}: {text}" + (f" <done: {done}>" if done else "")

@@ -5,6 +5,7 @@ from textwrap import wrap
 from typing import Any
 
 from timeful.metrics.proactor.alignment import KEEP_ABOVE, Alignment
+from timeful.metrics.proactor.episodes import ConversedScores
 from timeful.metrics.proactor.ranking import COLUMNS, Ranked
 from timeful.metrics.proactor.turns import MeanScores
 
@@ -38,6 +39,34 @@ def turns_table(found: MeanScores) -> str:
     if found.n_skipped:
         count += f"; {found.n_skipped} without predictions are in none"
     return "\n".join([*lines, count])
+
+
+def conversations_json(found: ConversedScores) -> dict[str, Any]:
+    """The means over the turns of recorded conversations, and what time did to them."""
+    beside = {
+        name: getattr(found, name)
+        for name in ("n_lost", "n_lost_late", "n_empty", "n_late", "n_revised", "tokens")
+    }
+    head = {"n_dialogues": found.n_dialogues, "n_failed": found.n_failed}
+    return {**head, **turns_json(found.means), **beside, "notes": dict(found.notes)}
+
+
+def conversations_table(found: ConversedScores) -> str:
+    """The same as text: the means, and below them what they leave out."""
+    count = found.means.n_turns
+    lost = f"{found.n_lost} of {count} turns were lost ({_percent(_share(found.n_lost, count))})"
+    lines = [
+        turns_table(found.means),
+        f"{lost}: nothing was predicted in time;\nof these, {found.n_lost_late} with a prediction "
+        f"that came late, as {found.n_late} predictions did",
+        f"{found.n_empty} turns with an empty set in time, {found.n_revised} sets replaced in time",
+        f"{found.n_dialogues} conversations, {found.n_failed} episodes failed and left out, "
+        f"{found.tokens:,} tokens",
+    ]
+    if found.notes:
+        noted = ", ".join(f"{topic} {times}" for topic, times in found.notes.items())
+        lines += wrap(f"noted by agents: {noted}", 80, break_on_hyphens=False)
+    return "\n".join(lines)
 
 
 def ranking_json(ranked: Sequence[Ranked]) -> list[dict[str, Any]]:
@@ -106,6 +135,10 @@ def alignment_table(rows: Sequence[Alignment]) -> str:
 
 def _number(value: float | None, digits: int) -> str:
     return "-" if value is None else f"{value:.{digits}f}"
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
 
 
 def _percent(value: float | None) -> str:

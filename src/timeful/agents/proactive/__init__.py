@@ -1,0 +1,1 @@
+"""Proactive agents: they listen to a conversation, and say what could be done and asked."""

@@ -1,0 +1,141 @@
+"""An agent as one YAML file: model, catalog, prompts and graph (ProActor, Figures 13 to 15).
+
+    name: reasoning
+    llm: {model: "openai/gpt-4.1-mini", temperature: 0.1, max_tokens: 4096}
+    tool_catalog: {domain: shop}
+    reasons: true
+    action_prompts: {system_prompt: ..., task_prompt: ...}
+    question_prompts: {system_prompt: ..., task_prompt: ...}
+
+Three lie in the package: `non-reasoning`, `reasoning` and `reasoning-asg`. Prompts say
+`{tool_catalog}` and `{dialogue_context}`, and `{action_states}` where states are tracked.
+"""
+
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from timeful.agents.proactive.states import ALL
+from timeful.catalogs.reading import nearest, read_as
+from timeful.dialogues.opportunity import Status
+from timeful.errors import SettingsError
+from timeful.models.templates import check_template, names_in
+
+CONTEXT = "dialogue_context"
+TOOLS = "tool_catalog"
+STATES = "action_states"
+
+
+class Llm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The model that is asked.
+
+    Attributes:
+        model: Its name, maybe after that of who offers it.
+        temperature: Its sampling temperature; null leaves it to the server.
+        max_tokens: The most tokens of an answer, thinking included.
+        using_short_model_name: Whether the server is asked for what follows the last "/".
+        base_url: Where the API begins; empty for the usual one.
+        api_key_name: The environment variable that holds the key; there is no field for a key.
+    """
+
+    model: str = "openai/gpt-4.1-mini"
+    temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] | None = 0.1
+    max_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = 4096
+    using_short_model_name: bool = True
+    base_url: str = ""
+    api_key_name: str = "OPENAI_API_KEY"
+
+    @property
+    def asked(self) -> str:
+        """The model's name as the server is told it."""
+        return self.model.rpartition("/")[2] if self.using_short_model_name else self.model
+
+
+class ToolCatalog(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where the actions come from, unless a run says otherwise: a domain, or a catalog's file."""
+
+    domain: str = ""
+    catalog: str = ""
+
+
+class Prompts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the model is told."""
+
+    system_prompt: str
+    task_prompt: str
+
+
+class AgentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An agent.
+
+    Attributes:
+        name: What it is called in tables.
+        llm: Its model.
+        tool_catalog: Its actions.
+        reasons: Whether it thinks between tags before it answers between others.
+        transitions: The action state graph, the statuses that may follow each; a status that is
+            left out may be followed by none. Without it all are connected.
+        action_prompts: How opportunities are asked for. States are tracked where one of these
+            prompts says `{action_states}`.
+        question_prompts: How questions are asked for; none are raised without.
+    """
+
+    name: str
+    llm: Llm = Llm()
+    tool_catalog: ToolCatalog = ToolCatalog()
+    reasons: bool = False
+    transitions: dict[Status, tuple[Status, ...]] = msgspec.field(default_factory=lambda: dict(ALL))
+    action_prompts: Prompts
+    question_prompts: Prompts | None = None
+
+    def __post_init__(self) -> None:
+        for kind in ("action_prompts", "question_prompts"):
+            prompts: Prompts | None = getattr(self, kind)
+            if prompts is None:
+                continue
+            texts = (prompts.system_prompt, prompts.task_prompt)
+            for text in texts:
+                try:
+                    check_template(kind, text, (CONTEXT, TOOLS, STATES))
+                except SettingsError as error:
+                    raise ValueError(str(error)) from None
+            if CONTEXT not in _names(prompts):
+                raise ValueError(f"{kind} must say {{{CONTEXT}}}, or nobody knows what was said")
+
+    @property
+    def tracks(self) -> bool:
+        """Whether it is shown the action states."""
+        return STATES in _names(self.action_prompts)
+
+
+def _names(prompts: Prompts) -> frozenset[str]:
+    return names_in(prompts.system_prompt) | names_in(prompts.task_prompt)
+
+
+def agent_names() -> tuple[str, ...]:
+    """The agents in the package."""
+    folder = files("timeful.agents.proactive") / "bundled"
+    return tuple(sorted(one.name.removesuffix(".yaml") for one in folder.iterdir()))
+
+
+def load_agent(name: str | Path) -> AgentFile:
+    """Load an agent.
+
+    Args:
+        name: One of `agent_names()`, or the path of a YAML (or JSON) file.
+
+    Raises:
+        SettingsError: If there is none, or it is wrong, with the entry and the field; or if the
+            extra `proactor` is not installed.
+    """
+    if str(name) in agent_names():
+        with as_file(files("timeful.agents.proactive") / "bundled" / f"{name}.yaml") as path:
+            return read_as(path, AgentFile)
+    if not Path(name).is_file():
+        raise SettingsError(
+            f"unknown agent {str(name)!r}, and no file of this name; "
+            f"{nearest(str(name), agent_names())}"
+        )
+    return read_as(Path(name), AgentFile)
