@@ -2,10 +2,12 @@
 
 import csv
 import gc
+import sys
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
+import sklearn
 
 from timeful.environments.coding.cases import MADE, Case, case_names, open_case
 from timeful.environments.coding.graders import grade
@@ -92,8 +94,16 @@ def test_the_opening_says_what_to_read_what_to_write_and_what_counts(case):
 
 def test_what_the_labels_came_from_is_hidden(case):
     if case.name != "reviews":
-        (folder,) = case.hidden
-        assert any(path.name.startswith("iris") for path in folder.iterdir())
+        own = Path(sklearn.__path__[0]) / "datasets" / "data"
+        assert own in case.hidden
+        assert all("iris" in " ".join(map(str, one.iterdir())) for one in case.hidden)
+
+
+def test_copies_of_other_pythons_that_a_sandbox_shows_are_hidden(tmp_path, monkeypatch):
+    copy = tmp_path / "lib" / "python3.11" / "site-packages" / "sklearn" / "datasets" / "data"
+    copy.mkdir(parents=True)
+    monkeypatch.setattr(sys, "base_prefix", str(tmp_path))
+    assert copy in open_case("wine").hidden
 
 
 def test_a_folder_lasts_as_long_as_its_case():

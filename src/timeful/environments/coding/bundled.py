@@ -5,6 +5,7 @@ rows to learn from, some with a wrong label; cells are noisy or missing, and som
 labels of the test split are right. All sets are copies of UCI's; iris is Fisher's.
 """
 
+import sys
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -110,9 +111,21 @@ def _load(name: str) -> tuple[Floats, Ints]:
     return cells, labels
 
 
+_KEPT = ("sklearn/datasets/data", "scipy/io/arff/tests/data", "scipy/spatial/tests/data")
+"""Where packages have the sets; scipy has iris in its tests."""
+
+
 def _sources() -> tuple[Path, ...]:
-    """Where scikit-learn keeps the sets: cells are noisy, but rows could be found there."""
-    return (Path(import_module("sklearn.datasets").__path__[0]) / "data",)
+    """Where the sets lie: cells are noisy, but rows could be found there.
+
+    A sandbox shows more than one folder of packages: that of the Python from which this
+    environment was made, too, and the system's.
+    """
+    folders = {Path(import_module("sklearn").__path__[0]).parent}
+    for prefix in (sys.prefix, sys.base_prefix, "/usr", "/usr/local"):
+        folders |= set(Path(prefix).glob("lib*/python3*/*-packages"))
+    places = (folder / kept for folder in folders for kept in _KEPT)
+    return tuple(sorted(place for place in places if place.is_dir()))
 
 
 def _made(
