@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from tests.environments.coding.archives import archive
+from tests.environments.coding.runners import FakeRan, FakeRunner
 from tests.servers.fake import Call, FakeServer, Say
-from timeful.core.units import Duration, milliseconds, seconds
+from timeful.core.units import Duration, in_seconds, milliseconds, seconds
 from timeful.environments.coding.prepare import prepare
+from timeful.environments.coding.task import LONGEST_RUN
 from timeful.environments.timed.stopwatch import TimerSettings
 from timeful.errors import RecordError, SettingsError
 from timeful.models.pace import Pace
@@ -24,6 +26,8 @@ from timeful.records.events import (
 )
 from timeful.records.recorder import Recorder, read_record, record_hash
 from timeful.runs.experiment import Finished, report_again, run_experiment
+from timeful.sandbox.workspace import WorkLimits
+from timeful.suites.timely import families
 from timeful.suites.timely.baselines import Baselines
 from timeful.suites.timely.budgets import read_budget
 from timeful.suites.timely.families import cases_of
@@ -212,6 +216,23 @@ def test_prepared_and_made_cases_are_run_together(tmp_path: Path) -> None:
     assert cases_of("coding", (name, "iris"), source, seed=0) == (name, "iris")
     with pytest.raises(SettingsError, match="no data are read for iris"):
         cases_of("coding", ("iris",), source, seed=0)
+
+
+def test_a_program_may_run_until_the_deadline_and_no_sandbox_ends_it_sooner(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    limits: list[WorkLimits] = []
+
+    class Idle(FakeRunner):
+        def __init__(self, **given: Any) -> None:
+            super().__init__(lambda code: FakeRan())
+            limits.append(given["limits"])
+
+    monkeypatch.setattr(families, "Workspace", Idle)
+    spec = unhurried(sweep_of("coding", Rig(), ["iris"], ["climber"]), Rig())[0]
+    families.PARTS["coding"].open(spec).close()
+    families.let_go()
+    assert limits[0].wall_s > in_seconds(LONGEST_RUN)
 
 
 # --- rows -----------------------------------------------------------------------------------------

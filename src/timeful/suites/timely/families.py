@@ -16,9 +16,10 @@ from typing import Any
 from timeful.agents.players import Player, explorer, ladder, solver
 from timeful.agents.prompts.timely import BRIEFINGS
 from timeful.agents.tool_user import Briefing
+from timeful.core.units import in_seconds
 from timeful.environments.coding.cases import MADE, Case, case_names, open_case
-from timeful.environments.coding.task import WARM, CodingTask
-from timeful.environments.fiction.library import check_game, open_game
+from timeful.environments.coding.task import LONGEST_RUN, WARM, CodingTask
+from timeful.environments.fiction.library import check_extras, check_game, open_game
 from timeful.environments.fiction.task import FictionTask
 from timeful.environments.reasoning.checking import Checker
 from timeful.environments.reasoning.files import BENCHMARKS, Fields, from_jsonl
@@ -28,7 +29,7 @@ from timeful.environments.reasoning.task import ReasoningTask
 from timeful.environments.timed.task import Task
 from timeful.errors import SettingsError, check_known
 from timeful.models.rules import Rule
-from timeful.sandbox.workspace import Backend, Workspace, choose_backend
+from timeful.sandbox.workspace import Backend, WorkLimits, Workspace, choose_backend
 from timeful.seeding import child_seed
 from timeful.suites.timely.spec import Family, Source, TimelySpec, group_of
 
@@ -103,6 +104,8 @@ def _games(asked: tuple[str, ...], source: Source, seed: int) -> tuple[str, ...]
     columns = [group_of("fiction", name) for name in asked]
     if len(set(columns)) < len(set(asked)):
         raise SettingsError(f"two story files have the same name: {', '.join(asked)}")
+    for name in asked:
+        check_extras(name)
     return asked
 
 
@@ -153,6 +156,7 @@ def _workspace(case: Case, is_unsafe: bool) -> Workspace:
     return Workspace(
         files=case.files,
         outputs=case.outputs,
+        limits=WorkLimits(wall_s=1 + in_seconds(LONGEST_RUN)),  # the task stops them sooner
         warm=WARM,
         backend=_backend(is_unsafe),
         hidden=case.hidden,
