@@ -20,6 +20,9 @@ from timeful.agents.assistant import assistant
 from timeful.agents.controller import ControllerSettings, controller
 from timeful.agents.planning import planning
 from timeful.agents.playbook import playbook
+from timeful.agents.proactive.agent import proactive
+from timeful.agents.proactive.retrieval import EAGER, retrieval
+from timeful.agents.proactive.settings import load_agent
 from timeful.agents.reactive import reactive
 from timeful.agents.session import Agent, Session
 from timeful.agents.tabular.deliberation import DeliberationLearner, DeliberationPolicy, deliberate
@@ -27,8 +30,13 @@ from timeful.agents.tabular.patrol import patrol
 from timeful.agents.tool_user import tool_user
 from timeful.core.clock import VirtualClock
 from timeful.core.units import Duration, Instant, milliseconds, seconds
+from timeful.dialogues.prediction import Prediction
+from timeful.domains.generator import generate
+from timeful.domains.library import load_domain
 from timeful.environments.deliberation.settings import SEQUENTIAL
 from timeful.environments.deliberation.world import Deliberation
+from timeful.environments.dialogue.timing import Paced
+from timeful.environments.dialogue.world import Conversation
 from timeful.environments.environment import Environment
 from timeful.environments.inbox.mail import draw_mail
 from timeful.environments.inbox.policy import answer_urgent
@@ -52,7 +60,7 @@ from timeful.interfaces.loop import Loop
 from timeful.interfaces.polling import Polling
 from timeful.interfaces.reflex import Reflex
 from timeful.models.model import Message
-from timeful.models.pace import tokens
+from timeful.models.pace import Pace, tokens
 from timeful.models.prose import ProseModel
 from timeful.models.rules import RuleModel
 from timeful.models.scripted import ScriptedModel
@@ -157,6 +165,28 @@ def task() -> tuple[Environment, Agent]:
     return TimedTask(Counting(), settings, seed=0), agent
 
 
+def dialogue() -> tuple[Environment, Agent]:
+    """It goes on at a pace; its model loses some turns, but not all, by thinking."""
+    domain = load_domain("shop")
+    (talk,) = generate(domain, n=1, seed=0)
+    world = Conversation(talk, Paced(), seed=0, actions=domain.knowledge.catalog.actions)
+    agent = partial(
+        proactive,
+        model=retrieval(domain.knowledge, threshold=EAGER, pace=Pace(per_token=milliseconds(10))),
+        file=load_agent("reasoning-asg"),
+        catalog=domain.knowledge.catalog,
+        asks=True,
+    )
+    return world, agent
+
+
+def nothing_to_do(view: Any) -> str | None:
+    """Somebody's own turn asks for nothing: predict that at once."""
+    latest = view.turns[-1] if view.turns else None
+    is_open = latest is not None and not view.speaking and not view.predicted
+    return Prediction(turn=latest.number).text() if is_open and latest.observed else None
+
+
 def module() -> tuple[Environment, Agent]:
     async def upper(session: Session) -> None:
         while not session.over:
@@ -176,6 +206,7 @@ SETUPS = {
     "inbox": Setup(inbox, seconds(15), answer_urgent),
     "kitchen": Setup(kitchen, tokens(40), reflex),
     "task": Setup(task, seconds(1.3), lambda _: None),
+    "dialogue": Setup(dialogue, seconds(1), nothing_to_do),
     "module": Setup(module, tokens(7), lambda _: None),
 }
 

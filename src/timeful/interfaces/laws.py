@@ -27,6 +27,7 @@ WORLDS = (
     "inbox",
     "kitchen",
     "task",
+    "dialogue",
     "module",
 )
 """The worlds; a module is an agent of its own (`timeful.runs.module`)."""

@@ -172,15 +172,15 @@ async def proactive(
 async def _finish(
     session: Session, thoughts: Sequence[Thought], number: int, policy: Policy
 ) -> bool:
-    """Think to the end, or until the policy or the end of the conversation drops it all."""
+    """Think to the end, or until the policy or the end of the conversation cuts it short."""
     for thought in thoughts:
         while not await session.engage(thought):
-            is_outrun = policy == "drop" and latest(seen(session).turns) > number
-            if session.over or is_outrun:
-                why = "the conversation is over" if session.over else "the next turn has come"
+            if session.over:
+                return False
+            if policy == "drop" and latest(seen(session).turns) > number:
                 for one in thoughts:
-                    one.cancel(why)
-                session.note("dropped-thought", f"turn {number}: {why}")
+                    one.cancel("the next turn has come")
+                session.note("dropped-thought", f"of turn {number}")
                 return False
     return not session.over
 

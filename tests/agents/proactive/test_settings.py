@@ -1,0 +1,96 @@
+"""Agents as YAML files."""
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.agents.proactive.material import agent_file
+from timeful.agents.proactive.settings import AgentFile, agent_names, load_agent
+from timeful.errors import SettingsError
+
+pytest.importorskip("yaml")
+
+
+def test_three_agents_lie_in_the_package_and_differ_as_in_the_paper() -> None:
+    assert agent_names() == ("non-reasoning", "reasoning", "reasoning-asg")
+    plain, reasoning, asg = map(load_agent, agent_names())
+    assert [each.reasons for each in (plain, reasoning, asg)] == [False, True, True]
+    assert [each.tracks for each in (plain, reasoning, asg)] == [False, False, True]
+    for each in (plain, reasoning, asg):
+        assert each.question_prompts is not None
+        for prompts, section, field in (
+            (each.action_prompts, "action", "proactive_action_opportunities"),
+            (each.question_prompts, "question", "raised_questions"),
+        ):
+            text = prompts.system_prompt + prompts.task_prompt
+            assert ("<think>" in text and f"<{section}>" in text) == each.reasons
+            assert ("{action_states}" in text) == each.tracks
+            assert all(name in text for name in ("{tool_catalog}", "{dialogue_context}", field))
+    assert plain.llm.asked == "gpt-4.1-mini"
+    assert {status: set(after) for status, after in asg.transitions.items()} == {
+        status: set(asg.transitions) for status in asg.transitions
+    }, "fully connected, as the paper has it"
+
+
+def test_a_file_of_ones_own_restricts_the_graph(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        "name: mine\ntransitions: {pending: [ready_to_trigger], triggered: []}\n"
+        'action_prompts: {system_prompt: "{tool_catalog}", task_prompt: "{dialogue_context}"}\n'
+    )
+    file = load_agent(path)
+    assert file.transitions == {"pending": ("ready_to_trigger",), "triggered": ()}
+    assert file.question_prompts is None
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("name: 5", r"name.*Expected `str`"),
+        ("nmae: x", "unknown field `nmae`"),
+        ("llm: {temperature: 3}", r"llm.temperature.*<= 2"),
+        ("llm: {api_key: secret}", "unknown field `api_key`"),
+        ("transitions: {soon: []}", r"Invalid enum value 'soon' - at .*transitions"),
+        ("transitions: {pending: [soon]}", "transitions.*Invalid enum value 'soon'"),
+        (
+            'question_prompts: {system_prompt: "", task_prompt: "{dialogue_contxt}"}',
+            "name in question_prompts 'dialogue_contxt'.*Did you mean 'dialogue_context'",
+        ),
+        (
+            'question_prompts: {system_prompt: "", task_prompt: "What?"}',
+            "must say {dialogue_context}",
+        ),
+        ("question_prompts: [", "no valid YAML"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_named(tmp_path: Path, change: str, said: str) -> None:
+    path = tmp_path / "mine.yaml"
+    head = "" if change.startswith("name:") else "name: mine\n"
+    prompts = '{system_prompt: "", task_prompt: "{dialogue_context}"}'
+    path.write_text(f"{head}action_prompts: {prompts}\n{change}\n")
+    with pytest.raises(SettingsError, match=said) as error:
+        load_agent(path)
+    assert "mine.yaml" in str(error.value)
+
+
+def test_an_unknown_agent_is_answered_with_the_nearest_one() -> None:
+    with pytest.raises(SettingsError, match="Did you mean 'reasoning'"):
+        load_agent("reasonning")
+
+
+def test_an_agent_can_be_written_down_and_read_back() -> None:
+    file = agent_file(tracks=True)
+    assert msgspec.json.decode(msgspec.json.encode(file), type=AgentFile) == file
+
+
+def test_no_prompt_has_a_stray_brace() -> None:
+    for name in agent_names():
+        file = load_agent(name)
+        for prompts in (file.action_prompts, file.question_prompts):
+            assert prompts is not None
+            text = prompts.system_prompt + prompts.task_prompt
+            left = re.sub(r"\{\{|\}\}|\{[a-z_]+\}", "", text)
+            # JSON within a line of the schema may stand as it is: its braces hold more than a name.
+            assert left.count("{") == left.count("}")
