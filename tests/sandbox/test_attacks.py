@@ -9,6 +9,7 @@ import fcntl
 import json
 import os
 import resource
+import select
 import socket
 import subprocess
 import sys
@@ -20,6 +21,7 @@ import pytest
 
 from tests.sandbox.backends import BACKENDS, WITH_UNSAFE, backend_or_skip
 from timeful.sandbox import processes
+from timeful.sandbox.watch import Watch
 from timeful.sandbox.workspace import Backend, Ran, WorkLimits, Workspace
 
 MIB = 1 << 20
@@ -694,8 +696,22 @@ def test_printing_without_end_after_killing_the_worker() -> None:
     backend = backend_or_skip("unsafe")
     code = "import os\nos.kill(os.getppid(), 9)\nwhile True: os.write(1, bytes(1 << 16))"
     with Workspace(files={}, outputs=[], limits=ROOMY, warm=["os"], backend=backend) as workspace:
-        assert workspace.run(f"sum(range(3_000_000))\n{code}").error.startswith("the sandbox ended")
+        assert workspace.run(code).error.startswith("the sandbox ended")
         assert workspace.run("print('well')").stdout == "well\n"
+
+
+def test_a_program_does_not_outlive_the_worker_that_it_killed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Watch, "_look", lambda _: ())  # it is over before anybody looks
+    backend = backend_or_skip("unsafe")
+    code = "import os, signal\nheld = open('pipe', 'w')\nos.kill(os.getppid(), 9)\nsignal.pause()"
+    with Workspace(files={}, outputs=[], limits=ROOMY, warm=["os"], backend=backend) as workspace:
+        os.mkfifo(workspace._folder.work / "pipe")
+        pipe = os.open(workspace._folder.work / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+        workspace.run(code)
+        assert select.select([pipe], [], [], 20)[0]  # nobody has it open for writing any more
+        os.close(pipe)
 
 
 def test_a_worker_that_was_killed_is_replaced() -> None:

@@ -70,6 +70,13 @@ def test_disk_is_not_given_at_once(machine: str, namespaces: bool) -> None:
 
 
 @machines
+@kinds
+def test_nobody_is_made_to_wait_for_a_file(machine: str, namespaces: bool) -> None:
+    assert ask(machine, "fcntl", 3, 1024, namespaces=namespaces) == EPERM
+    assert ask(machine, "fcntl", 3, 4, namespaces=namespaces) == ALLOW
+
+
+@machines
 def test_sockets_by_family(machine: str) -> None:
     for family in (1, 2, 10, 16, 17, 40):
         inside = ask(machine, "socket", family, namespaces=True)

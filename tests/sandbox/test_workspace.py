@@ -164,6 +164,15 @@ def test_a_file_named_like_a_module_harms_nobody(make: Make) -> None:
     assert one.run("print('well')").stdout == "well\n"
 
 
+def test_a_worker_finds_nothing_of_an_earlier_run_where_modules_have_their_settings(
+    backend: Backend,
+) -> None:
+    with Workspace(files={}, outputs=[], warm=["json"], backend=backend) as one:
+        one.run("import os\nopen(os.environ['HOME'] + '/.settings', 'w')")
+        one._end()
+        assert one.run("import os\nprint(os.listdir(os.environ['HOME']))").stdout == "[]\n"
+
+
 # Stopping
 
 

@@ -40,6 +40,11 @@ class Folder:
             with suppress(OSError):
                 folder.chmod(0o700)
 
+    def empty_tmp(self) -> None:
+        """Delete what programs left in what they took for their home and for temporary files."""
+        self._delete(self.tmp)
+        self.tmp.mkdir()
+
     def read(self, name: str, *, most: int) -> bytes | None:
         """What is in a file below `work`; None if there is none, or it is not to be trusted."""
         parent = self._open_parent(name)

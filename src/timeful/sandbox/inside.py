@@ -34,7 +34,8 @@ from typing import Any, NoReturn
 NAME = "<program>"
 NOT_CONFINED = 126
 CLEAN_UP_S = 10
-DUMPABLE, NO_NEW_PRIVILEGES, SECCOMP, SUBREAPER = 4, 38, 22, 36  # numbers of prctl
+# Numbers of prctl.
+DEATH_SIGNAL, DUMPABLE, NO_NEW_PRIVILEGES, SECCOMP, SUBREAPER = 1, 4, 38, 22, 36
 LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446  # the same on every machine
 WAIT_FOR_ALL = 0x40000000  # __WALL: children that announce their end in no way, too
 CAPSET = {"x86_64": 126, "aarch64": 91}
@@ -194,6 +195,7 @@ def _confine(settings: dict[str, Any], limits: dict[str, int]) -> None:
     if settings["confined"]:
         _drop_capabilities()
         _prctl(NO_NEW_PRIVILEGES, 1)
+    _prctl(DEATH_SIGNAL, signal.SIGKILL)  # nobody watches a run whose worker was killed
     # The supervisor, which may be an ordinary user, must see what a run uses.
     _prctl(DUMPABLE, 1)
     if settings["landlock"]:

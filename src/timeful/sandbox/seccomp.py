@@ -121,6 +121,8 @@ def _rules(*, namespaces: bool, signals: bool) -> Iterator[Rule]:
     yield "clone3", None, ENOSYS  # its flags cannot be seen; the C library then takes clone
     # It takes gigabytes of disk at once, between two looks; the C library then writes zeros.
     yield "fallocate", None, EOPNOTSUPP
+    # F_SETLEASE: others would wait to open the file, even one that can only be read.
+    yield "fcntl", (1, "is", 1024), EPERM
     # vsock is in no namespace, and a server of one's own can be a unix socket.
     yield "socket", (0, "is not", 1) if namespaces else None, EPERM
     if not namespaces:

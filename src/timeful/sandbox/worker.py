@@ -225,8 +225,11 @@ class Worker:
         answer: dict[str, Any] = json.loads(line)
         return answer
 
-    def _drain(self, output: Output, *, pieces: int = 1 << 30) -> None:
-        """Read what is there, and no more than is there: somebody may hold the other end."""
+    def _drain(self, output: Output, *, pieces: int = 1 << 10) -> None:
+        """Read what is there, and no more than is there: somebody may hold the other end.
+
+        They may even go on writing, without walls; so the number of pieces has a limit, too.
+        """
         try:
             for _ in range(pieces):
                 piece = os.read(self._output, _PIECE)

@@ -171,6 +171,8 @@ class Workspace:
         return ended
 
     def _start(self) -> Worker:
+        if self._warm:  # modules may read settings and caches there, and they are not confined
+            self._folder.empty_tmp()
         return Worker(self._launch, folder=self._folder, modules=self._warm, limits=self._limits)
 
     def _end(self) -> None:
