@@ -132,7 +132,7 @@ def test_a_story_file_is_called_by_its_name_and_long_names_keep_their_columns() 
         rows + [msgspec.structs.replace(r, who="w" * 30) for r in rows]
     ).splitlines()
     (head,) = [line for line in lines if line.startswith("ours")]
-    assert head.split() == ["ours", "tiny.z3", "skerry", "…:simple:3"]
+    assert head.split() == ["ours", "tiny.z3", "skerry", "text…ple:3"]
     for name in ("hasty", "w" * 30):
         at = next(i for i, line in enumerate(lines) if line.startswith(name))
         assert len(head) == len(lines[at] if name == "hasty" else lines[at + 1])

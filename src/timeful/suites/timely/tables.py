@@ -165,8 +165,8 @@ def _line(name: str, entries: Sequence[str]) -> str:
 
 
 def _fitted(name: str) -> str:
-    """The name of a column, of which the end tells more than the start."""
-    return name if len(name) < _ENTRY else f"…{name[2 - _ENTRY :]}"
+    """The name of a column, of which the start and the end are kept."""
+    return name if len(name) < _ENTRY else f"{name[:4]}…{name[6 - _ENTRY :]}"
 
 
 def _parts(names: Sequence[str]) -> list[Sequence[str]]:
