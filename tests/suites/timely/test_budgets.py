@@ -43,12 +43,23 @@ def test_a_budget_is_so_long_and_is_written_as_it_was_read(text: str, span: int 
     assert str(budget) == text
 
 
-@pytest.mark.parametrize(
-    "text", ["", "x", "0x", "-1x", "1", "1y", "infx", "nans", "1..2s", "steps", "5@", "0@a"]
-)
+NO_BUDGETS = "|x|0x|-1x|1|1y|infx|nans|1..2s|steps|5@|0@a|1000000s|1e300s|1e30x".split("|")
+
+
+@pytest.mark.parametrize("text", NO_BUDGETS)
 def test_what_is_no_budget_is_refused(text: str) -> None:
     with pytest.raises(SettingsError, match="a budget is"):
         read_budget(text)
+
+
+@given(
+    st.floats(0, 1e6, exclude_min=True, exclude_max=True),
+    st.sampled_from(["x", "steps", "s", "@a"]),
+)
+def test_two_budgets_bear_one_name_only_if_they_are_the_same(amount: float, unit: str) -> None:
+    budget = read_budget(f"{amount!r}{unit}")
+    assert budget.amount == amount
+    assert read_budget(str(budget)) == budget
 
 
 @given(st.floats(0.01, 1000), st.sampled_from(["times", "steps"]), st.integers(1, 10**13))

@@ -14,7 +14,6 @@ games and ML tasks; section 5.1 compares models under the same time.
 
 import re
 from dataclasses import dataclass
-from math import inf
 from typing import Literal
 
 from timeful.core.units import Duration, seconds
@@ -23,6 +22,7 @@ from timeful.errors import SettingsError
 Kind = Literal["none", "times", "steps", "seconds"]
 
 _UNITS: dict[str, Kind] = {"x": "times", "steps": "steps", "s": "seconds"}
+_MOST = 1e6
 _WRITTEN = re.compile(r"([0-9.]+(?:e-?[0-9]+)?)(?:(x|steps|s)|@(.+))")
 
 
@@ -45,7 +45,7 @@ class Budget:
 
     Attributes:
         kind: What it is a multiple of.
-        amount: How many, above 0 but for `none`.
+        amount: How many, above 0 but for `none`, and below a million.
         whose: Who takes those steps; empty for whoever has the budget.
     """
 
@@ -73,10 +73,11 @@ class Budget:
         return Duration(max(1, round(self.amount * of)))
 
     def __str__(self) -> str:
+        amount = repr(float(self.amount)).removesuffix(".0")  # reads back as the same number
         if self.whose:
-            return f"{self.amount:g}@{self.whose}"
+            return f"{amount}@{self.whose}"
         unit = {kind: unit for unit, kind in _UNITS.items()}.get(self.kind)
-        return "none" if unit is None else f"{self.amount:g}{unit}"
+        return "none" if unit is None else f"{amount}{unit}"
 
 
 NO_LIMIT = Budget()
@@ -95,8 +96,9 @@ def read_budget(text: str) -> Budget:
         amount = float(found[1]) if found else 0.0
     except ValueError:
         amount = 0.0
-    if found is None or not 0 < amount < inf:
+    if found is None or not 0 < amount < _MOST:
         raise SettingsError(
-            f"a budget is none, 0.75x, 30steps, 30@WHO or 20s, above 0; got {text!r}"
+            "a budget is none, 0.75x, 30steps, 30@WHO or 20s, above 0 and below a million; "
+            f"got {text!r}"
         )
     return Budget("steps", amount, found[3]) if found[3] else Budget(_UNITS[found[2]], amount)
