@@ -95,6 +95,9 @@ for line in sys.stdin:
         print("what?", flush=True)
     elif action == "die":
         sys.exit("it broke")
+    if action == "flood":
+        while True:
+            sys.stdout.write("x" * 65536)
     if action == "env":
         say(said=" ".join(sorted(os.environ)) + " " + os.getcwd())
     elif action == "hang" or asked["do"] == "actions":
@@ -161,6 +164,13 @@ def test_a_game_that_dies_says_why(game: ZMachineGame) -> None:
 def test_a_process_that_says_something_else_is_ended(game: ZMachineGame) -> None:
     with pytest.raises(WorldError, match="said b'what"):
         game.step("babble")
+
+
+def test_a_process_that_says_too_much_is_ended(program: Path, file: Path) -> None:
+    one = ZMachineGame(file, seed=1)
+    with pytest.raises(WorldError, match="said more than"):
+        one.step("flood")
+    assert not is_alive(int(one.opening))
 
 
 def test_it_gets_nothing_of_our_environment(

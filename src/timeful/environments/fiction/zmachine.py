@@ -28,6 +28,8 @@ _SERVER = Path(__file__).with_name("jericho_server.py")
 _PATIENCE_S = 20.0
 _START_S = 120.0
 """To import Jericho on a loaded machine, for the first time."""
+_LONGEST = 4 << 20
+"""The longest line that is read, in bytes; no game says as much at once."""
 
 
 def check_story(path: Path) -> int:
@@ -214,6 +216,8 @@ class _Process:
             if not got:
                 self._fail("the process of the game ended")
             self._read += got
+            if len(self._read) > _LONGEST:
+                self._fail(f"the process of the game said more than {_LONGEST} bytes at once")
         line, _, self._read = self._read.partition(b"\n")
         return line
 
