@@ -1,7 +1,7 @@
 """A catalog, agents without YAML, and conversations played for tests."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Any
 
@@ -71,10 +71,11 @@ class Played:
         interface: Interface = AT_ONCE,
         clock: Clock | None = None,
         recorder: Recorder | None = None,
+        actions: Collection[str] = tuple(CATALOG.actions),
         **agent: Any,
     ) -> None:
         self.recorder = recorder or Recorder()
-        self.world = Conversation(dialogue, timing, seed=1, actions=CATALOG.actions)
+        self.world = Conversation(dialogue, timing, seed=1, actions=actions)
         settings = {"file": agent_file(), "catalog": CATALOG} | agent
         play_episode(
             EpisodeSetting(settings={"played": "for a test"}, seed=4),

@@ -41,6 +41,11 @@ class Finder:
             one.name: one for action in catalog.actions.values() for one in action.parameters
         }
         self._patterns = {name: _pattern(one) for name, one in parameters.items()}
+        self._sums = {
+            name: {one[:4] for one in words((label(name), parameters[name].description))}
+            for name, pattern in self._patterns.items()
+            if pattern is not None and pattern.pattern == _MONEY
+        }
         self._lists = {
             name: {str(value).casefold(): str(value) for value in one.enum}
             for name, one in parameters.items()
@@ -55,7 +60,11 @@ class Finder:
             if turn.speaker == "agent":
                 question = " ".join(asked_in(turn.text)).casefold()
             elif turn.speaker == "customer":
-                found.update(self._told(turn.text, question))
+                told = self._told(turn.text, question)
+                if "name" not in turn.text.casefold() + question:
+                    # Two capital letters are a name at most where none is known yet.
+                    told = {one: told[one] for one in told if one not in found or "name" not in one}
+                found.update(told)
         return found
 
     def _told(self, text: str, question: str) -> dict[str, str]:
@@ -65,9 +74,18 @@ class Finder:
             for value, as_listed in values.items():
                 if re.search(rf"(?<!\w){re.escape(value)}(?!\w)", folded):
                     found[name] = as_listed
-        for name, pattern in self._patterns.items():
-            if pattern is not None and (match := pattern.search(text)):
-                found[name] = match[0]
+        matched = {
+            name: match[0]
+            for name, pattern in self._patterns.items()
+            if pattern is not None and (match := pattern.search(text))
+        }
+        others = {value for name, value in matched.items() if name not in self._sums}
+        cues = {one[:4] for one in words((question, text))}
+        for name, value in matched.items():
+            # Any number may be a sum: one that is an order or a year is none, and what it is of
+            # must be said.
+            if name not in self._sums or (value not in others and self._sums[name] & cues):
+                found[name] = value
         answer = _LEAD_IN.sub("", text.strip()).strip(" .,!?")
         if question and answer and len(answer.split()) <= _SHORT:
             for name, pattern in self._patterns.items():
