@@ -1,0 +1,177 @@
+"""From records to scores: which prediction stands is read from the order of events alone."""
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.environments.dialogue.material import one, says, talk
+from timeful.core.units import Instant
+from timeful.dialogues.dialogue import Dialogue
+from timeful.environments.dialogue.timing import Paced, Stamped, Timing
+from timeful.environments.dialogue.world import Conversation
+from timeful.errors import RecordError
+from timeful.metrics.proactor.episodes import (
+    Conversed,
+    read_conversation,
+    score_conversations,
+)
+from timeful.metrics.proactor.turns import mean_scores, score_turn
+from timeful.records.events import (
+    Acted,
+    EpisodeEnded,
+    EpisodeFailed,
+    EpisodeStarted,
+    Event,
+    Happened,
+    Noted,
+    ThoughtEnded,
+)
+
+START = EpisodeStarted(at=0, version="test", settings={"agent": "toy"})
+END = EpisodeEnded(at=9, reason="world over", turns=1, score=0.0)
+
+
+def acted(text: str, *, legal: bool = True) -> Acted:
+    return Acted(at=0, turn=0, action=text, legal=legal, error=None if legal else "no")
+
+
+def happened(what: str, **data: object) -> Happened:
+    return Happened(at=0, number=1, what=what, data=data, reward=0.0, score=0.0)
+
+
+def turn(number: int) -> Happened:
+    return happened("turn", turn=number)
+
+
+def over(**facts: object) -> Happened:
+    return happened("over", dialogue="d1", **facts)
+
+
+def read(*events: Event) -> Conversed:
+    found = read_conversation([START, *events, END])
+    assert found is not None
+    return found
+
+
+def names(conversed: Conversed) -> list[list[str]]:
+    return [[each.name for each in one.predictions] for one in conversed.turns]
+
+
+A, B, C = (one(name) for name in ("open", "pay", "send"))
+
+
+def test_the_last_prediction_before_the_next_turn_begins_stands() -> None:
+    found = read(
+        turn(1),
+        acted(says(1, A)),
+        acted(says(1, B, questions=("Why?",))),
+        happened("begins", turn=2),
+        acted(says(1, C)),
+        turn(2),
+        acted(says(1, C)),
+        turn(3),
+        acted(says(3), legal=False),
+        over(questions={"1": ["Who?"]}),
+    )
+    assert names(found) == [["pay"], [], []]
+    assert (found.lost, found.late, found.revised) == ((2, 3), (1, 1), 1)
+    assert found.questions == ((("Why?",), ("Who?",)), ((), ()), ((), ()))
+    assert (found.dialogue, found.settings) == ("d1", {"agent": "toy"})
+
+
+def test_an_empty_set_in_time_is_no_lost_turn() -> None:
+    scores = score_conversations([read(turn(1), acted(says(1)), turn(2), over())])
+    assert (scores.means.n_turns, scores.means.n_skipped) == (2, 2)
+    assert (scores.n_empty, scores.n_lost, scores.n_lost_late) == (1, 1, 0)
+    assert scores.means.means["ac"] is None
+
+
+def test_notes_and_tokens_are_counted() -> None:
+    ended = ThoughtEnded(
+        at=0, thought=1, state="completed", cause=None, tokens=7, finish="stop",
+        text_sha256="", answer="",
+    )  # fmt: skip
+    noted = Noted(at=0, topic="no-json", text="hm")
+    one = read(turn(1), ended, noted, noted, over())
+    assert (one.tokens, one.notes) == (7, {"no-json": 2})
+    both = score_conversations([one, one, None])
+    assert (both.tokens, both.notes, both.n_dialogues, both.n_failed) == (14, {"no-json": 4}, 2, 1)
+
+
+def test_a_failed_episode_is_none_and_a_record_of_something_else_is_refused() -> None:
+    failed = EpisodeFailed(at=3, boundary="model", error="gone")
+    assert read_conversation([START, turn(1), failed]) is None
+    for events in ([START, turn(1)], [START, END], [START, turn(1), END]):
+        with pytest.raises(RecordError, match="came to its end"):
+            read_conversation(events)
+    for strange in (acted("U"), happened("turn"), over(references={"1": [5]})):
+        with pytest.raises(RecordError, match="not that of a conversation"):
+            read_conversation([START, turn(1), strange, END])
+
+
+# --- a world and its record agree ----------------------------------------------------------------
+
+
+def lived(
+    dialogue: Dialogue, timing: Timing, acts: list[tuple[float, int, int]]
+) -> Iterator[Event]:
+    """Events in the order in which an interface writes them; acts are part of the whole time."""
+    world = Conversation(dialogue, timing, seed=2)
+    changes = []
+    copy = Conversation(dialogue, timing, seed=2)
+    while (change := copy.next_change()) is not None:
+        changes.append(change)
+        copy.advance(change)
+    left = sorted((Instant(round(part * changes[-1])), number, size) for part, number, size in acts)
+    yield START
+    while (change := world.next_change()) is not None:
+        if left and left[0][0] <= change:
+            at, number, size = left.pop(0)
+            text = says(
+                number, *[one(name, "ready_to_trigger", "Ada") for name in ("open", "fly")[:size]]
+            )
+            if number in [turn.number for turn in world.view().turns]:
+                world.intervene([text], at=at)
+                yield Acted(at=at, turn=0, action=text, legal=True, error=None)
+            continue
+        for seen in world.advance(change):
+            yield Happened(
+                at=seen.at, number=1, what=seen.event, data=dict(seen.data),
+                reward=seen.reward, score=world.score,
+            )  # fmt: skip
+    yield EpisodeEnded(at=0, reason="world over", turns=0, score=world.score)
+
+
+@given(
+    st.integers(1, 6),
+    st.lists(st.tuples(st.floats(0, 1), st.integers(1, 6), st.integers(0, 2)), max_size=15),
+    st.booleans(),
+)
+def test_what_the_record_says_is_what_the_world_said_and_what_each_turn_alone_scores(
+    count: int, acts: list[tuple[float, int, int]], is_paced: bool
+) -> None:
+    dialogue = talk(*[5.0 * number for number in range(count)])
+    events = list(lived(dialogue, Paced() if is_paced else Stamped(), acts))
+    found = read_conversation(events)
+    assert found is not None
+    told = [e.data for e in events if isinstance(e, Happened) and e.what == "prediction"]
+    last = next(e for e in events if isinstance(e, Happened) and e.what == "over").data
+    assert list(found.lost) == last["lost"]
+    assert list(found.late) == [one["turn"] for one in told if one["late"]]
+    assert len(found.late) == last["late"]
+    assert found.revised == len(told) - len(found.late) - (count - len(found.lost))
+    sizes = {one["turn"]: one["opportunities"] for one in told if not one["late"]}
+    assert [len(one.predictions) for one in found.turns] == [
+        sizes.get(turn.number, 0) for turn in dialogue.turns
+    ]
+    for each in found.turns:
+        assert each.references == dialogue.references.get(each.turn, ())
+        assert dict(each.ready_ranges) == dialogue.ready_ranges
+    scores = score_conversations([found, None])
+    alone = mean_scores(
+        score_turn(one.turn, one.predictions, one.references, dialogue.ready_ranges)
+        for one in found.turns
+    )
+    assert scores.means == alone
