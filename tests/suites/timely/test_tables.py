@@ -8,10 +8,12 @@ from typing import Any
 
 import msgspec
 import pytest
+from matplotlib.figure import Figure
 
 from tests.suites.timely.synthetic import row
 from timeful.metrics.budgets import accuracy, averaged, on_time_rate
 from timeful.runs.results import read_results
+from timeful.suites.timely import figures
 from timeful.suites.timely.figures import length_by_budget, score_by_time, value_by_budget
 from timeful.suites.timely.numbers import ALL, IN_TIME, RIGHT, SCORE, TOKENS, make_cells
 from timeful.suites.timely.published import (
@@ -240,3 +242,23 @@ def test_figures_are_drawn_where_there_is_something_to_draw(tmp_path: Path) -> N
     assert sorted(path.name for path in tmp_path.glob("*.svg")) == ["figure3.svg"]
     write_report(played("hasty"), tmp_path, {})
     assert sorted(path.name for path in tmp_path.glob("*.svg")) == ["figure2.svg", "figure4.svg"]
+
+
+def test_no_marker_is_cut_at_the_top_of_a_figure(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[Figure] = []
+    monkeypatch.setattr(figures, "to_svg", lambda figure: shown.append(figure) or "")
+    level = [msgspec.structs.replace(one, value=36.0) for one in played("hasty")]  # all alike
+    assert score_by_time(make_cells(level)) is not None
+    assert value_by_budget(make_cells(played("hasty"))) is not None
+    for axes in (axes for figure in shown for axes in figure.axes):
+        low, high = axes.get_ylim()
+        assert axes.dataLim.y1 <= high - 0.04 * (high - low)
+
+
+def test_a_page_leaves_out_settings_that_say_nothing(tmp_path: Path) -> None:
+    source = {"sets": [], "benchmark": "aime", "problems": None}
+    plain = write_report(solved(), tmp_path, {"tool_latencies": [], "source": source}).read_text()
+    assert "tool latencies" not in plain
+    assert "benchmark" not in plain
+    read = write_report(solved(), tmp_path, {"source": {**source, "problems": "mine.jsonl"}})
+    assert "benchmark aime" in read.read_text()

@@ -175,8 +175,9 @@ def _seconds_axis(axes: Axes, spans: set[float]) -> None:
 
 def _finish(figure: Figure, cells: Sequence[Cell], label: str) -> str:
     for axes in figure.axes:  # when all is drawn: an axis that was set adapts no more
-        low, high = axes.get_ylim()
-        axes.set_ylim(min(0.0, low), high)
+        low, high = min(0.0, axes.get_ylim()[0]), axes.get_ylim()[1]
+        # A margin of all that is shown, or a marker near the top is cut where 0 is far below.
+        axes.set_ylim(low, max(high, low + 1.06 * (axes.dataLim.y1 - low)))
     height = figure.get_figheight()
     figure.supxlabel(label, y=0.52 / height, fontsize=12)
     stand_ins = {cell.who: cell.stand_in for cell in cells}

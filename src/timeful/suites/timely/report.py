@@ -99,12 +99,16 @@ def _what_was_run(rows: Sequence[TimelyRow], settings: Mapping[str, Any]) -> Sec
             "cases or other versions of them; none was run here."
         )
     )
+    source = settings.get("source") or {}
+    if not source.get("problems"):  # a benchmark says what the fields of a file are called
+        source = {name: value for name, value in source.items() if name != "benchmark"}
+    words = {name: _words({**settings, "source": source}.get(name)) for name in _SETTINGS}
     facts = (
         ("episodes", f"{len(rows)}, of which {sum(r.status == 'failed' for r in rows)} failed"),
         ("cases", str(len({row.case for row in rows}))),
         ("who", ", ".join(sorted({row.who for row in rows}))),
         ("latencies", ", ".join(dict.fromkeys(row.latency for row in rows))),
-        *((name.replace("_", " "), _words(settings.get(name))) for name in _SETTINGS),
+        *((name.replace("_", " "), value) for name, value in words.items() if value),
         ("version", str(settings.get("version"))),
     )
     return Section("What was run", (*blocks, Table(head=("setting", "value"), rows=facts, words=2)))
