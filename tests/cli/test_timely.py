@@ -165,6 +165,21 @@ def live(server: FakeServer, tmp_path: Path) -> list[str]:
     ]
 
 
+def test_of_many_cases_without_a_baseline_some_are_named(tmp_path: Path) -> None:
+    with FakeServer(solver) as server:
+        many = ("run", "timely/reasoning", "--case", "sums", "--size", "20")
+        said = refused(*many, *live(server, tmp_path), "--budget", "1x", out=tmp_path / "run")
+    assert said.count("sums/sums-") == 3
+    assert " and 17 more; budgets" in said
+
+
+def test_a_folder_of_runs_is_no_run_and_the_error_names_them(tmp_path: Path) -> None:
+    ran(*REASONING, "--budget", "9s", "--out", str(tmp_path / "sums"))
+    result = run("report", str(tmp_path))
+    assert isinstance(result.exception, RecordError)
+    assert str(result.exception).endswith(f"holds no run, but these do: {tmp_path / 'sums'}")
+
+
 def test_an_endpoint_needs_a_baseline_first_and_is_told_how_to_make_it(tmp_path: Path) -> None:
     with FakeServer(solver) as server:
         model = live(server, tmp_path)

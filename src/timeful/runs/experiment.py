@@ -169,5 +169,10 @@ def read_settings(out: Path) -> dict[str, Any]:
     """
     try:
         return msgspec.json.decode((out / "settings.json").read_bytes(), type=dict[str, Any])
+    except FileNotFoundError:
+        inside = ", ".join(str(path.parent) for path in sorted(out.glob("*/settings.json")))
+        raise RecordError(
+            f"{out} holds no run" + (f", but these do: {inside}" if inside else "")
+        ) from None
     except (OSError, msgspec.DecodeError) as error:
         raise RecordError(f"{out} holds no run: {error}") from error

@@ -13,6 +13,7 @@ from tests.servers.fake import Call, FakeServer, Say
 from timeful.core.units import Duration, in_seconds, milliseconds, seconds
 from timeful.environments.coding.prepare import prepare
 from timeful.environments.coding.task import LONGEST_RUN
+from timeful.environments.fiction import library
 from timeful.environments.timed.stopwatch import TimerSettings
 from timeful.errors import RecordError, SettingsError
 from timeful.models.pace import Pace
@@ -198,7 +199,10 @@ def test_a_latency_is_for_a_tool_that_there_is() -> None:
     experiment("fiction").check(unhurried(FICTION, Rig(tool_latencies=(("get_duration", "1s"),))))
 
 
-def test_two_story_files_of_one_name_would_be_one_column(tmp_path: Path) -> None:
+def test_two_story_files_of_one_name_would_be_one_column(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(families, "check_extras", lambda name: None)  # Jericho may not be here
     story = bytes([3, *bytes(13), 0, 64, *bytes(240)])
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
@@ -207,6 +211,17 @@ def test_two_story_files_of_one_name_would_be_one_column(tmp_path: Path) -> None
     assert cases_of("fiction", (*files[:1], "skerry"), Source(), seed=0) == (files[0], "skerry")
     with pytest.raises(SettingsError, match="the same name"):
         cases_of("fiction", files, Source(), seed=0)
+
+
+@pytest.mark.parametrize(
+    ("name", "extra"), [("cave", "timely"), ("textworld:coins:1", "textworld")]
+)
+def test_a_game_without_its_extra_is_refused_before_anything_runs(
+    name: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(library, "find_spec", lambda module: None)
+    with pytest.raises(SettingsError, match=rf"pip install 'timeful\[{extra}\]'"):
+        cases_of("fiction", ("skerry", name), Source(), seed=0)
 
 
 def test_prepared_and_made_cases_are_run_together(tmp_path: Path) -> None:

@@ -84,7 +84,8 @@ def open_case(name: str, *, data: Path | None = None, seed: int = 0) -> Case:
         if data is None:
             raise SettingsError(
                 f"{name} needs its data: download the archive from Kaggle, where its rules must be "
-                f"accepted, run `timeful prepare {name} --zip FILE`, and give the folder it wrote"
+                f"accepted, run `timeful prepare {name} --zip FILE`, and give the "
+                "folder it wrote (--data)"
             )
         return _case(name, read_prepared(name, data), data / "public")
     if data is not None:

@@ -82,6 +82,23 @@ def check_game(name: str, *, data: Path | None = None) -> None:
         check_known("game", name, (*names, *SOURCES))
 
 
+def check_extras(name: str) -> None:
+    """Refuse a game whose extra is not installed for this Python.
+
+    Raises:
+        SettingsError: If it is not; what to type stands in it.
+    """
+    module = extra = "jericho"
+    if name == "skerry":
+        return
+    if name == "cave":
+        module, extra = "adventure", "timely"
+    elif name.startswith(f"{_MADE}:"):
+        module = extra = _MADE  # which brings Jericho
+    if missing := _missing(module, extra):
+        raise SettingsError(f"{name} needs the package {module!r}: {missing}")
+
+
 def _story(name: str, data: Path, python: Path | None) -> Path:
     """The file of a game that has one."""
     check_game(name, data=data)

@@ -160,7 +160,7 @@ def _download(url: str) -> bytes:
         if isinstance(error, HTTPError):
             error.close()
         reason = error.reason if isinstance(error, URLError) else error
-        raise SettingsError(f"cannot fetch {url}: {reason}") from None
+        raise SettingsError(f"cannot fetch {url}: {reason}; --from takes a mirror") from None
     if len(got) > _MOST_BYTES:
         raise SettingsError(f"cannot fetch {url}: it is larger than any story file")
     assert isinstance(got, bytes)

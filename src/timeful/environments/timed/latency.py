@@ -42,7 +42,8 @@ class Uniform:
 
     def __post_init__(self) -> None:
         if self.high < self.low:
-            raise SettingsError(f"a latency from {self.low} ns to {self.high} ns: low comes first")
+            low, high = in_seconds(self.low), in_seconds(self.high)
+            raise SettingsError(f"a latency from {low:g} s to {high:g} s: low comes first")
 
     def draw(self, rng: np.random.Generator, took: Duration) -> Duration:
         """How long a call takes that really took `took`."""

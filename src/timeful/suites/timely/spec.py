@@ -23,6 +23,9 @@ from timeful.suites.voices import Voice
 
 NAME = "timely"
 
+_NAMED = 3
+"""So many cases without a baseline are named, and the others counted."""
+
 Family = Literal["fiction", "coding", "reasoning"]
 Clock = Literal["virtual", "wall"]
 FAMILIES: tuple[Family, ...] = get_args(Family)
@@ -296,13 +299,14 @@ def episodes(sweep: Sweep, rig: Rig, baselines: Baselines, *, remedy: str) -> li
         remedy: The command that makes baselines, for who has none.
 
     Raises:
-        SettingsError: If a relative budget has no baseline; all such cases are named.
+        SettingsError: If a relative budget has no baseline; the first such cases are named.
     """
-    missing = dict.fromkeys(_missing(sweep, rig, baselines))
+    missing = list(dict.fromkeys(_missing(sweep, rig, baselines)))
     if missing:
+        more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
         raise SettingsError(
-            f"no baseline is known for {', '.join(missing)}; budgets such as 0.75x and 30steps "
-            f"are multiples of it. Make it with: {remedy}"
+            f"no baseline is known for {', '.join(missing[:_NAMED])}{more}; budgets such as 0.75x "
+            f"and 30steps are multiples of it. Make it with: {remedy}"
         )
     return list(_episodes(sweep, rig, baselines))
 
