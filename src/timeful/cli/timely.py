@@ -238,8 +238,8 @@ def _make_baselines(family: "Family", asked: Asked) -> None:
     known = load_baselines(asked.baselines)
     finished, made = unhurried_runs(sweep, rig, asked, out=asked.out, runs=asked.runs or 1)
     save_baselines(asked.baselines, merged(known.values(), made.values()))
-    print(f"baselines {len(made)} in {asked.baselines}")
-    show(finished, asked.out, tables(finished))
+    kept = f"kept     {len(made)} baselines in {asked.baselines}"
+    show(finished, asked.out, f"{tables(finished)}\n{kept}")
 
 
 @click.command("fiction")

@@ -110,7 +110,8 @@ def _sandbox(asked: Asked) -> str:
     from timeful.sandbox.workspace import choose_backend
 
     backend = choose_backend(unsafe=asked.unsafe)
-    click.echo(f"sandbox  {backend.says}", err=True)
+    says = click.wrap_text(f"sandbox  {backend.says}", 80, subsequent_indent=" " * 9)
+    click.echo(says, err=True)
     return backend.name
 
 
