@@ -42,7 +42,7 @@ def happened(what: str, **data: object) -> Happened:
 
 
 def turn(number: int) -> Happened:
-    return happened("turn", turn=number)
+    return happened("turn", turn=number, speaker="customer", text=f"w{number}", observed=[])
 
 
 def over(**facts: object) -> Happened:
@@ -78,6 +78,7 @@ def test_the_last_prediction_before_the_next_turn_begins_stands() -> None:
     assert names(found) == [["pay"], [], []]
     assert (found.lost, found.late, found.revised) == ((2, 3), (1, 1), 1)
     assert found.questions == ((("Why?",), ("Who?",)), ((), ()), ((), ()))
+    assert [one.is_late for one in found.sent] == [False, False, True, True]
     assert (found.dialogue, found.settings) == ("d1", {"agent": "toy"})
 
 
@@ -161,6 +162,10 @@ def test_what_the_record_says_is_what_the_world_said_and_what_each_turn_alone_sc
     assert list(found.lost) == last["lost"]
     assert list(found.late) == [one["turn"] for one in told if one["late"]]
     assert len(found.late) == last["late"]
+    world = Conversation(dialogue, Paced() if is_paced else Stamped(), seed=2)
+    heard = [seen for seen in world.advance(Instant(1 << 60)) if seen.event == "turn"]
+    assert found.arrived == tuple(seen.at for seen in heard)
+    assert found.spoken == heard[-1].view.turns  # type: ignore[attr-defined]
     assert found.revised == len(told) - len(found.late) - (count - len(found.lost))
     sizes = {one["turn"]: one["opportunities"] for one in told if not one["late"]}
     assert [len(one.predictions) for one in found.turns] == [

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from timeful.dialogues.dialogue import Turn
 from timeful.dialogues.opportunity import Opportunity
 from timeful.dialogues.prediction import Prediction, read_prediction
 from timeful.errors import RecordError
@@ -45,6 +46,15 @@ class _Facts(msgspec.Struct):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """A prediction as it was said: when, and whether the turn that it is for had passed by."""
+
+    at: int
+    is_late: bool
+    prediction: Prediction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Conversed:
     """An agent's part in one conversation.
 
@@ -53,11 +63,12 @@ class Conversed:
         dialogue: Which conversation it was.
         subflow: Its workflow; empty if unknown.
         synthetic: Whether nobody ever held it.
+        spoken: All its turns in words; `at` is when each began.
+        arrived: When each of them was there.
+        sent: All predictions, in the order in which they came.
         turns: All its turns, each with the prediction that stands for it, and the reference.
         questions: The questions that stand for each turn, and those of the reference.
         lost: The turns without a prediction in time.
-        late: The turns of the predictions that came late, in the order in which they came.
-        revised: How many predictions in time were followed by another for the same turn.
         notes: How often the agent noted each topic: what became of answers, and of time.
         tokens: The tokens of all thoughts.
     """
@@ -66,13 +77,25 @@ class Conversed:
     dialogue: str
     subflow: str
     synthetic: bool
+    spoken: tuple[Turn, ...]
+    arrived: tuple[int, ...]
+    sent: tuple[Sent, ...]
     turns: tuple[PredictedTurn, ...]
     questions: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
     lost: tuple[int, ...]
-    late: tuple[int, ...]
-    revised: int
     notes: Mapping[str, int]
     tokens: int
+
+    @property
+    def late(self) -> tuple[int, ...]:
+        """The turns of the predictions that came late, in the order in which they came."""
+        return tuple(one.prediction.turn for one in self.sent if one.is_late)
+
+    @property
+    def revised(self) -> int:
+        """How many predictions in time were followed by another for the same turn."""
+        in_time = [one.prediction.turn for one in self.sent if not one.is_late]
+        return len(in_time) - len(set(in_time))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,11 +133,11 @@ class _Reading:
     """What has been read of a record so far."""
 
     settings: Mapping[str, Any] = field(default_factory=dict)
-    numbers: list[int] = field(default_factory=list)
+    spoken: list[Turn] = field(default_factory=list)
+    arrived: list[int] = field(default_factory=list)
+    begun: int | None = None
     open_turn: int = 0
-    standing: dict[int, Prediction] = field(default_factory=dict)
-    late: list[int] = field(default_factory=list)
-    revised: int = 0
+    sent: list[Sent] = field(default_factory=list)
     notes: Counter[str] = field(default_factory=Counter)
     tokens: int = 0
     facts: _Facts | None = None
@@ -139,18 +162,19 @@ class _Reading:
 
     def _predicted(self, event: Acted) -> None:
         prediction = read_prediction(event.action)
-        if prediction.turn != self.open_turn:
-            self.late.append(prediction.turn)
-            return
-        self.revised += prediction.turn in self.standing
-        self.standing[prediction.turn] = prediction
+        is_late = prediction.turn != self.open_turn
+        self.sent.append(Sent(at=event.at, is_late=is_late, prediction=prediction))
 
     def _happened(self, event: Happened) -> None:
         if event.what == "turn":
-            self.open_turn = event.data["turn"]
-            self.numbers.append(self.open_turn)
+            said = {name: event.data[name] for name in ("speaker", "text", "observed")}
+            number = self.open_turn = event.data["turn"]
+            began = event.at if self.begun is None else self.begun
+            self.spoken.append(msgspec.convert({"number": number, "at": began, **said}, Turn))
+            self.arrived.append(event.at)
+            self.begun = None
         elif event.what == "begins":
-            self.open_turn = 0
+            self.open_turn, self.begun = 0, event.at
         elif event.what == "over":
             self.open_turn = 0
             self.facts = msgspec.convert(event.data, _Facts, strict=False)
@@ -181,12 +205,17 @@ def read_conversation(events: Iterable[Event]) -> Conversed | None:
 
 def _conversed(reading: _Reading, facts: _Facts) -> Conversed:
     ranges = facts.ready_ranges
-    standing = reading.standing
+    numbers = [turn.number for turn in reading.spoken]
+    # A later one for the same turn takes the place of an earlier one.
+    standing = {one.prediction.turn: one.prediction for one in reading.sent if not one.is_late}
     return Conversed(
         settings=reading.settings,
         dialogue=facts.dialogue,
         subflow=facts.subflow,
         synthetic=facts.synthetic,
+        spoken=tuple(reading.spoken),
+        arrived=tuple(reading.arrived),
+        sent=tuple(reading.sent),
         turns=tuple(
             PredictedTurn(
                 dialogue=facts.dialogue,
@@ -195,18 +224,16 @@ def _conversed(reading: _Reading, facts: _Facts) -> Conversed:
                 references=facts.references.get(number, ()),
                 ready_ranges=ranges,
             )
-            for number in reading.numbers
+            for number in numbers
         ),
         questions=tuple(
             (
                 standing[number].questions if number in standing else (),
                 facts.questions.get(number, ()),
             )
-            for number in reading.numbers
+            for number in numbers
         ),
-        lost=tuple(number for number in reading.numbers if number not in standing),
-        late=tuple(reading.late),
-        revised=reading.revised,
+        lost=tuple(number for number in numbers if number not in standing),
         notes=dict(sorted(reading.notes.items())),
         tokens=reading.tokens,
     )
