@@ -39,6 +39,10 @@ class Watcher(Protocol):
         """One more is done."""
         ...
 
+    def stopped(self, done: int) -> None:
+        """It was interrupted when so many were done."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
@@ -111,11 +115,21 @@ def annotate(
         )
     with locked(folder), WorkLog.open(folder, work.identity, replace=replace) as log:
         again = {"endpoint", "answer"} if retry_failed else {"endpoint"}
-        done = {index for index, one in log.done.items() if one.failure not in again}
+        done = _settled(log, again)
         watcher.start(len(wanted), len(wanted & done))
-        _annotate(work, wanted - done, log, watcher)
+        try:
+            _annotate(work, wanted - done, log, watcher)
+        except KeyboardInterrupt:
+            log.read_again()
+            watcher.stopped(len(wanted & _settled(log, {"endpoint"})))
+            raise
         write(log)
         return dict(log.done)
+
+
+def _settled(log: WorkLog, again: Collection[str]) -> set[int]:
+    """What is done and did not fail by what is tried again."""
+    return {index for index, one in log.done.items() if one.failure not in again}
 
 
 def _wanted(work: Work) -> set[int]:
@@ -168,9 +182,9 @@ def _annotate(work: Work, missing: Collection[int], log: WorkLog, watcher: Watch
             take(0)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
-            left: Collection[Future[Annotated]] = running
-            while left:
+            # Not all of `running`: what was cancelled before it began never ends for `wait`.
+            while left := [future for future in running if not future.done()]:
                 # Again and again: a thread may have been about to open another stream.
                 work.oracle.stop()
-                left = wait(left, timeout=0.1).not_done
+                wait(left, timeout=0.1)
             raise

@@ -53,9 +53,10 @@ class WorkLog:
         done: What is done, by index.
     """
 
-    def __init__(self, file: IO[bytes], done: dict[int, Done]) -> None:
+    def __init__(self, file: IO[bytes], path: Path) -> None:
         self._file = file
-        self.done = done
+        self._path = path
+        self.done = _mended(file, path)
 
     @classmethod
     def open(cls, folder: Path, identity: bytes, *, replace: bool = False) -> Self:
@@ -84,7 +85,7 @@ class WorkLog:
         partial.replace(settings)
         file = log.open("a+b")
         try:
-            return cls(file, _mended(file, log))
+            return cls(file, log)
         except BaseException:
             file.close()
             raise
@@ -113,6 +114,10 @@ class WorkLog:
         os.fsync(self._file.fileno())
         self.done[index] = _done(entry, offset)
         return self.done[index]
+
+    def read_again(self) -> None:
+        """See what is done after an interruption, which may have come while it was written."""
+        self.done = _mended(self._file, self._path)
 
     def dialogues(self) -> Iterator[Dialogue]:
         """The annotated dialogues, in the order of their indices."""

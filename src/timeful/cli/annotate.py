@@ -86,9 +86,7 @@ def annotate(
             retry_failed=retry_failed,
         )
     except KeyboardInterrupt:
-        progress.end()
-        progress.stopped()
-        raise SystemExit(130) from None
+        raise SystemExit(130) from None  # else it would be said once more
     finally:
         progress.end()
         for handler in log.handlers:
@@ -221,9 +219,10 @@ class _Progress:
             self._bar.render_finish()
             self._bar = None
 
-    def stopped(self) -> None:
+    def stopped(self, done: int) -> None:
+        self.end()
         print(
-            f"stopped: {self._done} of {self._total} dialogues are done and kept; the same "
+            f"stopped: {done} of {self._total} dialogues are done and kept; the same "
             "command goes on from there",
             file=sys.stderr,
         )
