@@ -39,7 +39,7 @@ def test_math_500_is_read_and_another_file_of_it_is_named(tmp_path):
     path = written(tmp_path, MATH_ROW)
     with pytest.warns(UserWarning, match="not the file of math-500"):
         (problem,) = from_jsonl(path, MATH_500)
-    assert problem.id == "math-500-test/algebra/1.json"
+    assert problem.id.startswith("math-500-test/algebra/1.json-")
     assert (problem.question, problem.answer, problem.kind) == ("What is $1+1$?", "2", "math")
     assert not problem.private
 
@@ -57,7 +57,7 @@ def test_the_file_that_is_meant_is_read_without_a_word(tmp_path):
 )
 def test_aime_is_exact_under_any_of_its_names(tmp_path, row):
     (problem,) = from_jsonl(written(tmp_path, row), AIME)
-    assert (problem.id, problem.kind) == ("aime-3", "exact")
+    assert (problem.id[:7], problem.kind) == ("aime-3-", "exact")
     assert int(problem.answer) == 73
 
 
@@ -103,14 +103,24 @@ def test_our_own_form_says_how_it_is_checked(tmp_path, row, kind, answer):
     assert problem.id.startswith("file-")
 
 
+def test_an_id_goes_with_one_question_and_its_answer_whatever_its_file_calls_it(tmp_path):
+    """A baseline, or a finished episode, of other words is none of this problem."""
+    row = {"id": 1, "question": "q", "answer": "1"}
+    own = {"choices": ["1", "2"], "type": "mcq"}
+    changed = [row, {**row, "question": "r"}, {**row, "answer": "2"}, {**row, **own}]
+    ids = [from_jsonl(written(tmp_path, one))[0].id for one in (*changed, row)]
+    assert len(set(ids)) == 4
+    assert ids[0] == ids[-1]
+
+
 def test_a_number_of_problems_is_drawn_by_the_seed_and_kept_in_order(tmp_path):
     path = written(tmp_path, *({"id": i, "question": f"q{i}", "answer": "1"} for i in range(50)))
-    drawn = [int(one.id.removeprefix("file-")) for one in from_jsonl(path, limit=10, seed=3)]
+    drawn = [int(one.id.split("-")[1]) for one in from_jsonl(path, limit=10, seed=3)]
     assert len(drawn) == 10
     assert drawn == sorted(set(drawn))
     again = from_jsonl(path, limit=10, seed=3)
-    assert drawn == [int(one.id.removeprefix("file-")) for one in again]
-    assert drawn != [int(one.id.removeprefix("file-")) for one in from_jsonl(path, limit=10)]
+    assert drawn == [int(one.id.split("-")[1]) for one in again]
+    assert drawn != [int(one.id.split("-")[1]) for one in from_jsonl(path, limit=10)]
     assert len(from_jsonl(path, limit=99)) == 50
 
 
@@ -139,7 +149,7 @@ SECRET = "a question that nobody may read"
         (
             [{"id": 1, "question": "q", "answer": "1"}, {"id": 1, "question": "r", "answer": "1"}],
             PLAIN,
-            "2 problems with the id 'file-1'",
+            "2 problems with the id '1'",
         ),
     ],
 )

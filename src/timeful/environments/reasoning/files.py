@@ -37,7 +37,8 @@ class Fields:
         benchmark: A name for the family in tables.
         question: The question.
         answer: The right answer: text, or for choices also a letter.
-        id: A name of its own; a fingerprint of the question where there is none.
+        id: A name of its own, which a fingerprint of all words follows: a problem that was
+            changed, or stands in another file, is another one.
         choices: A list of choices, in the order of their letters.
         wrong: Fields that hold a wrong choice each; with the answer they are the choices, and
             their order is drawn.
@@ -124,9 +125,11 @@ def from_jsonl(
     if limit is not None and limit < 1:
         raise SettingsError(f"at least one problem must be taken, got {limit}")
     content = _content(path, fields)
-    rows = list(_csv(path, content) if path.suffix == ".csv" else _lines(path, content))
-    problems = [_problem(_Row(path, n, row), fields, kind, seed) for n, row in rows]
-    for name, count in Counter(problem.id for problem in problems).items():
+    lines = _csv(path, content) if path.suffix == ".csv" else _lines(path, content)
+    rows = [_Row(path, n, row) for n, row in lines]
+    problems = [_problem(row, fields, kind, seed) for row in rows]
+    names = (row.find(fields.id) or one.id for row, one in zip(rows, problems, strict=True))
+    for name, count in Counter(map(str, names)).items():
         if count > 1:
             raise SettingsError(f"{path.name} holds {count} problems with the id {name!r}")
     if not problems:
@@ -207,8 +210,9 @@ def _problem(row: _Row, fields: Fields, kind: Kind | None, seed: int) -> Problem
     question = row.text(fields.question, "question")
     answer = row.text(fields.answer, "answer")
     own = row.find(fields.id)
-    name = fingerprint(question) if own in (None, "") else str(own)
     choices = _choices(row, fields)
+    words = fingerprint(question, answer, *choices)
+    name = words if own in (None, "") else f"{own}-{words}"
     if fields.wrong:
         choices, answer = _shuffled(row, answer, choices, seed)
     checked = kind or _kind(row, fields, choices)
