@@ -1,6 +1,7 @@
 """`timeful run timely/...` and `timeful baseline`, as a person uses them."""
 
 import json
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -204,6 +205,18 @@ def test_an_endpoint_needs_a_baseline_first_and_is_told_how_to_make_it(tmp_path:
     assert "Finish within" in json.dumps(later)
     messages = next((tmp_path / "run" / "episodes").glob("*"))
     assert "get_duration" in ran("show", str(messages), "--messages", "2")
+
+
+def test_the_command_that_makes_a_baseline_works_as_it_stands_run_after_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with FakeServer(solver) as server:
+        for alpha in ("1", "2"):
+            asked = [*REASONING, *live(server, tmp_path), "--budget", "2x", "--alpha", alpha]
+            said = refused(*asked, out=Path(alpha))
+            ran(*shlex.split(said.partition("Make it with: timeful ")[2]))
+            ran(*asked, "--out", alpha)
 
 
 def test_what_a_model_does_wrong_with_calls_is_counted_and_not_fatal(tmp_path: Path) -> None:

@@ -185,4 +185,7 @@ def remedy(family: "Family") -> str:
             continue
         for one in value if isinstance(value, tuple) else (value,):
             words += [each.opts[0], str(one)]
+    if is_given("out"):  # whoever has a folder for each run needs one for each baseline
+        out = context.params["out"]
+        words += ["--out", str(out.with_name(f"{out.name}-unhurried"))]
     return shlex.join(words)
