@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from tests.servers.fake import Body, Call, FakeServer, Hang, Say, Step
 from timeful.cli.main import app
 from timeful.errors import RecordError, SettingsError
+from timeful.suites.timely.spec import Sweep
 
 REASONING = ["run", "timely/reasoning", "--case", "sums", "--size", "2", "--workers", "1"]
 FICTION = ["run", "timely/fiction", "--game", "skerry", "--workers", "1", "--latency", "none"]
@@ -164,6 +165,30 @@ def live(server: FakeServer, tmp_path: Path) -> list[str]:
         *("--model", "openai:qwen3-8b", "--base-url", server.base_url),
         *("--baselines", str(tmp_path / "b.json")),
     ]
+
+
+@pytest.mark.parametrize("family", ["fiction", "coding", "reasoning"])
+def test_the_command_that_makes_baselines_makes_those_that_a_preset_needs(
+    family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needed: list[Sweep] = []
+    made: list[Sweep] = []
+
+    def lacks(sweep: Sweep, *_: object) -> list[str]:
+        needed.append(sweep)
+        return ["a case"]
+
+    def make(sweep: Sweep, *_: object, **__: object) -> None:
+        made.append(sweep)
+        raise SettingsError("not now")
+
+    monkeypatch.setattr("timeful.suites.timely.spec._missing", lacks)
+    monkeypatch.setattr("timeful.cli.timely.unhurried_runs", make)
+    model = ("--model", "openai:some", "--base-url", "http://127.0.0.1:9/v1")
+    said = refused("run", f"timely/{family}", "--preset", "paper", *model, out=tmp_path / "run")
+    run(*said.partition("Make it with: timeful ")[2].split())
+    assert [(s.cases, s.latencies) for s in made] == [(s.cases, s.latencies) for s in needed]
+    assert len(made) == 1
 
 
 def test_of_many_cases_without_a_baseline_some_are_named(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from timeful.cli.suite import FILE, batch_options, run, show
-from timeful.cli.timely_options import BATCH, LIMITS, OWN, TIME, WHO, Asked, Options
+from timeful.cli.timely_options import BATCH, LIMITS, OWN, PRESET, TIME, WHO, Asked, Options
 from timeful.cli.timely_plan import plan, remedy
 from timeful.errors import check_known
 
@@ -245,6 +245,7 @@ def _make_baselines(family: "Family", asked: Asked) -> None:
 @click.command("fiction")
 @OWN["fiction"]
 @_out("runs/timely-baseline/fiction")
+@PRESET
 @WHO
 @TIME
 @BATCH
@@ -256,6 +257,7 @@ def baseline_fiction(**asked: Any) -> None:
 @click.command("coding")
 @OWN["coding"]
 @_out("runs/timely-baseline/coding")
+@PRESET
 @WHO
 @TIME
 @BATCH
@@ -267,6 +269,7 @@ def baseline_coding(**asked: Any) -> None:
 @click.command("reasoning")
 @OWN["reasoning"]
 @_out("runs/timely-baseline/reasoning")
+@PRESET
 @WHO
 @TIME
 @BATCH

@@ -87,7 +87,11 @@ OWN: "Mapping[Family, Options]" = {
     ),
     "coding": _all(
         click.option("--case", "cases", multiple=True, help="Only this ML task; repeatable."),
-        click.option("--data", type=FILE, help="The folder that `timeful prepare` wrote."),
+        click.option(
+            "--data",
+            type=FILE,
+            help="What `timeful prepare` wrote, or a folder of such.",
+        ),
         click.option("--unsafe", is_flag=True, help="Run code even if no sandbox works here."),
     ),
     "reasoning": _all(
@@ -98,7 +102,7 @@ OWN: "Mapping[Family, Options]" = {
             help="A set of problems: mixed, a family, family:TERMS or gym:TASK; repeatable.",
         ),
         click.option("--size", type=int, help="How many problems of each set, or of the file."),
-        click.option("--problems", type=FILE, help="Problems of your own, a JSONL file."),
+        click.option("--problems", type=FILE, help="Problems of your own, a JSONL or CSV file."),
         click.option(
             "--benchmark",
             default="file",
@@ -167,13 +171,15 @@ TIME = _all(
     ),
 )
 
+PRESET = click.option(
+    "--preset",
+    default="quick",
+    show_default=True,
+    help="quick, paper (as many as published) or, of fiction, figure2.",
+)
+
 LIMITS = _all(
-    click.option(
-        "--preset",
-        default="quick",
-        show_default=True,
-        help="quick, paper (as many as published) or, of fiction, figure2.",
-    ),
+    PRESET,
     click.option(
         "--budget",
         "budgets",

@@ -174,7 +174,7 @@ def remedy(family: "Family") -> str:
     """The command that makes the baselines which the present command lacks."""
     words = ["timeful", "baseline", f"timely/{family}"]
     context = click.get_current_context()
-    keeps = {"out", "preset", "budgets", "runs", "timer_scale", "timer_jitter", "tells", "replace"}
+    keeps = {"out", "budgets", "runs", "timer_scale", "timer_jitter", "tells", "replace"}
     for each in context.command.params:
         name = str(each.name)
         if name in keeps or not is_given(name):
