@@ -214,7 +214,7 @@ thead th { background: var(--tint); font-weight: 600; }
 tbody th { font-weight: 500; white-space: nowrap; position: sticky; left: 0;
   background: var(--paper); }
 td { overflow-wrap: anywhere; }
-td:not(.number) { min-width: 5.5em; }  /* or words fall apart beside many numbers */
+td:not(.number) { min-width: 8em; }  /* or words fall apart beside many numbers */
 .number { text-align: right; white-space: nowrap; }
 small { display: block; font-size: 0.8rem; line-height: 1.35; font-weight: 400; }
 td.quiet { color: var(--quiet); }
