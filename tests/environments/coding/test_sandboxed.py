@@ -22,7 +22,7 @@ from timeful.tools import ToolCall
 LOOK = """
 import os, sys
 for top in (".", "/tmp", "/dev/shm"):
-    for folder, _, names in os.walk(top):
+    for folder, _, names in os.walk(top, followlinks=True):
         for name in names:
             path = os.path.join(folder, name)
             print(path)
@@ -83,8 +83,8 @@ def test_private_labels_never_reach_the_folder(tmp_path, backend, name):
         assert "./data/public/train.csv" in ran.stdout
         assert "FOUND" not in ran.stdout
         assert "private" not in ran.stdout
-        for path in (folder / "private" / "test.csv", folder / "public" / "train.csv"):
-            assert runner.run(OPEN.format(path=str(path))).stdout == "closed\n"
+        path = folder / "private" / "test.csv"
+        assert runner.run(OPEN.format(path=str(path))).stdout == "closed\n"
 
 
 def test_what_a_default_case_was_made_of_is_closed(iris):
