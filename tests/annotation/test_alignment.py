@@ -120,3 +120,9 @@ def test_a_file_is_not_filtered_into_itself(file: Path) -> None:
     found = timeful("align", file, "--filter", file)
     assert isinstance(found.exception, SettingsError)
     assert file.read_bytes() == before
+
+
+def test_a_convention_for_a_filter_that_is_not_asked_for_is_refused(file: Path) -> None:
+    found = timeful("align", file, "--unmatched", "zero")
+    assert isinstance(found.exception, SettingsError)
+    assert "--filter" in str(found.exception)

@@ -18,6 +18,7 @@ from timeful.dialogues.dialogue import Dialogue, ObservedAction, Speaker, Turn, 
 from timeful.domains.abcd_shape import write_abcd
 from timeful.domains.generator import generate
 from timeful.domains.library import load_domain
+from timeful.errors import SettingsError
 
 SHOP = load_domain("shop").knowledge
 RULES = {"oracle": "rules"}
@@ -172,6 +173,16 @@ def test_it_needs_workflows(tmp_path: Path) -> None:
     tools["ontology"] = "ontology.json"
     found = timeful("annotate", saved(tmp_path, annotation=RULES, tool_catalog=tools))
     assert found.exit_code == 0, found.output
+
+
+@pytest.mark.parametrize("option", [("--model", "m"), ("--batch-size", 2), ("--retry-failed",)])
+def test_what_only_an_endpoint_could_use_is_refused(
+    tmp_path: Path, option: tuple[object, ...]
+) -> None:
+    talks(tmp_path / "talks.jsonl", n=1)
+    found = timeful("annotate", saved(tmp_path, annotation=RULES), *option)
+    assert isinstance(found.exception, SettingsError)
+    assert "would change nothing" in str(found.exception)
 
 
 @needs_abcd

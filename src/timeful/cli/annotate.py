@@ -56,7 +56,7 @@ def annotate(
     """
     from timeful.annotation.running import output_path, run
     from timeful.annotation.settings import read_settings
-    from timeful.cli.suite import is_given
+    from timeful.cli.suite import is_given, refuse_idle
 
     given = {
         # Its paths start here, not at the file's folder.
@@ -70,6 +70,9 @@ def annotate(
         "annotation.annotated_max_dialogues_num": annotated_max_dialogues_num,
     }
     settings = read_settings(config, given, base_url=base_url or "")
+    asks = settings.annotation.oracle == "llm"
+    need = (asks, "an endpoint, --oracle llm")
+    refuse_idle(dict.fromkeys(("model", "base_url", "batch_size", "retry_failed"), need))
     folder = config.parent
     out = out or output_path(settings, folder)
     log = _log(settings.logging, folder)
@@ -98,7 +101,7 @@ def annotate(
     print(f"annotated  {finished.out}")
     print(f"about it   {finished.meta}")
     if failed:
-        if settings.annotation.oracle == "llm":
+        if asks:
             print("again      the same command with --retry-failed")
         raise SystemExit(1)
 
@@ -136,8 +139,10 @@ def align(
     are both conventions for observed actions without a reference, and the published table.
     """
     from timeful.annotation import alignment
+    from timeful.cli.suite import refuse_idle
     from timeful.metrics.proactor.alignment import SIGMAS, Unmatched
 
+    refuse_idle({"unmatched": (out is not None, "--filter; the table has both")})
     found = alignment.align(file, sigmas or SIGMAS)
     kept = None
     sigma = found.skip[-1].sigma
