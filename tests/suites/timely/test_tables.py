@@ -197,6 +197,25 @@ def test_the_published_tables_are_whole() -> None:
     assert fmean(SCORES["Qwen3-8B"][c.name] for c in COLUMNS[-4:]) == pytest.approx(32.575)
 
 
+def test_no_published_number_is_another_one() -> None:
+    """The sums of all rows and columns, added up from the paper's own tables."""
+    rows = {
+        "Table 1": (SCORES, [678.3, 624.3, 637.6, 376.6, 471.8, 508.6, 692.0]),
+        "Table 2": (HURRIED, [592.3, 279.3, 416.0, 174.0, 314.7, 582.6]),
+        "Table 3": (ABLATION, [114.0, 150.7, 127.3, 161.3]),
+    }
+    columns = {
+        "Table 1": [512.4, 297.4, 332.2, 147.9, 314.6, 130.3, 502.8, 435.0, 395.2, 425.6, 495.8],
+        "Table 2": [213.2, 170.0, 330.0, 231.4, 173.3, 362.0, 297.0, 276.0, 306.0],
+        "Table 3": [163.3, 182.0, 208.0],
+    }
+    sums: list[float]
+    for name, (table, sums) in rows.items():
+        numbers = [list(row.values()) for row in table.values()]
+        assert list(map(sum, numbers)) == pytest.approx(sums), name
+        assert list(map(sum, zip(*numbers, strict=True))) == pytest.approx(columns[name]), name
+
+
 @pytest.mark.parametrize(
     ("family", "group", "column"),
     [
