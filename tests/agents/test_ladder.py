@@ -107,6 +107,11 @@ def test_the_climber_takes_the_best_that_fits(case, tmp_path):
     }
 
 
+def test_the_climber_does_not_look_at_the_time_if_that_costs_its_only_submission(case, tmp_path):
+    ran, over = played(case, "climber", tmp_path, budget=1.5, pace=OWN)
+    assert (ran, over["valid_runs"]) == (["prior"], 1)
+
+
 def test_the_climber_submits_something_before_if_there_is_time_for_both(case, tmp_path):
     play = partial(played, case, "climber", tmp_path, pace=OWN)
     assert play(budget=5)[0] == ["bayes", "forest"]
