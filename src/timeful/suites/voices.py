@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from timeful.errors import SettingsError, check_known
+from timeful.errors import SettingsError, unknown
 from timeful.models.choice import KINDS, ModelChoice
 from timeful.models.model import Model
 from timeful.models.pace import Pace
@@ -112,8 +112,8 @@ def voice(
     if spec == stand_in:
         return Voice(stand_in=stand_in)
     kind, _, rest = spec.partition(":")
-    known = [stand_in, *(kind for kind in KINDS if kind != "search")]
-    check_known("model", kind, known)
+    if kind not in (stand_in, *KINDS) or kind == "search":
+        raise SettingsError(unknown("model", kind, [stand_in, "openai:NAME", "replay:FILE"]))
     if kind == stand_in or not rest:
         raise SettingsError(
             f"a model is `{stand_in}`, `openai:NAME` or `replay:FILE`, got {spec!r}"
