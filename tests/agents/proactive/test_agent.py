@@ -250,6 +250,18 @@ def test_the_prompts_show_the_catalog_the_turns_so_far_and_the_states_and_no_ref
     assert [e.purpose for e in started] == ["react", "main"] * 3
 
 
+def test_what_was_done_is_taken_into_the_states_once_and_only_where_they_are_tracked() -> None:
+    """Done at turn 2, and predicted to be pending from then on."""
+    model = thinker(1, lambda _: actions(one("open", "pending")))
+    for tracks in (True, False):
+        Played(model, talk(0.0, 5.0, 9.0), Stamped(), file=agent_file(tracks=tracks))
+    states = [prompt.view.states for prompt in model.asked]  # type: ignore[attr-defined]
+    assert [[each.status for each in some] for some in states] == [
+        *([], ["triggered"], ["pending"]),
+        *([], [], []),
+    ]
+
+
 def test_what_a_restricted_graph_rejects_is_noted_and_not_said() -> None:
     def said(shown: Shown) -> str:
         status = "ready_to_trigger" if len(shown.turns) == 1 else "pending"

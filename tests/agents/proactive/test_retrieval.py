@@ -18,7 +18,8 @@ from timeful.agents.proactive.retrieval import CAUTIOUS, EAGER, Retrieval, retri
 from timeful.agents.proactive.settings import load_agent
 from timeful.agents.proactive.values import Finder
 from timeful.core.units import milliseconds
-from timeful.dialogues.dialogue import Dialogue, Turn
+from timeful.dialogues.dialogue import Dialogue, ObservedAction, Turn
+from timeful.dialogues.opportunity import Inputs, Opportunity
 from timeful.domains.domain import Domain
 from timeful.domains.generator import generate
 from timeful.domains.library import load_domain
@@ -139,6 +140,43 @@ def test_it_is_priced_by_its_words_and_its_thinking() -> None:
     assert plain(shown(turns), RNG).tokens == said.tokens, "it is not asked to think"
     thought = rule("shop", EAGER)(shown(turns, reasons=True), RNG)
     assert plain(shown(turns, reasons=True), RNG).tokens == thought.tokens + 300
+
+
+def said(*lines: tuple[str, str, str]) -> tuple[Turn, ...]:
+    """Turns from who spoke, what, and the action that was done."""
+    return tuple(
+        Turn(
+            number=number,
+            speaker=who,  # type: ignore[arg-type]
+            text=text,
+            observed=(ObservedAction(name=done),) if done else (),
+        )
+        for number, (who, text, done) in enumerate(lines, 1)
+    )
+
+
+def test_what_was_done_speaks_against_workflows_that_have_no_place_for_it() -> None:
+    """A voucher or a missing part: that a voucher was tried decides it."""
+    asks = ("customer", "My voucher is refused, and a part is missing.", "")
+    found = [
+        {one.name: one.confidence for one in rule("shop", EAGER).chances(turns)}
+        for turns in (said(asks), said(asks, ("action", "done", "apply-voucher")))
+    ]
+    before, after = (one.get("open-order", 0.0) for one in found)
+    assert 0 < after < before / 2
+
+
+def test_what_was_ready_stays_ready_where_states_are_shown() -> None:
+    turns = said(("customer", "My name is Tove Moreau, a voucher is refused.", ""))
+
+    def status(*states: Opportunity) -> str:
+        answer = rule("shop", 1.0)(shown(turns, states=states), RNG)
+        names = domain("shop").knowledge.catalog.actions
+        found = read_actions(answer.text, section="", names=names).opportunities
+        return next(one.status for one in found if one.name == "find-account")
+
+    ready = Opportunity(name="find-account", inputs=Inputs(), status="ready_to_trigger")
+    assert (status(), status(ready)) == ("pending", "ready_to_trigger")
 
 
 def test_it_sees_no_reference() -> None:

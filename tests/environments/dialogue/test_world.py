@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -149,6 +150,28 @@ def test_late_and_lost_turns_are_those_that_plain_arithmetic_says(
     assert over.data["lost"] == [n for n in range(1, len(gaps) + 1) if n not in in_time]
     assert over.data["late"] == late
     assert conversation.score == pytest.approx(len(in_time) / len(gaps))
+
+
+def test_only_a_turn_and_the_end_take_an_agent_away_from_its_thoughts() -> None:
+    conversation = world(PACED, None, None)
+    seen = list(conversation.advance(at(5)))
+    conversation.intervene([says(1)], at=at(6))
+    seen += conversation.advance(at(60))
+    assert {one.event: one.is_quiet for one in seen} == {
+        "begins": True,
+        "turn": False,
+        "prediction": True,
+        "over": False,
+    }
+
+
+def test_a_pace_varies_with_the_seed_and_with_the_dialogue() -> None:
+    def end(seed: int, name: str) -> Instant:
+        dialogue = msgspec.structs.replace(talk(None, None), id=name)
+        return Conversation(dialogue, Paced(), seed=seed).advance(at(1000))[-1].at
+
+    assert end(0, "a") == end(0, "a")
+    assert len({end(0, "a"), end(1, "a"), end(0, "b")}) == 3
 
 
 # --- what is seen, and what is not ---------------------------------------------------------------

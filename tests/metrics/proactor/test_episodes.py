@@ -89,6 +89,12 @@ def test_an_empty_set_in_time_is_no_lost_turn() -> None:
     assert scores.means.means["ac"] is None
 
 
+def test_a_turn_that_was_also_predicted_in_time_is_not_lost_by_a_late_one() -> None:
+    late = acted(says(1, B))
+    scores = score_conversations([read(turn(1), acted(says(1, A)), turn(2), late, over())])
+    assert (scores.n_late, scores.n_lost, scores.n_lost_late) == (1, 1, 0)
+
+
 def test_notes_and_tokens_are_counted() -> None:
     ended = ThoughtEnded(
         at=0, thought=1, state="completed", cause=None, tokens=7, finish="stop",

@@ -139,7 +139,7 @@ def _object(text: str, field: str) -> tuple[dict[str, Any], Problem | None]:
             data = msgspec.json.decode(text[place:end].encode())
             if field in data:
                 return data, None
-            first = data if first is None and not broken else first
+            first = data if first is None else first
         except (ValueError, RecursionError) as error:
             broken = broken or f"{error} in {_short(text[place:])}"
         place = text.find("{", end)

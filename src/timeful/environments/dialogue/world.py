@@ -171,7 +171,7 @@ class Conversation:
         state, step, at = self._state, self._steps[self._state.step], self._state.due
         state.step += 1
         if step.what == "over":
-            state.is_open, state.over, state.speaking = False, True, ""
+            state.is_open, state.over = False, True
             return self._happen("over", at, self._facts())
         turn = self._dialogue.turns[step.place]
         if step.what == "begins":
