@@ -220,7 +220,7 @@ def test_a_call_that_a_limit_of_tokens_cuts_is_answered_with_that() -> None:
     first, second, third = played.read(1)[1][1].split("</tool_response>\n")
     assert "the call is no valid JSON" in first
     assert "The score is 1" in second
-    assert "your message was cut off at its limit" in third
+    assert "Your message was cut off at its limit" in third
     assert "cut off" not in first
     assert played.noted == ["cut-thought", "malformed-call", "malformed-call"]
     assert played.task.score == 2, "what was whole is made"

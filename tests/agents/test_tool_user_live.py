@@ -158,6 +158,7 @@ def test_native_calls_right_and_wrong(connect: Connect, path: Path, clock: type[
     ]
     whys = ("no valid JSON", "Did you mean 'count'", "must be of type integer, got str")
     assert all(why in one["content"] for one, why in zip(replies, whys, strict=True))
+    assert all("You have spent" in one["content"] for one in replies), "the time, in every reply"
 
     said, *replies = third["messages"][6:]
     ids = [call["id"] for call in said["tool_calls"]]
@@ -171,7 +172,7 @@ def test_native_calls_right_and_wrong(connect: Connect, path: Path, clock: type[
     assert played.task.said == "<answer>6</answer>"
 
     assert played.noted == ["malformed-call", "refused-call", "refused-call"]
-    assert [act.legal for act in played.acted] == [False, False, True, True, True, True]
+    assert [act.legal for act in played.acted] == [False, False, False, True, True, True, True]
     assert [reply.data["tool"] for reply in played.replies] == ["count", "count", "get_duration"]
     assert [reply.data["took"] >= milliseconds(5) for reply in played.replies] == [
         True,

@@ -115,20 +115,24 @@ class _Talk:
         """
         session = self.session
         try:
-            call = read_call(text)
-        except BadCallError as error:
-            session.note("malformed-call", str(error))
-            call = self._numbered(_outline(text))
-            why = f"{error}; your message was cut off at its limit" if is_cut else str(error)
-            return call, Reply(call=None, text=f"Error: {why}", id=call.id)
-        call = self._numbered(call)
+            call, topic = self._numbered(read_call(text)), "refused-call"
+            asked = call.text()
+        except BadCallError:
+            # Asked for all the same: the world says what is wrong, and the time.
+            call, topic = self._numbered(_outline(text)), "malformed-call"
+            asked = _plain(text)
         # A task ends with a message without a call: that there is a word for it is no tool.
         refusal = f"there is no tool {ANSWER!r}" if call.name == ANSWER else ""
-        if not refusal and not await session.do(call.text()):
+        if not refusal and not await session.do(asked):
             refusal = session.refusal
         if refusal:
-            session.note("refused-call", refusal)
-            return call, Reply(call=call, text=f"Error: {refusal}", id=call.id)
+            session.note(topic, refusal.partition("\n")[0])
+            cut = "Your message was cut off at its limit.\n" if is_cut else ""
+            return call, Reply(
+                call=None if topic == "malformed-call" else call,
+                text=f"{cut}Error: {refusal}",
+                id=call.id,
+            )
         said = [one.data["text"] for one in session.observe() if one.event == "reply"]
         return call, Reply(call=call, text="\n".join(said), id=call.id)
 

@@ -276,8 +276,9 @@ def test_a_call_that_cannot_be_made_is_refused_in_words_for_its_model(
     action: str, why: str
 ) -> None:
     env = world()
-    with pytest.raises(IllegalActionError, match=re.escape(why)):
-        env.intervene([action], at=START)
+    with pytest.raises(IllegalActionError, match=re.escape(why)) as refused:
+        env.intervene([action], at=Instant(seconds(2.5)))
+    assert str(refused.value).endswith("\nYou have spent 2.50 seconds.")
     assert not env.busy
 
 

@@ -140,27 +140,36 @@ class TimedTask:
 
         Raises:
             IllegalActionError: If it is no call, there is no such tool, its arguments do not
-                fit, or a tool is still running. The message is fit for a model to read.
+                fit, or a tool is still running. The message is fit for a model to read, and
+                tells the time as a reply does.
         """
         if len(actions) > 1:
             raise IllegalActionError("one call at a time")
         for action in actions:
-            self._begin(self._read(action), at)
+            try:
+                call = self._read(action)
+            except BadCallError as error:
+                told = self._told(self._read_timer(at, "refused", at))
+                raise IllegalActionError(_joined(str(error), told)) from None
+            self._begin(call, at)
 
     def _read(self, action: str) -> ToolCall:
+        """Read a call that can be made now.
+
+        Raises:
+            BadCallError: If it is none.
+            IllegalActionError: If the task is over.
+        """
         state = self._state
         if state.over:
             raise IllegalActionError("it is too late for that; the task is over")
-        try:
-            call = read_call(action)
-            if call.name == ANSWER:
-                _ANSWER_SPEC.check(call.arguments)
-            else:
-                find_tool(call, self._tools)
-        except BadCallError as error:
-            raise IllegalActionError(str(error)) from None
+        call = read_call(action)
+        if call.name == ANSWER:
+            _ANSWER_SPEC.check(call.arguments)
+        else:
+            find_tool(call, self._tools)
         if state.running is not None:
-            raise IllegalActionError(f"{state.running.name} is still running")
+            raise BadCallError(f"{state.running.name} is still running")
         return call
 
     def _begin(self, call: ToolCall, at: Instant) -> None:
@@ -228,16 +237,19 @@ class TimedTask:
         if call.name == ANSWER:
             self._task.answer(call.arguments["text"])
             return [self._finish(at, "answered", before)]
-        elapsed = self._counted(at)
-        rng = child(self._seed, "timer", state.calls)
+        read = self._read_timer(at, state.calls)
         if call.name == TIMER.name:
-            text = f"{self._time.timer.read(elapsed, rng):.2f} seconds."
+            text = f"{read:.2f} seconds."
         else:
-            told = self._told(self._time.timer.read(elapsed, rng))
-            text = "\n".join(filter(None, (self._task.finish(call, end.result), told)))
+            text = _joined(self._task.finish(call, end.result), self._told(read))
         data = {"tool": call.name, "id": call.id, "text": text, "took": at - end.began}
         seen = [self._happen("reply", at, data, before)]
         return [*seen, self._finish(at, "ended")] if self._task.over else seen
+
+    def _read_timer(self, at: Instant, *occasion: str | int) -> float:
+        """What a timer says at an instant, in seconds; each occasion has noise of its own."""
+        rng = child(self._seed, "timer", *occasion)
+        return self._time.timer.read(self._counted(at), rng)
 
     def _told(self, read: float) -> str:
         """What is said of the time at the end of a reply."""
@@ -319,6 +331,10 @@ class TimedTask:
             running="" if state.running is None else state.running.name,
             over=state.over,
         )
+
+
+def _joined(text: str, told: str) -> str:
+    return "\n".join(filter(None, (text, told)))
 
 
 def _nobody() -> None:
