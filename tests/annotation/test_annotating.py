@@ -225,6 +225,17 @@ def test_a_file_that_is_no_annotation_is_not_written_over(tmp_path: Path, out: s
     assert before.items() <= after.items()
 
 
+def test_not_even_replacing_writes_over_what_is_annotated(tmp_path: Path) -> None:
+    folder = fresh(tmp_path / "source")
+    before = (folder / "talks.jsonl").read_bytes()
+    with FakeServer(good) as server:
+        options = ("--out", folder / "talks.jsonl", "--replace")
+        assert isinstance(
+            timeful("annotate", saved(folder, server), *options).exception, SettingsError
+        )
+    assert (folder / "talks.jsonl").read_bytes() == before
+
+
 def test_two_processes_do_not_annotate_one_file(tmp_path: Path) -> None:
     folder = fresh(tmp_path / "locked")
     with FakeServer(good) as server, locked(folder / "talks_annotated.jsonl.gz.work"):

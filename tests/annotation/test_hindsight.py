@@ -83,6 +83,23 @@ def test_what_is_said_by_the_customer_counts_before_what_others_say() -> None:
     assert statuses(unsaid)["open-order"] == ".rt"
 
 
+def test_a_value_is_known_from_when_it_is_first_said() -> None:
+    talk = a_talk(("customer", "12345678"), ("customer", "12345678, I said."), OPENED)
+    assert statuses(talk)["open-order"] == "rrt"
+
+
+def test_an_action_that_needs_values_and_shows_none_is_ready_when_it_is_taken() -> None:
+    bare = took("open-order")
+    assert statuses(a_talk(("customer", "Hm."), bare, subflow="late-parcel")) == {
+        "open-order": "pt"
+    }
+
+
+def test_an_action_that_the_catalog_has_not_is_passed_over() -> None:
+    talk = a_talk(("customer", "12345678"), took("fly", to="Mars"), OPENED)
+    assert statuses(talk) == {"open-order": "rrt"}
+
+
 def test_a_value_is_not_found_within_another() -> None:
     talk = a_talk(("customer", "It is 912345678."), ("customer", "12345678!"), OPENED)
     assert statuses(talk)["open-order"] == "prt"

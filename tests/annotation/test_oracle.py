@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 pytest.importorskip("yaml")
@@ -26,6 +27,7 @@ from tests.annotation.annotating import (
 )
 from tests.servers.fake import Body, Die, FakeServer, Finish, Say, Script, Status, Step
 from timeful.annotation.answers import read_answer
+from timeful.dialogues.jsonl import write_jsonl
 from timeful.domains.library import load_domain
 from timeful.errors import ModelError, SettingsError
 
@@ -183,7 +185,6 @@ def test_without_validation_a_tool_may_be_any(tmp_path: Path) -> None:
         '[{"dialogue_turn": 2, "proactive_annotations": [], "note": NaN}]',
         '[{"dialogue_turn": 2, "proactive_annotations": [], "note": "\\ud800"}]',
         "[" * 100_000,
-        '[{"dialogue_turn": true, "proactive_annotations": []}]',
         '[{"dialogue_turn": 2, "proactive_annotations": {}}]',
         '[{"dialogue_turn": 2, "proactive_annotations": [[]]}]',
         '[{"dialogue_turn": 2, "proactive_annotations": []},'
@@ -193,6 +194,11 @@ def test_without_validation_a_tool_may_be_any(tmp_path: Path) -> None:
 def test_garbage_is_refused_with_words_and_nothing_else(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         read_answer(text, [2], None)
+
+
+def test_true_is_not_turn_one() -> None:
+    with pytest.raises(ValueError, match="must be one of 1, got true"):
+        read_answer('[{"dialogue_turn": true, "proactive_annotations": []}]', [1], None)
 
 
 @pytest.mark.parametrize("fence", ["```json\n{}\n```", "\n```\n{}\n```\n"])
@@ -295,6 +301,40 @@ def test_an_endpoint_that_refuses_everybody_ends_the_run(tmp_path: Path) -> None
     assert "10 dialogues in a row" in str(found.exception)
     assert len(requests) < 20
     assert meta is None
+
+
+def test_dialogues_without_an_answer_that_others_stand_between_do_not_end_it(
+    tmp_path: Path,
+) -> None:
+    calls = iter(range(99))
+
+    def script(body: Body) -> Iterator[Step]:
+        if next(calls) % 2:
+            yield Status(400, "too long")
+        yield from good(body)
+
+    found, requests, meta = run(tmp_path, script, n=30)
+    assert (found.exit_code, len(requests), meta["n_failed"]) == (1, 30, 15)
+
+
+def test_questions_that_are_there_stay(tmp_path: Path) -> None:
+    made = talks(tmp_path / "talks.jsonl", n=1)
+    own = msgspec.structs.replace(made[0], questions={1: ("My own?",)})
+    write_jsonl(tmp_path / "talks.jsonl", [own])
+    with FakeServer(good) as server:
+        assert timeful("annotate", saved(tmp_path, server)).exit_code == 0
+    [one] = annotated(tmp_path / "talks_annotated.jsonl.gz")
+    assert one.questions == {1: ("My own?",)}
+
+
+def test_credentials_in_an_address_are_not_written(tmp_path: Path) -> None:
+    talks(tmp_path / "talks.jsonl", n=1)
+    with FakeServer(good) as server:
+        secret = server.base_url.replace("http://", "http://me:hidden@")
+        assert timeful("annotate", saved(tmp_path, llm={"base_url": secret})).exit_code == 0
+    for one in tmp_path.rglob("*"):
+        if one.is_file() and one.name != "annotate.yaml":
+            assert b"hidden" not in one.read_bytes()
 
 
 def test_the_key_is_sent_and_stands_in_no_file(tmp_path: Path) -> None:

@@ -164,6 +164,7 @@ def test_settings_of_the_papers_form_make_a_judge(tmp_path: Path) -> None:
     read = read_judges(path)
     [one] = read.judgers
     model = one.endpoint("key")
+    assert model.retries == 3
     assert (model.model, model.name, one.tries) == ("gpt-4.1-mini", "proactiveness_evaluator", 4)
     assert "key" not in repr(model)
     path.write_text(path.read_text().replace("{dialogue_context}", "{dialog_context}"))
