@@ -166,6 +166,15 @@ def test_what_was_done_speaks_against_workflows_that_have_no_place_for_it() -> N
     assert 0 < after < before / 2
 
 
+def test_the_likeliest_action_is_named_first_and_asked_for_first() -> None:
+    turns = said(("customer", "My voucher is refused, and a part is missing.", ""))
+    answers = rule("shop", EAGER)
+    chances = [one.confidence for one in answers.chances(turns)]
+    assert chances == sorted(chances, reverse=True)
+    asked = read_questions(answers(shown(turns, asks="questions"), RNG).text, section="")
+    assert asked.questions == ("May I have your customer name?",)
+
+
 def test_what_was_ready_stays_ready_where_states_are_shown() -> None:
     turns = said(("customer", "My name is Tove Moreau, a voucher is refused.", ""))
 
@@ -257,6 +266,9 @@ def test_values_are_found_by_lists_by_counts_by_names_and_by_questions() -> None
         "customer_name": "yara vogel"
     }
     assert known(("agent", "57214946")) == {}, "what an agent says is not told by the customer"
+    assert known(("customer", "My voucher is invalid.")) == {}, "a lid is no part of that word"
+    assert known(("customer", "The amount of order 57214946")) == {"order_number": "57214946"}
+    assert known(("customer", "The amount of order 57214946 is 50 euros"))["amount"] == "50"
     told = known(("customer", "It is 11111111."), ("customer", "Sorry, 22222222."))
     assert told == {"order_number": "22222222"}
 

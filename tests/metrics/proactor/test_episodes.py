@@ -95,6 +95,19 @@ def test_a_turn_that_was_also_predicted_in_time_is_not_lost_by_a_late_one() -> N
     assert (scores.n_late, scores.n_lost, scores.n_lost_late) == (1, 1, 0)
 
 
+def test_lost_turns_can_be_counted_as_nothing_said() -> None:
+    """Two turns with a set, of which one is empty; two are lost."""
+    ready = one("open", "ready_to_trigger")
+    facts = over(ready_ranges={"open": [1]})
+    events = [turn(1), acted(says(1, ready)), turn(2), acted(says(2)), turn(3), turn(4), facts]
+    scores = score_conversations([read(*events)])
+    assert (scores.means.means["pt"], scores.with_lost["pt"]) == (1.0, pytest.approx(1 / 3))
+    assert "ftr" not in scores.with_lost
+    silent = score_conversations([read(turn(1), over())])
+    assert silent.with_lost["pt"] == 0.0
+    assert score_conversations([]).with_lost["pt"] is None
+
+
 def test_notes_and_tokens_are_counted() -> None:
     ended = ThoughtEnded(
         at=0, thought=1, state="completed", cause=None, tokens=7, finish="stop",

@@ -74,18 +74,19 @@ class Finder:
             for value, as_listed in values.items():
                 if re.search(rf"(?<!\w){re.escape(value)}(?!\w)", folded):
                     found[name] = as_listed
-        matched = {
+        found |= {
             name: match[0]
             for name, pattern in self._patterns.items()
-            if pattern is not None and (match := pattern.search(text))
+            if pattern is not None and name not in self._sums and (match := pattern.search(text))
         }
-        others = {value for name, value in matched.items() if name not in self._sums}
+        others = set(found.values())
         cues = {one[:4] for one in words((question, text))}
-        for name, value in matched.items():
+        for name in self._sums:
             # Any number may be a sum: one that is an order or a year is none, and what it is of
             # must be said.
-            if name not in self._sums or (value not in others and self._sums[name] & cues):
-                found[name] = value
+            sums = [one for one in re.findall(_MONEY, text) if one not in others]
+            if sums and self._sums[name] & cues:
+                found[name] = sums[0]
         answer = _LEAD_IN.sub("", text.strip()).strip(" .,!?")
         if question and answer and len(answer.split()) <= _SHORT:
             for name, pattern in self._patterns.items():

@@ -33,6 +33,9 @@ from timeful.records.events import (
     ThoughtEnded,
 )
 
+MORE_IS_BETTER = ("ac", "max_ac", "pt", "pt_all", "rar", "atr")
+"""The metrics that a lost turn has 0 of; of the others 0 would be praise."""
+
 
 class _Facts(msgspec.Struct):
     """What the last event of a conversation tells."""
@@ -126,6 +129,19 @@ class ConversedScores:
     n_revised: int
     notes: Mapping[str, int]
     tokens: int
+
+    @property
+    def with_lost(self) -> Mapping[str, float | None]:
+        """Means that count every lost turn as 0, of the metrics of which more is better.
+
+        Who answers only where it has time is judged by `means` on these turns alone, and they may
+        be the easy ones. Turns with an empty set are in no mean here either.
+        """
+        scored = self.means.n_turns - self.means.n_skipped
+        share = scored / (scored + self.n_lost) if scored + self.n_lost else None
+        if share is None:
+            return dict.fromkeys(MORE_IS_BETTER)
+        return {name: (self.means.means[name] or 0.0) * share for name in MORE_IS_BETTER}
 
 
 @dataclass(slots=True)

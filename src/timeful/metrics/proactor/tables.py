@@ -24,6 +24,9 @@ _LABELS = {
 }
 
 
+_KEPT = {"ac": "AC", "max_ac": "Max AC", "pt": "PT", "rar": "RAR"}
+
+
 def turns_json(found: MeanScores) -> dict[str, Any]:
     """The means over turns by name; null where there is none."""
     values = {**found.means, "difference": found.difference}
@@ -48,6 +51,7 @@ def conversations_json(found: ConversedScores) -> dict[str, Any]:
         for name in ("n_lost", "n_lost_late", "n_empty", "n_late", "n_revised", "tokens")
     }
     head = {"n_dialogues": found.n_dialogues, "n_failed": found.n_failed}
+    beside["with_lost"] = dict(found.with_lost)
     return {**head, **turns_json(found.means), **beside, "notes": dict(found.notes)}
 
 
@@ -59,6 +63,10 @@ def conversations_table(found: ConversedScores) -> str:
         turns_table(found.means),
         f"{lost}: nothing was predicted in time;\nof these, {found.n_lost_late} with a prediction "
         f"that came late, as {found.n_late} predictions did",
+        "with 0 for each of them: "
+        + ", ".join(
+            f"{title} {_number(found.with_lost[name], 4)}" for name, title in _KEPT.items()
+        ),
         f"{found.n_empty} turns with an empty set in time, {found.n_revised} sets replaced in time",
         f"{found.n_dialogues} conversations, {found.n_failed} episodes failed and left out, "
         f"{found.tokens:,} tokens",
