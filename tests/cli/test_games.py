@@ -1,12 +1,15 @@
 """`timeful games`, as a person uses it."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from tests.environments.fiction.test_zmachine import story
+from timeful.cli.main import app
 from timeful.environments.fiction.store import SOURCES
 
 
@@ -36,6 +39,36 @@ def test_the_list_names_every_game_in_80_columns(tmp_path: Path, own: Path) -> N
     assert rows["cave"].split()[1] == "350"
     assert {"zork1", "zork2", "zork3", "mine", "textworld:cooking:SEED"} <= rows.keys()
     assert "timeful games fetch zork1" in done.stdout
+
+
+def test_the_list_says_which_extra_a_game_needs_and_whether_it_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "zork2.z3").write_bytes(story(3))  # as if it had been fetched
+
+    def listed(*installed: str) -> dict[str, list[str]]:
+        """The lines of each game, when some packages are installed."""
+        here = "timeful.environments.fiction.library.find_spec"
+        monkeypatch.setattr(here, lambda module: module in installed or None)
+        text = CliRunner().invoke(app, ["games", "list", "--folder", str(tmp_path)]).output
+        assert max(map(len, text.splitlines())) <= 80
+        parts = re.split(r"\n(?=\S)", text.rstrip())
+        return {part.split()[0]: part.splitlines() for part in parts}
+
+    def ends(lines: list[str]) -> list[str]:
+        return [re.split(r"  +", line)[-1] for line in lines]
+
+    fetch, install = "timeful games fetch zork1", "pip install 'timeful[jericho]'"
+    games = listed("adventure", "textworld")
+    assert ends(games["zork1"]) == ["jericho: missing", fetch, install]
+    assert ends(games["zork2"]) == ["jericho: missing", install]
+    assert ends(games["textworld:coins:SEED"]) == ["ready"]
+    assert "textworld: installed" in games["textworld:coins:SEED"][0]
+    games = listed("jericho")
+    assert ends(games["zork1"]) == ["jericho: installed", fetch]
+    assert ends(games["zork2"]) == ["ready"]
+    assert ends(games["cave"]) == ["timely: missing", "pip install 'timeful[timely]'"]
+    assert ends(games["textworld:coins:SEED"])[0] == "textworld: missing"
 
 
 def test_adding_says_where_and_refuses_what_is_no_story(tmp_path: Path, own: Path) -> None:

@@ -21,16 +21,18 @@ def games() -> None:
 @games.command("list")
 @_FOLDER
 def list_games(folder: Path | None) -> None:
-    """List the games: the most points, the licence, and what is to be typed to have it."""
+    """List the games: points, licence, the extra that is needed, and what is to be typed."""
     from timeful.environments.fiction.library import entries
 
-    print(f"{'name':<24}{'points':<8}{'licence':<26}state")
+    print(f"{'name':<24}{'points':<8}{'licence':<18}{'extra':<22}state")
     for one in entries(data=folder):
         points = "?" if one.max_score is None else str(one.max_score)
-        line = f"{one.name:<24}{points:<8}{one.licence:<26}{'ready' if not one.lacks else ''}"
-        print(line.rstrip())
-        if one.lacks:
-            print(f"{'':<24}{one.lacks}"[:_LINE])
+        extra = f"{one.extra}: {'missing' if one.install else 'installed'}" if one.extra else ""
+        lacks = [line for line in (one.fetch, one.install) if line]
+        state = "" if lacks else "ready"
+        print(f"{one.name:<24}{points:<8}{one.licence:<18}{extra:<22}{state}".rstrip())
+        for line in lacks:
+            print(f"{'':<24}{line}"[:_LINE])
 
 
 @games.command()

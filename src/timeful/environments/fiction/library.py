@@ -12,6 +12,7 @@
 
 import os
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -30,12 +31,23 @@ _MADE = "textworld"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A line of the list of games: its most points, its licence, and what it lacks to be played."""
+    """A line of the list of games.
+
+    Attributes:
+        name: The game.
+        max_score: Its most points, if they are known.
+        licence: Under which it may be played.
+        extra: The extra that it needs; empty if none.
+        fetch: What is to be typed to fetch it; empty if it is here.
+        install: What is to be typed to install its extra; empty if it is installed.
+    """
 
     name: str
     max_score: int | None
     licence: str
-    lacks: str = ""
+    extra: str = ""
+    fetch: str = ""
+    install: str = ""
 
 
 def game_names(*, data: Path | None = None) -> tuple[str, ...]:
@@ -123,26 +135,32 @@ def _made(name: str) -> tuple[str, int]:
 def entries(*, data: Path | None = None) -> tuple[Entry, ...]:
     """All games that there are, or could be."""
     stories = stored(data or stories_folder())
-    jericho = _missing("jericho", "jericho")
-    known = [
-        Entry(name="skerry", max_score=100, licence="Apache-2.0, ours"),
-        Entry(
-            name="cave", max_score=350, licence="Apache-2.0", lacks=_missing("adventure", "timely")
-        ),
+    needs = {
+        extra: partial(Entry, extra=extra, install=_missing(module, extra))
+        for module, extra in (("adventure", "timely"), ("jericho", "jericho"), (_MADE, _MADE))
+    }
+    fetched = [
+        needs["jericho"](
+            name=name,
+            max_score=source.max_score,
+            licence=source.licence,
+            fetch="" if name in stories else f"timeful games fetch {name}",
+        )
+        for name, source in SOURCES.items()
     ]
-    for name, source in SOURCES.items():
-        here = jericho if name in stories else f"timeful games fetch {name}"
-        known.append(
-            Entry(name=name, max_score=source.max_score, licence=source.licence, lacks=here)
-        )
-    for name in stories.keys() - SOURCES.keys():
-        known.append(Entry(name=name, max_score=None, licence="your own file", lacks=jericho))
-    textworld = _missing("textworld", "textworld")
-    for kind in KINDS:
-        known.append(
-            Entry(name=f"{_MADE}:{kind}:SEED", max_score=None, licence="made", lacks=textworld)
-        )
-    return tuple(known)
+    return (
+        Entry(name="skerry", max_score=100, licence="Apache-2.0, ours"),
+        needs["timely"](name="cave", max_score=350, licence="Apache-2.0"),
+        *fetched,
+        *(
+            needs["jericho"](name=name, max_score=None, licence="your own file")
+            for name in sorted(stories.keys() - SOURCES.keys())
+        ),
+        *(
+            needs[_MADE](name=f"{_MADE}:{kind}:SEED", max_score=None, licence="made")
+            for kind in KINDS
+        ),
+    )
 
 
 def _missing(module: str, extra: str) -> str:
