@@ -142,6 +142,11 @@ SECRET = "a question that nobody may read"
         ([[1]], PLAIN, "line 2 .* no JSON object"),
         ([{"question": "q", "answer": "1", "type": "essay"}], PLAIN, "unknown type; there are"),
         ([{"question": "q", "answer": "E", "choices": ["1", "2"]}], PLAIN, "neither a letter"),
+        (
+            [{"question": "q", "answer": "1", "choices": ["1", "1"]}],
+            PLAIN,
+            "two choices that are the same",
+        ),
         ([{"question": "q", "answer": "A", "choices": ["1"]}], PLAIN, "a list of 2 to 26"),
         ([{"question": "q", "answer": "A", "type": "mcq"}], PLAIN, "needs choices"),
         ([{**GPQA_ROW, "Incorrect Answer 2": "right"}], GPQA, "two choices that are the same"),

@@ -27,6 +27,7 @@ _KINDS: Mapping[str, Kind] = {
 }
 
 _MOST_CHOICES = 26
+_TWICE = "has two choices that are the same"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,7 +256,7 @@ def _shuffled(
     """All choices in an order of their own, and the letter of the right one."""
     values = [right, *wrong]
     if len(set(values)) < len(values):
-        raise row.wrong("has two choices that are the same")
+        raise row.wrong(_TWICE)
     order = list(child(seed, "choices", fingerprint(*values)).permutation(len(values)))
     return tuple(values[i] for i in order), chr(ord("A") + order.index(0))
 
@@ -265,6 +266,8 @@ def _letter(row: _Row, answer: str, choices: tuple[str, ...]) -> str:
         raise row.wrong("needs choices, since its answer is a letter")
     if len(answer) == 1 and 0 <= ord(answer.upper()) - ord("A") < len(choices):
         return answer.upper()
-    if choices.count(answer) == 1:
+    if choices.count(answer) > 1:
+        raise row.wrong(_TWICE)
+    if answer in choices:
         return chr(ord("A") + choices.index(answer))
     raise row.wrong("has an answer that is neither a letter of its choices nor one of them")
