@@ -233,13 +233,16 @@ def _baseline(family: "Family", asked: Asked) -> None:
 
 def _make_baselines(family: "Family", asked: Asked) -> None:
     from timeful.suites.timely.baselines import load_baselines, merged, save_baselines
+    from timeful.suites.timely.tables import unhurried_table
 
     sweep, rig = plan(family, asked)
     known = load_baselines(asked.baselines)
     finished, made = unhurried_runs(sweep, rig, asked, out=asked.out, runs=asked.runs or 1)
-    save_baselines(asked.baselines, merged(known.values(), made.values()))
+    known = merged(known.values(), made.values())
+    save_baselines(asked.baselines, known)
+    took = unhurried_table(known[key] for key in made)
     kept = f"kept     {len(made)} baselines in {asked.baselines}"
-    show(finished, asked.out, f"{tables(finished)}\n{kept}")
+    show(finished, asked.out, f"{tables(finished)}\n{took}\n\n{kept}")
 
 
 @click.command("fiction")

@@ -14,6 +14,7 @@ from tests.suites.timely.synthetic import row
 from timeful.metrics.budgets import accuracy, averaged, on_time_rate
 from timeful.runs.results import read_results
 from timeful.suites.timely import figures
+from timeful.suites.timely.baselines import Kept, Took
 from timeful.suites.timely.figures import length_by_budget, score_by_time, value_by_budget
 from timeful.suites.timely.numbers import ALL, IN_TIME, RIGHT, SCORE, TOKENS, make_cells
 from timeful.suites.timely.published import (
@@ -27,7 +28,7 @@ from timeful.suites.timely.published import (
 from timeful.suites.timely.report import write_report
 from timeful.suites.timely.results import result_rows
 from timeful.suites.timely.rows import TimelyRow
-from timeful.suites.timely.tables import text_tables
+from timeful.suites.timely.tables import text_tables, unhurried_table
 
 BUDGETS = ("0.75x", "1x", "2x", "3x")
 
@@ -138,6 +139,48 @@ def test_a_story_file_is_called_by_its_name_and_long_names_keep_their_columns() 
     for name in ("hasty", "w" * 30):
         at = next(i for i, line in enumerate(lines) if line.startswith(name))
         assert len(head) == len(lines[at] if name == "hasty" else lines[at + 1])
+
+
+def test_unhurried_runs_are_printed_as_what_budgets_are_multiples_of() -> None:
+    def kept(case: str, who: str, *took: tuple[int, int], latency: str = "none") -> Kept:
+        conditions = {"family": "reasoning", "who": {"spec": who}, "latency": latency}
+        runs = {str(i): Took(counted=s * 10**9, steps=n) for i, (s, n) in enumerate(took)}
+        return Kept(case=case, conditions=conditions, runs=runs)
+
+    mine = [
+        kept("sums/1", "paced", (4, 2), (6, 4)),
+        kept("sums/2", "paced", (7, 1)),
+        kept("paths/1", "openai:" + "m" * 80, (1, 4)),
+    ]
+    lines = [line.split() for line in unhurried_table(mine).splitlines()]
+    assert lines[1] == ["of", "seconds", "steps", "s", "a", "step"]
+    assert lines[2] == ["paced", "sums", "6.00", "2.0", "3.000"]
+    assert lines[-1] == ["paths", "1.00", "4.0", "0.250"]
+    text = unhurried_table([*mine, kept("sums/1", "paced", (9, 3), latency="2s")])
+    assert max(len(line) for line in text.splitlines() if "m" * 80 not in line) <= 80
+    assert "paced, 2s" in text
+
+
+def test_whoever_runs_out_of_rounds_is_named_under_the_tables_and_on_the_page(
+    tmp_path: Path,
+) -> None:
+    said = ("gave-up: after 2000 rounds, 0 of them silent",)
+    rows = played("hasty") + played("careful")
+    stuck = [msgspec.structs.replace(r, rounds=2000, notes=said) for r in rows[:2]]
+    unhurried = msgspec.structs.replace(rows[-1], budget="none", rounds=60, notes=said)
+    ended = msgspec.structs.replace(rows[-2], rounds=2000)  # by its last thought
+    silent = msgspec.structs.replace(rows[-3], rounds=3, notes=said)
+    rows = [*stuck, *rows[2:-3], silent, ended, unhurried]
+    want = [
+        "Stopped at 60 rounds: careful in 1 of 6 episodes.",
+        "Stopped at 2000 rounds: hasty in 2 of 6 episodes.",
+    ]
+    lines, page = text_tables(rows).splitlines(), write_report(rows, tmp_path, {}).read_text()
+    assert [line for line in lines if line.startswith("Stopped")] == want
+    assert all(line in page for line in want)
+    assert "Stopped" not in text_tables(played("hasty"))
+    many = [msgspec.structs.replace(stuck[0], who=f"player-{i}") for i in range(9)]
+    assert max(map(len, text_tables(many).splitlines())) <= 80
 
 
 def test_stand_ins_are_named_and_have_no_published_number_beside_them() -> None:
@@ -278,6 +321,7 @@ def test_a_page_leaves_out_settings_that_say_nothing(tmp_path: Path) -> None:
     source = {"sets": [], "benchmark": "aime", "problems": None}
     plain = write_report(solved(), tmp_path, {"tool_latencies": [], "source": source}).read_text()
     assert "tool latencies" not in plain
+    assert "0.75x, 1x, 2x, 3x" in plain
     assert "benchmark" not in plain
     read = write_report(solved(), tmp_path, {"source": {**source, "problems": "mine.jsonl"}})
     assert "benchmark aime" in read.read_text()

@@ -25,6 +25,7 @@ from timeful.suites.timely.numbers import (
     TOOLS,
     Cell,
     Measure,
+    budget_order,
     budgets_of,
     make_cells,
     sorted_rows,
@@ -33,7 +34,7 @@ from timeful.suites.timely.published import ABLATION, COLUMNS, HURRIED, SCORES
 from timeful.suites.timely.results import result_rows
 from timeful.suites.timely.rows import TimelyRow
 from timeful.suites.timely.spec import FAMILIES, Family
-from timeful.suites.timely.tables import STAND_IN, TITLES, by_who, text_number
+from timeful.suites.timely.tables import STAND_IN, TITLES, by_who, stopped, text_number
 
 TITLE = "timeful: Timely-Eval"
 
@@ -89,6 +90,7 @@ def _what_was_run(rows: Sequence[TimelyRow], settings: Mapping[str, Any]) -> Sec
     elif any(row.stand_in for row in rows):
         names = sorted({row.who for row in rows if row.stand_in})
         blocks.append(Notice(f"Stand-ins, and no language models: {', '.join(names)}."))
+    blocks += map(Notice, stopped(rows))
     blocks.append(
         Paragraph(
             "Somebody works on a case with tools, under a budget that is enforced: thinking costs "
@@ -107,6 +109,7 @@ def _what_was_run(rows: Sequence[TimelyRow], settings: Mapping[str, Any]) -> Sec
         ("episodes", f"{len(rows)}, of which {sum(r.status == 'failed' for r in rows)} failed"),
         ("cases", str(len({row.case for row in rows}))),
         ("who", ", ".join(sorted({row.who for row in rows}))),
+        ("budgets", ", ".join(sorted({row.budget for row in rows}, key=budget_order))),
         ("latencies", ", ".join(dict.fromkeys(row.latency for row in rows))),
         *((name.replace("_", " "), value) for name, value in words.items() if value),
         ("version", str(settings.get("version"))),

@@ -21,7 +21,8 @@ from timeful.records.events import (
     ThoughtStarted,
 )
 from timeful.records.recorder import Recorder
-from timeful.suites.timely.spec import group_of
+from timeful.suites.timely.budgets import NO_LIMIT
+from timeful.suites.timely.spec import group_of, most_rounds
 from timeful.tools import BadCallError, read_call
 
 _BAD = ("malformed-call", "refused-call")
@@ -82,6 +83,12 @@ class TimelyRow(msgspec.Struct, frozen=True, kw_only=True):
     def is_on_time(self) -> bool:
         """Whether it came to its end before the deadline."""
         return self.reason in ("answered", "ended")
+
+    @property
+    def is_out_of_rounds(self) -> bool:
+        """Whether it gave up because nobody has more thoughts, and not because it was silent."""
+        most = most_rounds(self.family, is_unhurried=self.budget == str(NO_LIMIT))
+        return self.rounds == most and any(note.startswith("gave-up:") for note in self.notes)
 
     @property
     def used_tool(self) -> bool:

@@ -30,8 +30,13 @@ Family = Literal["fiction", "coding", "reasoning"]
 Clock = Literal["virtual", "wall"]
 FAMILIES: tuple[Family, ...] = get_args(Family)
 
-BASELINE_ROUNDS: Mapping[Family, int] = {"fiction": 60, "coding": 20, "reasoning": MOST_ROUNDS}
+BASELINE_ROUNDS: Mapping[str, int] = {"fiction": 60, "coding": 20, "reasoning": MOST_ROUNDS}
 """How long an unhurried run goes on at most, in thoughts: enough to know the mean step."""
+
+
+def most_rounds(family: str, *, is_unhurried: bool) -> int:
+    """The most thoughts of an episode."""
+    return BASELINE_ROUNDS[family] if is_unhurried else MOST_ROUNDS
 
 
 def latency_name(law: str) -> str:
@@ -183,7 +188,7 @@ class TimelySpec:
     @property
     def most_rounds(self) -> int:
         """The most thoughts."""
-        return BASELINE_ROUNDS[self.family] if self.is_unhurried else MOST_ROUNDS
+        return most_rounds(self.family, is_unhurried=self.is_unhurried)
 
     @property
     def conditions(self) -> dict[str, Any]:

@@ -1,9 +1,14 @@
 """The tables of Timely-Eval as plain text: Table 1 in its three parts, and Tables 2 and 3."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from statistics import fmean
+from textwrap import fill
 
 from timeful.metrics.statistics import Estimate
 from timeful.suites.parts import unusable
+from timeful.suites.timely.baselines import Kept
+from timeful.suites.timely.budgets import Baseline
 from timeful.suites.timely.numbers import (
     ALL,
     GAIN,
@@ -22,7 +27,7 @@ from timeful.suites.timely.numbers import (
 )
 from timeful.suites.timely.published import ABLATION, COLUMNS, HURRIED, ON_TIME, SCORES
 from timeful.suites.timely.rows import TimelyRow
-from timeful.suites.timely.spec import FAMILIES, Family
+from timeful.suites.timely.spec import FAMILIES, Family, group_of
 
 STAND_IN = "Stand-in: rules work on the cases; no language model was run."
 NOT_RUN = "published, not run here"
@@ -155,6 +160,26 @@ def _table_2(cells: Sequence[Cell]) -> Iterator[str]:
         yield _line(method, [f"{ablation[name]:.1f}" for name in sets])
 
 
+# --- unhurried runs -------------------------------------------------------------------------------
+
+
+def unhurried_table(baselines: Iterable[Kept]) -> str:
+    """What unhurried runs took, which budgets are multiples of: means over the cases of a set."""
+    sets: dict[tuple[str, str, str], list[Baseline]] = {}
+    for kept in baselines:
+        known = kept.conditions
+        of = known["latency"], known["who"]["spec"], group_of(known["family"], kept.case)
+        sets.setdefault(of, []).append(kept.baseline)
+    several = len({latency for latency, _, _ in sets}) > 1
+    lines = ["Unhurried: means over cases", _line("", ["of", "seconds", "steps", "s a step"])]
+    for (latency, who, group), found in sets.items():
+        took, steps = fmean(one.counted for one in found) / 1e9, fmean(one.steps for one in found)
+        numbers = (f"{took:.2f}", f"{steps:.1f}", f"{took / steps:.3f}")
+        name = f"{who}, {latency}" if several else who
+        lines.append(_line(name, [_fitted(group), *numbers]))
+    return "\n".join(lines)
+
+
 # --- parts ----------------------------------------------------------------------------------------
 
 
@@ -174,6 +199,17 @@ def _parts(names: Sequence[str]) -> list[Sequence[str]]:
     return [names[start : start + _FIT] for start in range(0, len(names), _FIT)]
 
 
+def stopped(rows: Iterable[TimelyRow]) -> Iterator[str]:
+    """Who gave up because there are no more rounds, and how often; nothing if nobody did."""
+    rows = list(rows)
+    played = Counter(row.who for row in rows)
+    counts = Counter((row.rounds, row.who) for row in rows if row.is_out_of_rounds)
+    for most in sorted({rounds for rounds, _ in counts}):
+        found = sorted((who, n) for (rounds, who), n in counts.items() if rounds == most)
+        said = ", ".join(f"{who} in {n} of {played[who]} episodes" for who, n in found)
+        yield f"Stopped at {most} rounds: {said}."
+
+
 def _legend(cells: Sequence[Cell], rows: Sequence[TimelyRow]) -> Iterator[str]:
     if all(cell.stand_in for cell in cells):
         yield STAND_IN
@@ -183,6 +219,7 @@ def _legend(cells: Sequence[Cell], rows: Sequence[TimelyRow]) -> Iterator[str]:
     yield "Ours: the mean ± half of its 95 % bootstrap interval over cases; of a single"
     yield "case over its runs. Published: language models on the benchmarks that are named,"
     yield "none of them run here; what stand-ins come to says nothing about models."
+    yield from (fill(said, 80, break_on_hyphens=False) for said in stopped(rows))
     spoken = [row for row in rows if not row.stand_in and row.status == "ok"]
     if spoken:
         calls = sum(row.calls + row.timer_calls + row.bad_calls for row in spoken)
