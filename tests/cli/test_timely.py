@@ -148,6 +148,28 @@ def test_bad_settings_are_named_before_anything_runs(
     assert reason in refused(*arguments, out=tmp_path / "run")
 
 
+@pytest.mark.parametrize("command", ["timely", "timely/fiction"])
+def test_what_the_run_would_refuse_is_refused_before_baselines_are_made(
+    command: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.txt"
+    file.write_text("mine")
+    for arguments, reason in (
+        (["--workers", "0", "--out", str(tmp_path / "run")], "at least one worker, got 0"),
+        (["--out", str(file)], f"{file} is a file"),
+    ):
+        result = run("run", command, *arguments)
+        assert isinstance(result.exception, SettingsError), result.output
+        assert reason in str(result.exception)
+    assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.parametrize("name", ["hasty", "careful"])
+def test_every_stand_in_may_be_named_as_a_model(name: str, tmp_path: Path) -> None:
+    ran(*FICTION, "--model", name, "--budget", "1s", "--out", str(tmp_path))
+    assert {(row["who"], row["stand_in"]) for row in rows(tmp_path)} == {(name, True)}
+
+
 # --- a language model -----------------------------------------------------------------------------
 
 
@@ -214,7 +236,11 @@ def test_an_endpoint_needs_a_baseline_first_and_is_told_how_to_make_it(tmp_path:
         assert said.startswith("no baseline is known for sums/sums-")
         command = said.partition("Make it with: timeful ")[2].split()
         assert command[:2] == ["baseline", "timely/reasoning"]
-        ran(*command, "--out", str(tmp_path / "unhurried"))
+        lines = ran(*command, "--out", str(tmp_path / "unhurried")).splitlines()
+        table = next(i for i, line in enumerate(lines) if line.startswith("Unhurried"))
+        assert max(map(len, lines[table:-3])) <= 80
+        assert lines[table + 2].split()[:2] == ["openai:qwen3-8b", "sums"]
+        assert lines[-3].startswith("kept     2 baselines in ")
         asked = len(server.requests)
         assert asked == 2 * 2
         out = ran(*REASONING, *model, "--budget", "2x", "--out", str(tmp_path / "run"))

@@ -28,6 +28,7 @@ def plan(family: "Family", asked: Asked) -> "tuple[Sweep, Rig]":
     from timeful.suites.timely.presets import PRESETS
     from timeful.suites.timely.spec import Sweep
 
+    _refuse_early(asked)
     check_known("preset", asked.preset, PRESETS[family])
     preset = PRESETS[family][asked.preset]
     voices = _voices(family, asked, preset)
@@ -45,20 +46,30 @@ def plan(family: "Family", asked: Asked) -> "tuple[Sweep, Rig]":
     return sweep, _rig(asked, voices, source)
 
 
+def _refuse_early(asked: Asked) -> None:
+    """Refuse what a run would find only after its baselines were made."""
+    if asked.workers is not None and asked.workers < 1:
+        raise SettingsError(f"a run needs at least one worker, got {asked.workers}")
+    for place in (asked.out, *asked.out.parents):
+        if place.exists() and not place.is_dir():
+            raise SettingsError(f"{place} is a file; choose a folder for the run with --out")
+
+
 def _voices(family: "Family", asked: Asked, preset: "Preset") -> "list[Voice]":
     """Who works: a model, stand-ins, or both if both were named."""
     from timeful.suites.timely.families import PARTS
     from timeful.suites.voices import Voice, voice
 
+    players_here = PARTS[family].players
     for name in asked.players:
-        check_known("player", name, PARTS[family].players)
+        check_known("player", name, players_here)
     players = asked.players or (() if asked.model else preset.players)
     voices = [Voice(stand_in=name) for name in players]
     if asked.model is not None:
         voices.append(
             voice(
                 asked.model,
-                stand_in=preset.players[0],
+                stand_in=asked.model if asked.model in players_here else preset.players[0],
                 base_url=asked.base_url,
                 temperature=asked.temperature,
                 record=None if asked.record is None else str(asked.record),
