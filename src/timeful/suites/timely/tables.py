@@ -217,8 +217,9 @@ def _legend(cells: Sequence[Cell], rows: Sequence[TimelyRow]) -> Iterator[str]:
         names = sorted({cell.who for cell in cells if cell.stand_in})
         yield f"Stand-ins, and no language models: {', '.join(names)}."
     yield "Ours: the mean ± half of its 95 % bootstrap interval over cases; of a single"
-    yield "case over its runs. Published: language models on the benchmarks that are named,"
-    yield "none of them run here; what stand-ins come to says nothing about models."
+    yield "case over its runs; one run of a single case has no ±. Published: language"
+    yield "models on the benchmarks that are named, none of them run here; what stand-ins"
+    yield "come to says nothing about models."
     yield from (fill(said, 80, break_on_hyphens=False) for said in stopped(rows))
     spoken = [row for row in rows if not row.stand_in and row.status == "ok"]
     if spoken:
