@@ -47,6 +47,7 @@ run = Lazy(
         "timely/fiction": "timeful.cli.timely:fiction",
         "timely/coding": "timeful.cli.timely:coding",
         "timely/reasoning": "timeful.cli.timely:reasoning",
+        "proactor": "timeful.cli.proactor_run:proactor",
     },
     name="run",
     help="Run a suite or an experiment of it, or go on with a run that was stopped.",

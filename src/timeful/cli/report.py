@@ -25,6 +25,7 @@ def report(out: Path) -> None:
         "timely/fiction": _timely,
         "timely/coding": _timely,
         "timely/reasoning": _timely,
+        "proactor": _proactor,
     }
     suite = str(read_settings(out).get("suite"))
     if suite not in reports:
@@ -70,6 +71,15 @@ def _timely(out: Path) -> None:
     family = next(family for family in FAMILIES if suite == f"{NAME}/{family}")
     finished = report_again(experiment(family), out)
     show(finished, out, tables(finished))
+
+
+def _proactor(out: Path) -> None:
+    from timeful.runs.experiment import read_settings, report_again
+    from timeful.suites.proactor.run import experiment
+    from timeful.suites.proactor.tables import text_tables
+
+    finished = report_again(experiment(), out)
+    show(finished, out, text_tables(finished.rows, read_settings(out)))
 
 
 def _toys(out: Path) -> None:

@@ -1,0 +1,1 @@
+"""ProActor: proactive agents in conversations, and what the time that they take costs them."""

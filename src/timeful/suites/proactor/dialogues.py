@@ -1,0 +1,121 @@
+"""A section of the report for a conversation: its turns, and what each agent made of them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from timeful.dialogues.opportunity import Opportunity
+from timeful.metrics.proactor.episodes import Conversed, read_conversation
+from timeful.records.recorder import read_record
+from timeful.runs.page import Block, Entry, Figure, Paragraph, Section, Table
+from timeful.suites.proactor.numbers import Cell, main_cells, timed_cells
+from timeful.suites.proactor.rows import verdict
+from timeful.suites.proactor.tables import TIMINGS, tokens_a_second
+from timeful.suites.proactor.timeline import draw
+
+ON_PAGE = 3
+"""So many conversations stand in the report itself, the first ones."""
+
+SAMPLE = 20
+"""So many are drawn at all."""
+
+_COLUMNS = 2
+"""So many agents have a column in the table of turns; all of them have a figure."""
+
+
+def sections(cells: Sequence[Cell], out: Path, *, count: int = SAMPLE) -> list[Section]:
+    """Sections for the first conversations, from the records of their first run.
+
+    Args:
+        cells: All cells of the run.
+        out: The run folder; where a record is missing, nothing is shown.
+        count: How many conversations.
+    """
+    shown = [*main_cells(cells), *_slow(timed_cells(cells))]
+    places = sorted({row.place for cell in shown for row in cell.ok})[:count]
+    return [one for place in places for one in _section(shown, place, out)]
+
+
+def _slow(cells: Sequence[Cell]) -> list[Cell]:
+    """Of what was timed, one agent at its slowest: enough to see turns go by."""
+    if not cells:
+        return []
+    first = [cell for cell in cells if cell.title == cells[0].title]
+    return first[-1:]
+
+
+def _section(cells: Sequence[Cell], place: int, out: Path) -> list[Section]:
+    found: list[tuple[Cell, Conversed]] = []
+    for cell in cells:
+        row = next((row for row in cell.ok if row.place == place), None)
+        path = out / "episodes" / f"{row.key}.jsonl" if row is not None else None
+        if path is None or not path.exists():
+            continue
+        conversed = read_conversation(read_record(path))
+        if conversed is not None:
+            found.append((cell, conversed))
+    if not found:
+        return []
+    blocks: list[Block] = []
+    drawn: dict[str, str] = {}
+    for cell, conversed in found:
+        figure = draw(conversed)
+        title = f"{cell.title}; {TIMINGS[cell.timing]}"
+        if cell.timing != "by-turn":
+            title += f", {tokens_a_second(cell)} tokens/s, {len(conversed.lost)} turns lost"
+        if figure in drawn:
+            blocks.append(Paragraph(f"{title}: mark for mark as {drawn[figure]}"))
+            continue
+        drawn[figure] = title
+        blocks += [Paragraph(title), Figure(image=figure, alt=_words(title, conversed))]
+    first = found[0][1]
+    blocks.append(_turns(found[:_COLUMNS]))
+    made = "made by a seed" if first.synthetic else "from the data"
+    intro = Paragraph(f"Workflow: {first.subflow or 'unknown'}. The conversation is {made}.")
+    return [Section(f"Dialogue {first.dialogue}", (intro, *blocks))]
+
+
+def _words(title: str, conversed: Conversed) -> str:
+    """What a figure shows, for who cannot see it."""
+    counts: dict[str, int] = {}
+    for turn in conversed.turns:
+        for one in turn.predictions:
+            what = verdict(one, turn.turn, turn.ready_ranges.get(one.name, ()))
+            counts[what] = counts.get(what, 0) + 1
+    said = ", ".join(f"{count} {what}" for what, count in counts.items())
+    return f"{title}: predictions over {len(conversed.turns)} turns, {said or 'none'}"
+
+
+def _turns(found: Sequence[tuple[Cell, Conversed]]) -> Table:
+    """Each turn with what was said, what the reference holds ready, and what was predicted."""
+    rows: list[tuple[str | Entry, ...]] = []
+    first = found[0][1]
+    for index, (turn, said) in enumerate(zip(first.turns, first.spoken, strict=True)):
+        done = ", ".join(one.name for one in said.observed)
+        due = [name for name, some in turn.ready_ranges.items() if turn.turn in some]
+        rows.append(
+            (
+                str(turn.turn),
+                Entry(said.text or "-", f"{said.speaker}{': took ' + done if done else ''}"),
+                Entry(", ".join(due) or "-", tone="quiet"),
+                *(_said(conversed, index) for _, conversed in found),
+            )
+        )
+    head = ("turn", "said", "ready in the reference", *(cell.title for cell, _ in found))
+    return Table(head=head, rows=tuple(rows), words=len(head))
+
+
+def _said(conversed: Conversed, index: int) -> Entry:
+    turn = conversed.turns[index]
+    if turn.turn in conversed.lost:
+        return Entry("lost", tone="alarm")
+
+    def words(one: Opportunity) -> str:
+        what = verdict(one, turn.turn, turn.ready_ranges.get(one.name, ()))
+        return f"{one.name}: {one.status if what == 'not ready' else what}"
+
+    faults = any(
+        verdict(one, turn.turn, turn.ready_ranges.get(one.name, ())) in ("false", "too late")
+        for one in turn.predictions
+    )
+    said = "; ".join(map(words, turn.predictions))
+    return Entry(said or "nothing", tone="alarm" if faults else "")

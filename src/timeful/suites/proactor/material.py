@@ -1,0 +1,104 @@
+"""What a run listens to, and what its agents may look up; each process reads it once."""
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+
+import msgspec
+
+from timeful.agents.proactive.settings import load_agent
+from timeful.catalogs.abcd import AbcdSource, abcd_knowledge
+from timeful.catalogs.knowledge import Knowledge
+from timeful.dialogues.abcd import read_abcd
+from timeful.dialogues.dialogue import Dialogue
+from timeful.dialogues.files import read_bytes
+from timeful.dialogues.jsonl import read_jsonl
+from timeful.dialogues.slots import read_ontology
+from timeful.domains.generator import SPLITS, generate
+from timeful.domains.library import load_domain
+from timeful.errors import SettingsError, unknown
+from timeful.metrics.proactor.questions import reference_questions
+from timeful.suites.proactor.spec import Source
+
+
+class Material(msgspec.Struct, frozen=True, kw_only=True):
+    """The conversations, and what is known of the domain.
+
+    Attributes:
+        knowledge: The catalog, the workflows and the guidelines.
+        observes: Whether it is recorded when an action is taken.
+        dialogues: The conversations, all with a reference.
+    """
+
+    knowledge: Knowledge
+    observes: bool
+    dialogues: tuple[Dialogue, ...]
+
+
+@lru_cache(maxsize=2)
+def material(source: Source) -> Material:
+    """Read, or make, what a run is about.
+
+    Raises:
+        SettingsError: If there is no such domain, file or split, or a dialogue has no reference.
+    """
+    observes = True
+    if source.abcd is None:
+        domain = load_domain(source.domain)
+        knowledge, observes = domain.knowledge, domain.settings.observes_actions
+    else:
+        knowledge = abcd_knowledge(AbcdSource(folder=source.abcd), Path())
+    found = tuple(map(_with_questions, islice(_wanted(source), source.size)))
+    for one in found:
+        if not one.references and not one.ready_ranges:
+            raise SettingsError(
+                f"dialogue {one.id} has no reference to compare with; make one with "
+                "`timeful annotate`"
+            )
+    return Material(knowledge=knowledge, observes=observes, dialogues=found)
+
+
+def digest(path: Path) -> str:
+    """A name for what a file holds."""
+    return sha256(read_bytes(path)).hexdigest()[:16]
+
+
+def digests(agents: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """A name for what each agent's file says."""
+    found = ((name, msgspec.json.encode(load_agent(name), order="sorted")) for name in agents)
+    return tuple((name, sha256(text).hexdigest()[:16]) for name, text in found)
+
+
+def _wanted(source: Source) -> Iterator[Dialogue]:
+    """The dialogues of the split, and the reason where there are none."""
+    seen, any_found = set[str](), False
+    for one in _read(source):
+        seen.add(one.split)
+        if not source.split or one.split == source.split:
+            any_found = True
+            yield one
+    if not any_found:
+        named = {split for split in seen if split}
+        if not named:
+            raise SettingsError("no dialogue has a split; give --split all")
+        raise SettingsError(unknown("split", source.split, {*named, "all"}))
+
+
+def _read(source: Source) -> Iterator[Dialogue]:
+    if source.data is None:
+        domain = load_domain(source.domain)
+        # Of ten in a row one is of a small split, so that there are enough of any.
+        count = (source.size or 1) * (len(SPLITS) if source.split else 1)
+        return generate(domain, n=count, seed=source.seed, times=True)
+    path = Path(source.data)
+    if path.name.removesuffix(".gz").endswith(".jsonl"):
+        return read_jsonl(path)
+    slots = None if source.abcd is None else read_ontology(Path(source.abcd) / "ontology.json")
+    return read_abcd(path, ontology=slots)
+
+
+def _with_questions(one: Dialogue) -> Dialogue:
+    """Its agent's own questions are the reference where nobody noted any."""
+    return msgspec.structs.replace(one, questions=reference_questions(one))

@@ -1,0 +1,45 @@
+"""The ProActor experiment: what a run needs of it (ProActor, section 4; Tables 1, 5 and 8)."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from timeful.environments.dialogue.timing import Stamped
+from timeful.errors import SettingsError
+from timeful.runs.experiment import Experiment
+from timeful.suites.proactor.material import material
+from timeful.suites.proactor.play import agent_file, play
+from timeful.suites.proactor.report import write_report
+from timeful.suites.proactor.rows import ProactorRow, summarize
+from timeful.suites.proactor.spec import NAME, ProactorSpec
+
+
+def experiment(api_key: str = "") -> Experiment[ProactorSpec, ProactorRow]:
+    """How it is run; the key goes to the endpoint and is never written down."""
+    return Experiment(
+        name=NAME,
+        play=partial(play, api_key=api_key),
+        summarize=summarize,
+        row=ProactorRow,
+        check=check,
+        write_report=write_report,
+    )
+
+
+def check(specs: Sequence[ProactorSpec]) -> None:
+    """Find what would make episodes fail, before anything runs.
+
+    Raises:
+        SettingsError: If an agent, a model or a conversation cannot be, or the conversations have
+            not the times that they are to be played at.
+        RecordError: If a cassette cannot be read.
+    """
+    for source in {spec.rig.source for spec in specs}:
+        material(source)
+    for spec in {(spec.agent, spec.voice): spec for spec in specs}.values():
+        file = agent_file(spec.agent)
+        if spec.rig.asks and file.question_prompts is None:
+            raise SettingsError(f"the agent {spec.title} has no prompts to raise questions with")
+        spec.voice.check(pace=spec.pace)
+    for spec in {(spec.timing, spec.place): spec for spec in specs}.values():
+        if isinstance(spec.law, Stamped):
+            spec.law.timetable(material(spec.rig.source).dialogues[spec.place])

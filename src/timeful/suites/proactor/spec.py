@@ -1,0 +1,330 @@
+"""The episodes of ProActor: conversations, who listens to them, and how fast both go.
+
+A run has up to three parts, and an episode belongs to one of them:
+
+| part | what | what it is for |
+| --- | --- | --- |
+| `main` | all agents under the first law of time | Table 1 |
+| `curve` | the offline agent at further thresholds, once | the consistency-timing trade-off |
+| `time` | all agents under the further laws, at each pace of the model | what is lost by slowness |
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import product
+from pathlib import PurePath
+from typing import Any, Literal, get_args
+
+from timeful.agents.proactive.agent import Policy
+from timeful.agents.proactive.retrieval import CAUTIOUS, EAGER
+from timeful.agents.session import Transcripts
+from timeful.core.units import milliseconds, seconds
+from timeful.environments.dialogue.timing import ByTurn, Paced, Stamped, Timing
+from timeful.errors import SettingsError, check_known
+from timeful.interfaces.laws import check_fits
+from timeful.models.pace import Pace
+from timeful.suites.voices import Voice
+
+NAME = "proactor"
+
+Part = Literal["main", "curve", "time"]
+Law = Literal["by-turn", "timestamps", "pace"]
+Clock = Literal["virtual", "wall"]
+LAWS: tuple[Law, ...] = get_args(Law)
+INTERFACES = ("event-driven", "polling", "loop", "fixed-rate", "frozen")
+"""Those that need nothing but a span; a reflex would need a rule of its own."""
+
+ALIASES = {"asg": "reasoning-asg"}
+"""What the agents in the package may be called for short."""
+
+RULES = Voice(stand_in="rules")
+"""The offline agent: it retrieves, and is labelled as a stand-in."""
+
+PACES = tuple(Pace(per_token=milliseconds(each)) for each in (2, 5, 10, 20))
+"""500, 200, 100 and 50 tokens a second."""
+
+THINKING = 200
+"""Tokens that the stand-in is charged for its thinking, where an agent is to think first: an
+assumption of ours, of a few sentences."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Which conversations.
+
+    Attributes:
+        domain: A domain of our own, or the folder of one: its catalog and its workflows.
+        data: A file of dialogues with references, JSONL or in ABCD's shape; None makes dialogues
+            of the domain.
+        abcd: The folder of ABCD's own ontology, workflows and guidelines, in place of a domain's.
+        split: Which split is listened to; "" for all of a file.
+        size: The most dialogues, the first ones; None takes all of a file.
+        seed: Of dialogues that are made.
+        digest: Of the file's bytes, so that another file is another run.
+    """
+
+    domain: str = "shop"
+    data: str | None = None
+    abcd: str | None = None
+    split: str = "test"
+    size: int | None = 20
+    seed: int = 0
+    digest: str = ""
+
+    def __post_init__(self) -> None:
+        if self.size is not None and self.size < 1:
+            raise SettingsError(f"a run needs at least one dialogue, got {self.size}")
+        if self.data is None and self.size is None:
+            raise SettingsError("of dialogues that are made, there is no end: say how many")
+
+    @property
+    def title(self) -> str:
+        """What tables call it."""
+        whose = f"domain {PurePath(self.domain).name}" if self.abcd is None else "ABCD"
+        made = "dialogues made by a seed" if self.data is None else PurePath(self.data).name
+        return f"{whose}, {made}" + (f", split {self.split}" if self.split else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rig:
+    """What all episodes of a run have in common.
+
+    Attributes:
+        source: The conversations.
+        asks: Whether agents raise questions as well.
+        policy: What becomes of a thought when the next turn comes.
+        interface: The law that joins an agent's time to the world's, maybe with a span in
+            seconds: `polling:2`.
+        clock: "virtual" or "wall".
+        arrival: Whether an endpoint's tokens come when they come, in wall time.
+        thinking: Tokens that the stand-in is charged for thinking.
+        seed: Of all chance.
+        transcripts: "full" keeps every chunk and prompt in the records.
+        agents: A digest of each agent's file, so that a changed file is another run.
+
+    Raises:
+        SettingsError: If one of them cannot be.
+    """
+
+    source: Source = field(default_factory=Source)
+    asks: bool = False
+    policy: Policy = "finish"
+    interface: str = "event-driven"
+    clock: Clock = "virtual"
+    arrival: bool = False
+    thinking: int = THINKING
+    seed: int = 0
+    transcripts: Transcripts = "answers"
+    agents: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        check_known("policy", self.policy, get_args(Policy))
+        check_known("clock", self.clock, get_args(Clock))
+        check_known("transcripts", self.transcripts, get_args(Transcripts))
+        check_fits("dialogue", self.law, among=INTERFACES)
+        if self.thinking < 0:
+            raise SettingsError(f"tokens of thinking must be 0 or more, got {self.thinking}")
+        if self.interface != self.law and self.law not in ("polling", "fixed-rate"):
+            raise SettingsError(f"only polling and fixed-rate have a span, got {self.interface!r}")
+        try:
+            span = self.span_s
+        except ValueError:
+            span = 0.0
+        if not 0 < span < 1e6:
+            raise SettingsError(f"a span is in seconds, above 0, got {self.interface!r}")
+        if self.arrival and self.clock != "wall":
+            raise SettingsError("tokens come when they come in wall time only")
+
+    @property
+    def law(self) -> str:
+        """The interface without its span."""
+        return self.interface.partition(":")[0]
+
+    @property
+    def span_s(self) -> float:
+        """The span of the interface, in seconds."""
+        return float(self.interface.partition(":")[2] or 1)
+
+    def settings(self) -> dict[str, Any]:
+        """It as plain JSON values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProactorSpec:
+    """One episode: an agent listens to a conversation for the so manieth time.
+
+    Attributes:
+        part: What it is played for.
+        agent: One of the agents in the package, or a file.
+        voice: Who thinks.
+        threshold: How sure the stand-in must be; None for a language model.
+        timing: When the turns come.
+        pace: What the model's tokens cost.
+        run: Which repetition, from 0.
+        place: Which conversation of the source, from 0.
+        rig: What it shares with others.
+    """
+
+    part: Part
+    agent: str
+    voice: Voice = RULES
+    threshold: float | None = None
+    timing: Law
+    pace: Pace
+    run: int
+    place: int
+    rig: Rig
+
+    @property
+    def who(self) -> str:
+        """Who thinks, as tables name it."""
+        if self.threshold is None:
+            return self.voice.spec
+        named = {CAUTIOUS: "cautious ", EAGER: "eager "}.get(self.threshold, "")
+        return f"{named}{self.threshold:g}"
+
+    @property
+    def title(self) -> str:
+        """What tables call the agent."""
+        return PurePath(self.agent).stem
+
+    @property
+    def key(self) -> str:
+        """A name that no other episode of a run has, fit for a file."""
+        pace = f"{self.pace.first}-{self.pace.per_token}"
+        return _joined(self.part, self.timing, pace, self.title, self.who, self._which)
+
+    @property
+    def scope(self) -> str:
+        """Whose requests a cassette holds: the episode, whoever thinks and however fast."""
+        return _joined(self.timing, self.title, self._which)
+
+    @property
+    def _which(self) -> str:
+        return f"dialogue{self.place}-run{self.run}"
+
+    @property
+    def law(self) -> Timing:
+        """When the turns come."""
+        if self.timing == "by-turn":
+            return ByTurn(patience=seconds(600))
+        return Stamped() if self.timing == "timestamps" else Paced()
+
+    def settings(self) -> dict[str, Any]:
+        """What stands in the episode's record."""
+        return {
+            "suite": NAME,
+            "episode": {
+                "key": self.key,
+                "part": self.part,
+                "agent": self.title,
+                "who": self.who,
+                "stand_in": self.voice.is_stand_in,
+                "threshold": self.threshold,
+                "timing": self.timing,
+                "pace": [self.pace.first, self.pace.per_token],
+                "run": self.run,
+                "place": self.place,
+            },
+            "voice": self.voice.settings(),
+            **self.rig.settings(),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sweep:
+    """Which episodes to run.
+
+    Attributes:
+        agents: Agents in the package, or files.
+        thresholds: Of the stand-in; language models have none.
+        curve: Further thresholds, played once, by turn, for the trade-off.
+        timings: The laws of time: the first is for Table 1.
+        paces: What the model's tokens cost, under every law but "by-turn".
+        runs: How often.
+
+    Raises:
+        SettingsError: If a part is unknown, empty or named twice.
+    """
+
+    agents: Sequence[str] = ("non-reasoning", "reasoning", "reasoning-asg")
+    thresholds: Sequence[float] = (CAUTIOUS, EAGER)
+    curve: Sequence[float] = ()
+    timings: Sequence[Law] = ("by-turn", "pace")
+    paces: Sequence[Pace] = PACES
+    runs: int = 3
+
+    def __post_init__(self) -> None:
+        titles = [PurePath(agent).stem for agent in self.agents]
+        for kind, given in (
+            ("agent", titles),
+            ("threshold", self.thresholds),
+            ("law of time", self.timings),
+            ("pace", self.paces),
+        ):
+            if len(set(given)) < len(given):
+                raise SettingsError(f"a {kind} was named twice: {', '.join(map(str, given))}")
+            if not given:
+                raise SettingsError(f"a run needs at least one {kind}")
+        for timing in self.timings:
+            check_known("law of time", timing, LAWS)
+        for threshold in (*self.thresholds, *self.curve):
+            if not 0 <= threshold <= 1:
+                raise SettingsError(f"a threshold must be from 0 to 1, got {threshold}")
+        if self.runs < 1:
+            raise SettingsError(f"an agent needs at least 1 run, got {self.runs}")
+
+    def conditions(self) -> list[tuple[Part, Law, Pace]]:
+        """The laws of time with the paces of the model; the first one is for Table 1."""
+        found: list[tuple[Law, Pace]] = []
+        for timing in self.timings:
+            # By turn nothing is lost but by who takes ten minutes for it, at any pace alike.
+            paces = self.paces[:1] if timing == "by-turn" else self.paces
+            found += [(timing, pace) for pace in paces]
+        first, *others = found
+        return [("main", *first), *(("time", *each) for each in others)]
+
+
+def episodes(sweep: Sweep, rig: Rig, voice: Voice, *, count: int) -> list[ProactorSpec]:
+    """Spell out a sweep over so many conversations."""
+    return list(_episodes(sweep, rig, voice, count))
+
+
+def _episodes(sweep: Sweep, rig: Rig, voice: Voice, count: int) -> Iterator[ProactorSpec]:
+    thresholds: Sequence[float | None] = sweep.thresholds if voice.is_stand_in else (None,)
+    conditions = sweep.conditions()
+    for (part, timing, pace), agent, threshold in product(conditions, sweep.agents, thresholds):
+        like = ProactorSpec(
+            part=part,
+            agent=agent,
+            voice=voice,
+            threshold=threshold,
+            timing=timing,
+            pace=pace,
+            run=0,
+            place=0,
+            rig=rig,
+        )
+        for run, place in product(range(sweep.runs), range(count)):
+            yield replace(like, run=run, place=place)
+    if voice.is_stand_in:
+        _, timing, pace = conditions[0]
+        for threshold, place in product(sweep.curve, range(count)):
+            if threshold not in sweep.thresholds:
+                yield ProactorSpec(
+                    part="curve",
+                    agent=sweep.agents[0],
+                    threshold=threshold,
+                    timing=timing,
+                    pace=pace,
+                    run=0,
+                    place=place,
+                    rig=rig,
+                )
+
+
+def _joined(*parts: str) -> str:
+    """Parts of a name with what is fit for the name of a file only."""
+    return "-".join(re.sub(r"[^A-Za-z0-9.]+", "-", part).strip("-") for part in parts)

@@ -1,0 +1,94 @@
+"""`timeful run proactor`, as a person uses it."""
+
+import shutil
+from importlib.resources import as_file, files
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+pytest.importorskip("yaml")
+pytest.importorskip("jinja2")
+pytest.importorskip("matplotlib")
+
+from timeful.cli.main import app
+from timeful.errors import SettingsError, TimefulError
+
+FEW = ["--dialogues", "1", "--runs", "1", "--agent", "non-reasoning", "--workers", "1"]
+QUICK = [*FEW, "--no-curve", "--timing", "by-turn"]
+
+
+def invoke(*arguments: str) -> str:
+    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def play(out: Path, *arguments: str) -> str:
+    return invoke("run", "proactor", *arguments, "--out", str(out))
+
+
+def test_a_run_ends_with_the_tables_and_a_report_prints_them_again(tmp_path: Path) -> None:
+    said = play(tmp_path / "run", *FEW, "--token-ms", "1", "--token-ms", "20")
+    lines = said.splitlines()
+    assert [line.split()[0] for line in lines[-2:]] == ["report", "records"]
+    assert max(map(len, lines[:-2])) <= 80
+    assert "cautious 0.7" in said
+    assert "eager 0.2" in said
+    assert "a conversation that does not wait" in said
+    assert invoke("report", str(tmp_path / "run")) == said
+    assert play(tmp_path / "run", *FEW, "--token-ms", "1", "--token-ms", "20") == said
+
+
+def test_thresholds_agents_and_questions_are_options(tmp_path: Path) -> None:
+    options = ["--threshold", "0.45", "--agent", "asg", "--questions"]
+    said = play(tmp_path / "run", *QUICK, *options)
+    assert "Non-Reasoning, 0.45" in said
+    assert "Reasoning + ASG, 0.45" in said
+    assert "cautious" not in said
+    assert "information consistency" in said
+
+
+def test_a_domain_may_be_a_folder_and_has_published_rows_that_are_like_it(tmp_path: Path) -> None:
+    with as_file(files("timeful.domains") / "bundled" / "loan") as folder:
+        shutil.copytree(folder, tmp_path / "my-loan")
+    said = play(tmp_path / "run", *QUICK, "--domain", str(tmp_path / "my-loan"))
+    assert "domain my-loan" in said
+    assert "Published, Home Loan" in said
+
+
+@pytest.mark.parametrize("name", ["own.jsonl", "own.json.gz"])
+def test_a_file_of_ones_own(tmp_path: Path, name: str) -> None:
+    path = str(tmp_path / name)
+    invoke("dialogues", "make", "shop", "--n", "3", "--seed", "4", "--out", path)
+    said = play(tmp_path / "run", *QUICK, "--data", path, "--split", "train")
+    assert f"{name}, split train" in said
+    assert ("no AC, Max AC and PRI" in said) == name.endswith(".json.gz")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--agent", "reasonning"], "unknown agent"),
+        (["--threshold", "1.5"], "from 0 to 1"),
+        (["--timing", "by-turns"], "unknown law of time"),
+        (["--temperature", "1"], "would change nothing"),
+        (["--abcd", "."], "would change nothing"),
+        (["--split", "tset"], "unknown split"),
+        (["--token-ms", "-1"], "0 ms or above"),
+        (["--model", "openai:m"], "--base-url"),
+        (["--dialogues", "0"], "at least one dialogue"),
+    ],
+)
+def test_what_cannot_be_or_changes_nothing_is_refused(
+    tmp_path: Path, options: list[str], says: str
+) -> None:
+    with pytest.raises(TimefulError, match=says):
+        play(tmp_path / "run", *options)
+    assert not (tmp_path / "run" / "settings.json").exists()
+
+
+def test_a_folder_does_not_go_on_with_other_options(tmp_path: Path) -> None:
+    play(tmp_path / "run", *QUICK)
+    with pytest.raises(SettingsError, match="other settings"):
+        play(tmp_path / "run", *QUICK, "--threshold", "0.4")

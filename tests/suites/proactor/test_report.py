@@ -1,0 +1,114 @@
+"""What the report shows: verdicts at a glance, everything labelled, nothing from elsewhere."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("yaml")
+pytest.importorskip("jinja2")
+pytest.importorskip("matplotlib")
+
+from tests.suites.proactor.material import RIG, SMALL, foresee, run, turns
+from timeful.dialogues.prediction import Prediction
+from timeful.metrics.proactor.episodes import Conversed, Sent
+from timeful.metrics.proactor.files import PredictedTurn
+from timeful.runs.results import read_results
+from timeful.suites.proactor.tables import text_tables
+from timeful.suites.proactor.timeline import BAR, COLOURS, draw, rows_of
+
+PAY = foresee("pay", "ready_to_trigger", "Ada <b>")
+
+
+def conversed(
+    made: list[PredictedTurn], lost: tuple[int, ...] = (), sent: tuple[Sent, ...] = ()
+) -> Conversed:
+    return Conversed(
+        settings={},
+        dialogue="by hand",
+        subflow="",
+        synthetic=True,
+        turns=tuple(made),
+        spoken=(),
+        arrived=(),
+        sent=sent,
+        questions=(),
+        lost=lost,
+        notes={},
+        tokens=0,
+    )
+
+
+def without_legend(svg: str) -> str:
+    return svg.partition("ready in the reference")[0].rpartition("<rect")[0]
+
+
+def test_early_in_time_late_and_false_each_have_a_mark_of_their_own() -> None:
+    made = turns(
+        [PAY], [PAY], [PAY], [foresee("send", "triggered")], [foresee("pay", "pending")], pay=(2,)
+    )
+    drawn = without_legend(draw(conversed(made)))
+    says = re.findall(r"<title>turn (\d): (\w+), \w+ \(([\w ]+)\)", drawn)
+    assert says == [
+        ("1", "pay", "early"),
+        ("2", "pay", "in time"),
+        ("3", "pay", "too late"),
+        ("4", "send", "false"),
+        ("5", "pay", "not ready"),
+    ]
+    for what in ("early", "in time", "too late", "false"):
+        assert drawn.count(COLOURS[what]) == 1, what  # type: ignore[index]
+    assert drawn.count(BAR) == 1, "a bar for each ready turn of the reference"
+    assert "<b>" not in drawn, "what a model says is no markup"
+
+
+def test_lost_turns_are_seen_and_rows_are_in_the_order_of_the_reference() -> None:
+    made = turns([foresee("send", "pending")], [], [], pay=(3,), open=(1, 2))
+    assert rows_of(made) == ["open", "pay", "send"]
+    drawn = draw(conversed(made, lost=(2, 3)))
+    assert drawn.count("lost, nothing was predicted in time") == 2
+    assert draw(conversed([])).startswith("<svg")
+
+
+def test_what_came_late_is_faint_in_the_turn_that_it_was_for() -> None:
+    made = turns([], [], pay=(1,))
+    late = Sent(at=5, is_late=True, prediction=Prediction(turn=1, opportunities=(PAY,)))
+    drawn = draw(conversed(made, lost=(1,), sent=(late,)))
+    assert drawn.count('<g opacity="0.35">') == 1
+    assert "turn 1: pay, ready_to_trigger (in time)" in drawn
+    in_time = Sent(at=5, is_late=False, prediction=late.prediction)
+    assert 'opacity="0.35"' not in draw(conversed(made, lost=(1,), sent=(in_time,)))
+
+
+def test_a_report_labels_stand_ins_and_published_rows_and_loads_nothing(tmp_path: Path) -> None:
+    finished = run(tmp_path)
+    page = finished.report.read_text()
+    assert "no language model was run" in page
+    assert "Nobody ever held these conversations" in page
+    assert "none of it was run here" in page
+    assert page.count("<h2>Dialogue ") == RIG.source.size
+    assert len(list((tmp_path / "dialogues").glob("*.html"))) == RIG.source.size
+    assert not re.search(r"<script|<link|<iframe|src=\"http|@import", page)
+    found = read_results(tmp_path / "results.json")
+    assert all((row.value is None) == (row.method not in OURS) for row in found if row.published)
+    assert not any(row.published for row in found if row.method in OURS)
+    assert {row.method for row in found if row.published is None} == OURS
+    pri = [row for row in found if row.metric.startswith("PRI in the group")]
+    assert len(pri) == len(OURS)
+    assert all(name in pri[0].metric for name in OURS)
+
+
+OURS = {"Non-Reasoning, cautious 0.7", "Non-Reasoning, eager 0.2"}
+
+
+def test_tables_fit_a_terminal_and_name_their_group(tmp_path: Path) -> None:
+    rows = run(tmp_path, SMALL).rows
+    said = text_tables(rows, {"source": {"size": 2}})
+    assert max(map(len, said.splitlines())) <= 80
+    assert said.count("± over 2 runs") == 2
+    group = said.partition("PRI within this group")[2].partition("\n\n")[0]
+    assert all(name in " ".join(group.split()) for name in OURS)
+    for title in ("Table 1: domain shop", "Published, ABCD+", "Table 8", "By action", "By subflow"):
+        assert title in said
+    lost = [line.split()[1] for line in said.splitlines() if re.match(r" +(1000|50)  ", line)]
+    assert len(lost) == 4

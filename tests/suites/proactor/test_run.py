@@ -1,0 +1,261 @@
+"""ProActor as one call: resumed, repeated, reported again, through an endpoint, and too slow."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("yaml")
+pytest.importorskip("jinja2")
+pytest.importorskip("matplotlib")
+
+from tests.servers.fake import Body, FakeServer, Say, Status, Step
+from tests.suites.proactor.material import FAST, FILES, RIG, SLOW, SMALL, run
+from timeful.dialogues.jsonl import write_jsonl
+from timeful.domains.abcd_shape import write_abcd
+from timeful.domains.generator import generate
+from timeful.domains.library import load_domain
+from timeful.environments.dialogue.timing import Paced
+from timeful.errors import SettingsError
+from timeful.metrics.proactor.episodes import read_conversation, score_conversations
+from timeful.records.recorder import read_record, record_hash
+from timeful.runs.experiment import report_again
+from timeful.suites.proactor.material import material
+from timeful.suites.proactor.numbers import Cell, make_cells
+from timeful.suites.proactor.rows import ProactorRow
+from timeful.suites.proactor.run import experiment
+from timeful.suites.proactor.spec import RULES, ProactorSpec, Rig, Source, Sweep, episodes
+from timeful.suites.proactor.tables import text_tables
+from timeful.suites.voices import voice
+
+ONE = replace(SMALL, thresholds=(0.7,), runs=1)
+
+
+def contents(out: Path) -> dict[str, object]:
+    hashes = {p.name: record_hash(read_record(p)) for p in (out / "episodes").glob("*.jsonl")}
+    pages = {p.name: p.read_bytes() for p in (out / "dialogues").glob("*.html")}
+    return {**{name: (out / name).read_bytes() for name in FILES}, **hashes, **pages}
+
+
+def cell_of(rows: list[ProactorRow], **wanted: object) -> Cell:
+    found = [
+        cell
+        for cell in make_cells(rows)
+        if all(getattr(cell, name) == value for name, value in wanted.items())
+    ]
+    assert len(found) == 1
+    return found[0]
+
+
+def test_one_worker_and_two_write_the_same_bytes_and_so_does_a_report_from_records(
+    tmp_path: Path,
+) -> None:
+    for workers in (1, 2):
+        run(tmp_path / str(workers), workers=workers)
+    first = contents(tmp_path / "1")
+    assert contents(tmp_path / "2") == first
+    for path in ("report.html", "results.json", "rows.jsonl"):
+        (tmp_path / "1" / path).unlink()
+    report_again(experiment(), tmp_path / "1")
+    assert contents(tmp_path / "1") == first
+
+
+def test_a_run_that_lost_episodes_goes_on_and_is_as_if_nothing_had_happened(
+    tmp_path: Path,
+) -> None:
+    run(tmp_path, ONE)
+    before = contents(tmp_path)
+    records = sorted((tmp_path / "episodes").glob("*.jsonl"))
+    for record in records[::2]:
+        record.unlink()
+    (tmp_path / "rows.jsonl").unlink()
+    kept = {record: record.stat().st_mtime_ns for record in records[1::2]}
+    run(tmp_path, ONE)
+    assert contents(tmp_path) == before
+    assert {record: record.stat().st_mtime_ns for record in kept} == kept
+
+
+def test_the_means_are_those_that_the_metrics_make_of_the_records(tmp_path: Path) -> None:
+    rows = run(tmp_path, replace(ONE, timings=("pace",), paces=(SLOW,))).rows
+    (cell,) = make_cells(rows)
+    records = sorted((tmp_path / "episodes").glob("*.jsonl"))
+    found = score_conversations(read_conversation(read_record(path)) for path in records)
+    for name in ("ac", "max_ac", "pt", "ftr", "rar"):
+        number = cell.numbers[name]
+        assert number is not None
+        assert number.mean == pytest.approx(found.means.means[name])
+    for name in ("ac", "pt"):
+        with_lost = cell.of_all(name)
+        assert with_lost is not None
+        assert with_lost.mean == pytest.approx(found.with_lost[name])
+    assert cell.count("lost") == found.n_lost > 0
+    assert cell.count("late") == found.n_late
+    assert cell.count("empty") == found.n_empty
+
+
+def test_by_turn_nothing_is_lost_and_a_rule_repeats_itself(tmp_path: Path) -> None:
+    rows = run(tmp_path, replace(SMALL, timings=("by-turn",))).rows
+    assert not any(row.lost or row.late for row in rows)
+    for cell in make_cells(rows):
+        first, second = ([row for row in cell.rows if row.run == run] for run in (0, 1))
+        assert [row.sums for row in first] == [row.sums for row in second]
+        spread = cell.numbers["ac"]
+        assert spread is not None
+        assert spread.std == 0
+        assert spread.n == 2
+
+
+def test_whoever_is_slower_loses_more_and_a_lost_turn_counts_for_nothing(tmp_path: Path) -> None:
+    rows = run(tmp_path).rows
+    fast = cell_of(rows, part="time", who="eager 0.2", token_ns=FAST.per_token)
+    slow = cell_of(rows, part="time", who="eager 0.2", token_ns=SLOW.per_token)
+    assert slow.count("lost") > fast.count("lost")
+    assert slow.count("turns") == fast.count("turns")
+    for cell in (fast, slow):
+        whole, of_all = cell.numbers["pt"], cell.of_all("pt")
+        assert whole is not None
+        assert of_all is not None
+        assert of_all.mean <= whole.mean
+
+
+def test_everybody_meets_a_conversation_at_the_same_pace_within_a_run() -> None:
+    sweep = replace(SMALL, timings=("pace",), agents=("non-reasoning", "reasoning"))
+    specs = episodes(sweep, RIG, RULES, count=2)
+    keys = [spec.key for spec in specs]
+    assert len(set(keys)) == len(keys) == 2 * 2 * 2 * 2 * 2
+    assert isinstance(specs[0].law, Paced)
+
+
+def test_a_curve_is_no_part_of_the_group(tmp_path: Path) -> None:
+    sweep = replace(ONE, timings=("by-turn",), curve=(0.3, 0.7, 0.9))
+    rows = run(tmp_path, sweep).rows
+    assert [row.threshold for row in rows if row.part == "curve"] == [0.3, 0.3, 0.9, 0.9]
+    said = text_tables(rows, {"source": {"size": 2}})
+    assert "PRI within this group of 1 alone" in said
+    assert (tmp_path / "trade_off.svg").exists()
+    assert not (tmp_path / "by_pace.svg").exists()
+
+
+# --- models -------------------------------------------------------------------------------------
+
+
+def script(body: Body) -> Iterator[Step]:
+    asked = body["messages"][-1]["content"]
+    if "Turn 2," not in asked:
+        return iter([Say("I have nothing to say about that.")])
+    found = {
+        "name": "find-account",
+        "inputs": {"required": [], "optional": []},
+        "action_trigger_status": "ready_to_trigger",
+    }
+    text = json.dumps({"proactive_action_opportunities": [found, {**found, "name": "fly"}]})
+    return iter([Say(text[:40]), Say(text[40:])])
+
+
+def test_an_endpoint_and_what_was_recorded_of_it_give_the_same_numbers(tmp_path: Path) -> None:
+    pytest.importorskip("openai")
+    cassette = tmp_path / "said.jsonl"
+    sweep = replace(ONE, timings=("by-turn",))
+    rig = replace(RIG, source=Source(size=1))
+    with FakeServer(script) as server:
+        live = voice("openai:m", stand_in="rules", base_url=server.base_url, record=str(cassette))
+        spoken = run(tmp_path / "live", sweep, rig, live).rows
+        bodies = [request.body for request in server.requests]
+    replayed = run(
+        tmp_path / "again", sweep, rig, voice(f"replay:{cassette}", stand_in="rules")
+    ).rows
+    assert bodies[0]["temperature"] == 0.1, "as the agent's file says"
+    (row,) = spoken
+    assert not row.stand_in
+    assert row.notes["no-json"] == 1
+    assert row.notes["unknown-action"] == row.turns - 1 == row.scored
+    assert [(one.sums, one.notes) for one in replayed] == [(row.sums, row.notes)]
+    page = (tmp_path / "live" / "report.html").read_text()
+    assert "no language model was run" not in page
+    assert "unknown-action" in page
+
+
+def test_an_endpoint_that_fails_costs_the_episode_and_not_the_run(tmp_path: Path) -> None:
+    pytest.importorskip("openai")
+    sweep = replace(ONE, timings=("by-turn",))
+    with FakeServer([Status(400)]) as server:
+        broken = voice("openai:m", stand_in="rules", base_url=server.base_url)
+        finished = run(tmp_path, sweep, replace(RIG, source=Source(size=1)), broken)
+    (row,) = finished.rows
+    assert row.status == "failed"
+    assert row.error
+    assert "1 of 1 episodes failed" in text_tables(finished.rows, {"source": {}})
+    assert "Failed episodes (1)" in finished.report.read_text()
+
+
+# --- data ---------------------------------------------------------------------------------------
+
+
+def test_dialogues_of_ones_own_in_both_shapes(tmp_path: Path) -> None:
+    made = list(generate(load_domain("shop"), n=2, seed=5))
+    write_jsonl(tmp_path / "own.jsonl", made)
+    write_abcd(tmp_path / "own.json.gz", made)
+    sweep = replace(ONE, timings=("by-turn",))
+    cells = {}
+    for name in ("own.jsonl", "own.json.gz"):
+        source = Source(data=str(tmp_path / name), split="", size=None)
+        cells[name] = make_cells(run(tmp_path / f"run-{name}", sweep, Rig(source=source)).rows)[0]
+    lines, shaped = cells["own.jsonl"].numbers, cells["own.json.gz"].numbers
+    assert lines["pt"] == shaped["pt"]
+    assert lines["rar"] == shaped["rar"]
+    assert lines["ac"] is not None
+    assert shaped["ac"] is None, "that shape has no references"
+    rows = list(cells["own.json.gz"].rows)
+    said = text_tables(rows, {"source": {"data": "own.json.gz", "split": ""}})
+    assert "no AC, Max AC and PRI" in said
+
+
+def test_dialogues_that_cannot_be_are_refused_before_anything_is_played(tmp_path: Path) -> None:
+    made = list(generate(load_domain("shop"), n=1, seed=5))
+    write_jsonl(tmp_path / "own.jsonl", made)
+    source = Source(data=str(tmp_path / "own.jsonl"), split="trian", size=None)
+    with pytest.raises(SettingsError, match="Did you mean 'train'"):
+        material(source)
+    untimed = Rig(source=replace(source, split="train"))
+    with pytest.raises(SettingsError, match="turn 1 has no start_s"):
+        run(tmp_path / "run", replace(ONE, timings=("timestamps",)), untimed)
+    assert not (tmp_path / "run" / "settings.json").exists()
+    write_jsonl(
+        tmp_path / "bare.jsonl",
+        [made[0].__class__(id="bare", split="test", turns=made[0].turns)],
+    )
+    with pytest.raises(SettingsError, match="dialogue bare has no reference"):
+        material(Source(data=str(tmp_path / "bare.jsonl"), size=None))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"interface": "reflex"}, "unknown interface|cannot have"),
+        ({"interface": "polling:0"}, "above 0"),
+        ({"interface": "loop:2"}, "only polling and fixed-rate"),
+        ({"arrival": True}, "wall time only"),
+        ({"thinking": -1}, "0 or more"),
+        ({"policy": "wait"}, "unknown policy"),
+    ],
+)
+def test_what_cannot_be_is_refused(wrong: dict[str, object], says: str) -> None:
+    with pytest.raises(SettingsError, match=says):
+        Rig(**wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("interface", ["polling:2", "loop", "fixed-rate:1", "frozen"])
+def test_every_interface_plays_the_same_conversation(tmp_path: Path, interface: str) -> None:
+    rig = replace(RIG, interface=interface, source=Source(size=1))
+    rows = run(tmp_path, replace(ONE, timings=("pace",), paces=(FAST,)), rig).rows
+    assert [row.status for row in rows] == ["ok"]
+    assert rows[0].scored > 0
+
+
+def test_a_sweep_knows_its_conditions() -> None:
+    found = Sweep(timings=("pace", "by-turn"), paces=(FAST, SLOW)).conditions()
+    assert found == [("main", "pace", FAST), ("time", "pace", SLOW), ("time", "by-turn", FAST)]
+    spec: ProactorSpec = episodes(SMALL, RIG, RULES, count=1)[0]
+    assert spec.settings()["episode"]["key"] == spec.key
