@@ -7,6 +7,7 @@ name (`email`, `birth_year`), or as a short answer to a question that names it.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from timeful.catalogs.catalog import Catalog
 from timeful.catalogs.schema import Parameter
@@ -46,6 +47,8 @@ class Finder:
             for name, pattern in self._patterns.items()
             if pattern is not None and pattern.pattern == _MONEY
         }
+        # A conversation is gone through anew at each of its turns.
+        self._heard = lru_cache(maxsize=4096)(self._told)
         self._lists = {
             name: {str(value).casefold(): str(value) for value in one.enum}
             for name, one in parameters.items()
@@ -60,7 +63,7 @@ class Finder:
             if turn.speaker == "agent":
                 question = " ".join(asked_in(turn.text)).casefold()
             elif turn.speaker == "customer":
-                told = self._told(turn.text, question)
+                told = self._heard(turn.text, question)
                 if "name" not in turn.text.casefold() + question:
                     # Two capital letters are a name at most where none is known yet.
                     told = {one: told[one] for one in told if one not in found or "name" not in one}
