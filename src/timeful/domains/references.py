@@ -151,6 +151,7 @@ class _State:
 
 
 def opportunity(action: Action, status: Status, known: dict[str, str]) -> Opportunity:
+    """An action in a status, with the inputs that are known; how sure it is follows from both."""
     confidence: dict[Status, Level] = {
         "triggered": "high",
         "ready_to_trigger": "high",
