@@ -177,6 +177,17 @@ def test_an_endpoint_and_what_was_recorded_of_it_give_the_same_numbers(tmp_path:
     assert "unknown-action" in page
 
 
+def test_an_endpoint_in_wall_time_is_timed_by_when_its_tokens_come(tmp_path: Path) -> None:
+    pytest.importorskip("openai")
+    rig = replace(RIG, source=Source(size=1), clock="wall", arrival=True)
+    with FakeServer(script) as server:
+        live = voice("openai:m", stand_in="rules", base_url=server.base_url)
+        (row,) = run(tmp_path, replace(ONE, timings=("by-turn",)), rig, live).rows
+    assert row.status == "ok"
+    assert row.lost == 0
+    assert 0 < row.ended_s < 60
+
+
 def test_an_endpoint_that_fails_costs_the_episode_and_not_the_run(tmp_path: Path) -> None:
     pytest.importorskip("openai")
     sweep = replace(ONE, timings=("by-turn",))
@@ -210,6 +221,9 @@ def test_dialogues_of_ones_own_in_both_shapes(tmp_path: Path) -> None:
     rows = list(cells["own.json.gz"].rows)
     said = text_tables(rows, {"source": {"data": "own.json.gz", "split": ""}})
     assert "no AC, Max AC and PRI" in said
+    assert "No PRI: nobody has all" in said
+    by_action = said.partition("By action")[2].partition("n: ")[0].splitlines()[2:]
+    assert {line.split()[2] for line in by_action} == {"-"}
 
 
 def test_dialogues_that_cannot_be_are_refused_before_anything_is_played(tmp_path: Path) -> None:

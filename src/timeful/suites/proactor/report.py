@@ -305,7 +305,7 @@ def _breakdowns(cells: Sequence[Cell]) -> list[Section]:
 
 
 def _by_action(cell: Cell) -> Table:
-    rows = tuple((name, *action_entries(counts)) for name, counts in cell.actions().items())
+    rows = tuple((name, *action_entries(counts, cell)) for name, counts in cell.actions().items())
     return Table(caption=cell.title, head=("action", *ACTION_HEADS), rows=rows)
 
 

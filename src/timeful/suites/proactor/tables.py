@@ -89,7 +89,9 @@ def _table_1(cells: Sequence[Cell], source: Source) -> Iterator[str]:
 def group_words(cells: Sequence[Cell]) -> list[str]:
     """Who the group is within which PRI was made."""
     names = list(ranking(cells))
-    members = "; ".join(sorted(names)) or "nobody has all of its numbers"
+    if not names:
+        return ["No PRI: nobody has all of the numbers that it is made from"]
+    members = "; ".join(sorted(names))
     return wrap(
         f"PRI within this group of {len(names)} alone, with other members it is another: {members}",
         _WIDTH,
@@ -148,7 +150,7 @@ def _actions(cell: Cell) -> Iterator[str]:
     yield f"By action: {cell.title}"
     yield f"{'':<24}" + _columns(ACTION_HEADS)
     for name, counts in cell.actions().items():
-        yield f"{name[:23]:<24}" + _columns(action_entries(counts))
+        yield f"{name[:23]:<24}" + _columns(action_entries(counts, cell))
     yield from wrap(
         "n: predictions, over all runs. Of the ready ones: early, in time or late beside the "
         "reference's range, false where it has none. met: share of its ready turns that were met; "
@@ -162,11 +164,12 @@ def _columns(entries: Iterable[str]) -> str:
     return "".join(f"{entry:>{width}}" for entry, width in zip(entries, widths, strict=True))
 
 
-def action_entries(counts: ActionCounts) -> tuple[str, ...]:
-    """What became of an action, in the order of `ACTION_HEADS`."""
+def action_entries(counts: ActionCounts, cell: Cell) -> tuple[str, ...]:
+    """What became of an action of a cell, in the order of `ACTION_HEADS`."""
+    ac = _ratio(counts.matched, counts.predicted) if cell.has_references else None
     return (
         str(counts.predicted),
-        text(_ratio(counts.matched, counts.predicted), 2),
+        text(ac, 2),
         str(counts.early),
         str(counts.in_time),
         str(counts.too_late),

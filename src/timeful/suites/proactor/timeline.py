@@ -106,8 +106,10 @@ def _prediction(
     what = verdict(one, turn.turn, turn.ready_ranges.get(one.name, ()))
     x, y = _LABEL + step * (column + 0.5), _TOP + _ROW * names.index(one.name) + 9
     told = ", ".join(f"{each.name}={each.value}" for each in one.inputs.all() if each.provided)
-    match = best_match(one, turn.references)
-    says = f"turn {turn.turn}: {one.name}, {one.status} ({what}), match {match:.2f}; {told}"
+    says = f"turn {turn.turn}: {one.name}, {one.status} ({what})"
+    if turn.references:
+        says += f", match {best_match(one, turn.references):.2f}"
+    says += f"; {told}" if told else ""
     return f"<g>{mark(what, x, y)}<title>{escape(says)}</title></g>"
 
 
