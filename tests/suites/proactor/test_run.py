@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from csv import DictReader
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ pytest.importorskip("matplotlib")
 
 from tests.servers.fake import Body, FakeServer, Say, Status, Step
 from tests.suites.proactor.material import FAST, FILES, RIG, SLOW, SMALL, run
+from timeful.core.units import milliseconds
 from timeful.dialogues.jsonl import write_jsonl
 from timeful.domains.abcd_shape import write_abcd
 from timeful.domains.generator import generate
@@ -20,6 +22,7 @@ from timeful.domains.library import load_domain
 from timeful.environments.dialogue.timing import Paced
 from timeful.errors import SettingsError
 from timeful.metrics.proactor.episodes import read_conversation, score_conversations
+from timeful.models.pace import Pace
 from timeful.records.recorder import read_record, record_hash
 from timeful.runs.experiment import report_again
 from timeful.suites.proactor.material import material
@@ -78,7 +81,9 @@ def test_a_run_that_lost_episodes_goes_on_and_is_as_if_nothing_had_happened(
 
 
 def test_the_means_are_those_that_the_metrics_make_of_the_records(tmp_path: Path) -> None:
-    rows = run(tmp_path, replace(ONE, timings=("pace",), paces=(SLOW,))).rows
+    slower = Pace(per_token=milliseconds(40))
+    sweep = replace(ONE, thresholds=(0.2,), timings=("pace",), paces=(slower,))
+    rows = run(tmp_path, sweep).rows
     (cell,) = make_cells(rows)
     records = sorted((tmp_path / "episodes").glob("*.jsonl"))
     found = score_conversations(read_conversation(read_record(path)) for path in records)
@@ -92,6 +97,7 @@ def test_the_means_are_those_that_the_metrics_make_of_the_records(tmp_path: Path
         assert with_lost.mean == pytest.approx(found.with_lost[name])
     assert cell.count("lost") == found.n_lost > 0
     assert cell.count("late") == found.n_late
+    assert cell.count("lost_late") == found.n_lost_late < found.n_lost
     assert cell.count("empty") == found.n_empty
 
 
@@ -120,12 +126,38 @@ def test_whoever_is_slower_loses_more_and_a_lost_turn_counts_for_nothing(tmp_pat
         assert of_all.mean <= whole.mean
 
 
-def test_everybody_meets_a_conversation_at_the_same_pace_within_a_run() -> None:
-    sweep = replace(SMALL, timings=("pace",), agents=("non-reasoning", "reasoning"))
+def test_everybody_meets_a_conversation_at_the_same_pace_within_a_run(tmp_path: Path) -> None:
+    agents = ("non-reasoning", "reasoning", "reasoning-asg")
+    sweep = replace(SMALL, timings=("pace",), agents=agents, thresholds=(0.2,))
     specs = episodes(sweep, RIG, RULES, count=2)
     keys = [spec.key for spec in specs]
-    assert len(set(keys)) == len(keys) == 2 * 2 * 2 * 2 * 2
+    assert len(set(keys)) == len(keys) == 3 * 2 * 2 * 2
     assert isinstance(specs[0].law, Paced)
+    rows = run(tmp_path, sweep).rows
+    assert len({(row.place, row.run, row.ended_s) for row in rows}) == 4, "whoever listens"
+    assert len({(row.place, row.ended_s) for row in rows}) == 4, "another pace in another run"
+
+
+def test_an_eager_one_that_is_shown_its_states_holds_on_to_them(tmp_path: Path) -> None:
+    agents = ("reasoning", "reasoning-asg")
+    sweep = replace(ONE, timings=("by-turn",), agents=agents, thresholds=(0.2,))
+    rows = run(tmp_path, sweep).rows
+    without, shown = (cell_of(rows, agent=agent) for agent in agents)
+    assert sum(sum(row.ready) for row in shown.rows) > sum(sum(row.ready) for row in without.rows)
+
+
+def test_who_says_the_same_is_drawn_once(tmp_path: Path) -> None:
+    sweep = replace(ONE, timings=("by-turn",), agents=("non-reasoning", "reasoning"))
+    page = run(tmp_path, sweep).report.read_text()
+    assert page.count("mark for mark as Non-Reasoning, cautious 0.7; by turn") == 2
+
+
+def test_the_episodes_stand_in_a_spreadsheet_as_means(tmp_path: Path) -> None:
+    (row, _) = run(tmp_path, replace(ONE, timings=("by-turn",))).rows
+    with (tmp_path / "episodes.csv").open() as file:
+        line = next(DictReader(file))
+    assert line["key"] == row.key
+    assert float(line["pt"]) == pytest.approx(row.sums["pt"] / row.scored)
 
 
 def test_a_curve_is_no_part_of_the_group(tmp_path: Path) -> None:
