@@ -86,7 +86,12 @@ def test_what_was_stopped_goes_on_and_comes_to_the_same_bytes(
         config = saved(folder, server, annotation={"max_workers": workers, "batch_size": 50})
         command = [sys.executable, "-m", "timeful", "annotate", str(config)]
         with subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            # A shell lets its background jobs ignore Ctrl-C, and so would whoever they start.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
         ) as process:
             try:
                 assert reached.wait(60)
