@@ -57,7 +57,8 @@ class _Thread:
         await self._enough.wait()
         streams = asyncio.all_tasks() - {asyncio.current_task()}
         for stream in streams:
-            stream.cancel()
+            if not stream.cancelling():  # else it is closing its connection: once is enough
+                stream.cancel()
         await asyncio.gather(*streams, return_exceptions=True)
         await self.shared.cleanup.aclose()
 
