@@ -19,7 +19,6 @@ from timeful.catalogs.knowledge import Knowledge
 from timeful.dialogues.dialogue import Dialogue, Turn, ranges_of
 from timeful.metrics.proactor.questions import asked_in
 from timeful.models.asking import Asked, Asking, Failure, ask
-from timeful.models.chat import OpenAIModel
 from timeful.models.model import Model
 from timeful.models.stopping import StoppableModel
 from timeful.seeding import child_seed
@@ -175,26 +174,4 @@ def with_references(dialogue: Dialogue, references: References, annotator: str) 
         ready_ranges=ranges_of(references),
         questions=questions,
         annotator=annotator,
-    )
-
-
-def endpoint(settings: Settings, api_key: str) -> OpenAIModel:
-    """The model that settings name.
-
-    Args:
-        settings: With a section `llm`.
-        api_key: The key, which settings never have.
-
-    Raises:
-        SettingsError: If it cannot be one.
-    """
-    llm = settings.llm
-    return OpenAIModel(
-        model=llm.model,
-        base_url=llm.base_url,
-        api_key=api_key or "none",
-        pace=None,
-        temperature=llm.temperature,
-        extra=llm.extra,
-        retries=settings.annotation.tries - 1,
     )

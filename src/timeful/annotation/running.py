@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from timeful.annotation.batch import Selection, Watcher, Work, annotate
-from timeful.annotation.oracle import LlmOracle, Oracle, RuleOracle, endpoint
+from timeful.annotation.oracle import LlmOracle, Oracle, RuleOracle
 from timeful.annotation.settings import Settings
 from timeful.annotation.tools import load_tools
 from timeful.annotation.worklog import Done, WorkLog
@@ -21,7 +21,6 @@ from timeful.dialogues.jsonl import read_jsonl, write_jsonl, write_lines
 from timeful.dialogues.opportunity import write_opportunities
 from timeful.dialogues.slots import read_ontology
 from timeful.errors import SettingsError
-from timeful.models.request import address
 from timeful.version import __version__
 
 NOTES = {
@@ -127,7 +126,8 @@ def _oracle(
                 "or a domain, or ABCD's files"
             )
         return RuleOracle(knowledge)
-    return LlmOracle(endpoint(settings, api_key), settings, knowledge, on_event=on_event)
+    model = settings.llm.connect(api_key, retries=settings.annotation.tries - 1)
+    return LlmOracle(model, settings, knowledge, on_event=on_event)
 
 
 def _read(settings: Settings, folder: Path) -> Iterator[Dialogue]:
@@ -166,16 +166,8 @@ def _identity(settings: Settings, knowledge: Knowledge, source: Path) -> dict[st
     if settings.annotation.oracle == "rules":
         workflows = msgspec.json.encode(knowledge.ontology)
         return common | {"workflows": {"sha256": sha256(workflows).hexdigest()}}
-    llm = settings.llm
     return common | {
-        "llm": {
-            "model": llm.model,
-            "endpoint": address(llm.base_url),
-            "temperature": llm.temperature,
-            "max_tokens": llm.max_tokens,
-            "extra": llm.extra,
-            "seed": llm.seed,
-        },
+        "llm": settings.llm.about() | {"seed": settings.llm.seed},
         "turns_a_request": settings.turns_a_request,
         "validate_output": settings.annotation.validate_output,
         "tries": settings.annotation.tries,

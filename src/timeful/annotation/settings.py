@@ -17,7 +17,7 @@ under the name that `api_key_name` says.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -27,31 +27,20 @@ from timeful.catalogs.ontology import ActionType
 from timeful.catalogs.reading import convert, read_data
 from timeful.dialogues.abcd import Wording
 from timeful.errors import SettingsError
+from timeful.models.endpoint import Endpoint
 from timeful.models.templates import check_template, names_in
 
 AtLeast0 = Annotated[int, msgspec.Meta(ge=0)]
 AtLeast1 = Annotated[int, msgspec.Meta(ge=1)]
 
 
-class Llm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The endpoint that annotates.
+class Llm(Endpoint, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The endpoint that annotates: `models.endpoint` has the rest of its fields.
 
     Attributes:
-        model: The model's name at the endpoint.
-        temperature: The sampling temperature; null leaves it to the server.
-        max_tokens: The most tokens of an answer, reasoning included.
-        base_url: Where the API begins.
-        api_key_name: The environment variable that holds the key.
-        extra: Further fields of a request, as the server documents them.
         seed: The seed of all requests.
     """
 
-    model: str = ""
-    temperature: float | None = 0.1
-    max_tokens: AtLeast1 = 4000
-    base_url: str = ""
-    api_key_name: str = "OPENAI_API_KEY"
-    extra: dict[str, Any] = {}
     seed: int = 0
 
 

@@ -74,14 +74,14 @@ class Rubric:
     Args:
         system: What it is told of the task and the scale.
         task: A template that says `{dialogue_context}` and `{proactive_action_predictions}`.
-        max_tokens: The most tokens of an answer.
+        max_tokens: The most tokens of an answer; None for no limit.
         tries: How often an answer is asked for at most.
         seed: The seed of all requests.
     """
 
     system: str = SYSTEM
     task: str = TASK
-    max_tokens: int = 4096
+    max_tokens: int | None = 4096
     tries: int = 4
     seed: int = 0
 

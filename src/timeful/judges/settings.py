@@ -24,6 +24,7 @@ from timeful.catalogs.reading import read_as
 from timeful.errors import SettingsError
 from timeful.metrics.proactor.rating import RATINGS
 from timeful.models.chat import OpenAIModel
+from timeful.models.endpoint import Endpoint
 from timeful.models.templates import check_template, names_in
 
 NAMES = ("dialogue_context", "proactive_action_predictions")
@@ -66,28 +67,21 @@ class Retries(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     retry_on_failure: bool = True
 
 
-class Judger(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The model that judges.
+class Judger(Endpoint, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The model that judges, and where it is.
 
     Attributes:
         name: What the judge is called in results.
-        model: The model's name, maybe after that of who offers it.
-        temperature: The sampling temperature; null leaves it to the server.
-        max_tokens: The most tokens of an answer, reasoning included.
-        using_short_model_name: Whether the server is asked for what follows the last "/".
-        api_key_name: The environment variable that holds the key.
-        base_url: Where the API begins.
         settings: What happens on failure.
     """
 
     name: str = "proactiveness_evaluator"
-    model: str
-    temperature: float | None = 0.1
-    max_tokens: Annotated[int, msgspec.Meta(ge=1)] = 4096
-    using_short_model_name: bool = True
-    api_key_name: str = "OPENAI_API_KEY"
-    base_url: str
     settings: Retries = Retries()
+
+    def __post_init__(self) -> None:
+        for field in ("model", "base_url"):
+            if not getattr(self, field):
+                raise ValueError(f"{field}: there is none")
 
     @property
     def tries(self) -> int:
@@ -95,7 +89,7 @@ class Judger(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return 1 + self.settings.max_retries if self.settings.retry_on_failure else 1
 
     def endpoint(self, api_key: str) -> OpenAIModel:
-        """The model.
+        """The model, under the judge's name.
 
         Args:
             api_key: The key, which settings never have.
@@ -103,16 +97,7 @@ class Judger(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         Raises:
             SettingsError: If it cannot be one.
         """
-        short = self.model.rpartition("/")[2]
-        return OpenAIModel(
-            model=short if self.using_short_model_name else self.model,
-            base_url=self.base_url,
-            api_key=api_key or "none",
-            label=self.name,
-            pace=None,
-            temperature=self.temperature,
-            retries=self.tries - 1,
-        )
+        return self.connect(api_key, retries=self.tries - 1, label=self.name)
 
 
 class JudgeFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -25,13 +25,13 @@ class Asking:
 
     Args:
         purpose: What for, in records and errors.
-        max_tokens: The most tokens of an answer.
+        max_tokens: The most tokens of an answer; None for no limit.
         tries: How often it is asked in all, at least 1.
         seed: The seed of the first try; each further one has its own.
     """
 
     purpose: Purpose
-    max_tokens: int
+    max_tokens: int | None
     tries: int
     seed: int
 
@@ -77,7 +77,8 @@ def ask(
         except ValueError as wrong:
             error, failure = str(wrong), "answer"
             if answer.is_cut:
-                error = f"the answer was cut off at {how.max_tokens} tokens ({error})"
+                limit = f" at {how.max_tokens} tokens" if how.max_tokens else ""
+                error = f"the answer was cut off{limit} ({error})"
             shown = (*messages, *_repair(answer.text, error))
     return Asked(value=None, error=error, failure=failure, tries=how.tries)  # type: ignore[arg-type]
 
@@ -96,7 +97,7 @@ class _Answer:
         self.text = ""
         self.has_begun = self.is_cut = False
 
-    def pull(self, model: Model, prompt: Prompt, *, max_tokens: int, seed: int) -> None:
+    def pull(self, model: Model, prompt: Prompt, *, max_tokens: int | None, seed: int) -> None:
         source = model.open(prompt, max_tokens=max_tokens, seed=seed)
         try:
             while isinstance(piece := source.pull(), Chunk):

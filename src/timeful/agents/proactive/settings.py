@@ -1,7 +1,7 @@
 """An agent as one YAML file: model, catalog, prompts and graph (ProActor, Figures 13 to 15).
 
     name: reasoning
-    llm: {model: "openai/gpt-4.1-mini", temperature: 0.1, max_tokens: 4096}
+    llm: {model: gpt-4.1-mini, temperature: 0.1, max_tokens: 4096}
     tool_catalog: {domain: shop}
     reasons: true
     action_prompts: {system_prompt: ..., task_prompt: ...}
@@ -13,7 +13,6 @@ Three lie in the package: `non-reasoning`, `reasoning` and `reasoning-asg`. Prom
 
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Annotated
 
 import msgspec
 
@@ -21,36 +20,12 @@ from timeful.agents.proactive.states import ALL
 from timeful.catalogs.reading import nearest, read_as
 from timeful.dialogues.opportunity import Status
 from timeful.errors import SettingsError
+from timeful.models.endpoint import Endpoint
 from timeful.models.templates import check_template, names_in
 
 CONTEXT = "dialogue_context"
 TOOLS = "tool_catalog"
 STATES = "action_states"
-
-
-class Llm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The model that is asked.
-
-    Attributes:
-        model: Its name, maybe after that of who offers it.
-        temperature: Its sampling temperature; null leaves it to the server.
-        max_tokens: The most tokens of an answer, thinking included.
-        using_short_model_name: Whether the server is asked for what follows the last "/".
-        base_url: Where the API begins; empty for the usual one.
-        api_key_name: The environment variable that holds the key; there is no field for a key.
-    """
-
-    model: str = "openai/gpt-4.1-mini"
-    temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] | None = 0.1
-    max_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = 4096
-    using_short_model_name: bool = True
-    base_url: str = ""
-    api_key_name: str = "OPENAI_API_KEY"
-
-    @property
-    def asked(self) -> str:
-        """The model's name as the server is told it."""
-        return self.model.rpartition("/")[2] if self.using_short_model_name else self.model
 
 
 class ToolCatalog(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -72,7 +47,7 @@ class AgentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     Attributes:
         name: What it is called in tables.
-        llm: Its model.
+        llm: Its model, and where it is.
         tool_catalog: Its actions.
         reasons: Whether it thinks between tags before it answers between others.
         transitions: The action state graph, the statuses that may follow each; a status that is
@@ -83,7 +58,7 @@ class AgentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """
 
     name: str
-    llm: Llm = Llm()
+    llm: Endpoint = Endpoint()
     tool_catalog: ToolCatalog = ToolCatalog()
     reasons: bool = False
     transitions: dict[Status, tuple[Status, ...]] = msgspec.field(default_factory=lambda: dict(ALL))
