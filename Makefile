@@ -32,5 +32,7 @@ $(VENV)/.run: pyproject.toml | $(VENV)/bin/python
 	touch $@
 
 $(VENV)/.test: pyproject.toml | $(VENV)/bin/python
+	# torch first and by its number: a range lets pip look for newer builds, of several gigabytes.
+	$(BIN)/python -m pip install -q torch==2.13.0
 	$(BIN)/python -m pip install -q -e '.[dev]'
 	touch $@ $(VENV)/.run
