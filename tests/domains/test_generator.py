@@ -438,6 +438,26 @@ def test_dialogues_are_made_by_command(tmp_path: Path) -> None:
     assert gzip.decompress(before).startswith(b'{"train":')
 
 
+def test_two_topics_without_room_for_each_other_become_the_first() -> None:
+    # Whoever lets four turns pass before each action has no room for ten actions in forty turns.
+    slow = with_habits("shop", second=1.0, late=(0, 0, 1))
+    short = msgspec.structs.replace(slow.settings, turns=(1, 40))
+    many = list(scripts(msgspec.structs.replace(slow, settings=short), n=20, seed=0))
+    raised = [len(list(events(script, Raised))) for script in many]
+    assert set(raised) == {1, 2}
+    assert max(map(len, many)) <= 40
+    assert {len(list(events(one, Raised))) for one in scripts(slow, n=20, seed=0)} == {2}
+
+
+def test_hundreds_of_dialogues_of_a_seed_can_be_made_and_no_two_are_alike() -> None:
+    # The 258th has two topics that fit into thirty turns once in a hundred conversations.
+    words = {
+        tuple(turn.text.casefold() for turn in one.turns)
+        for one in generate(domain("shop"), n=300, seed=0)
+    }
+    assert len(words) == 300
+
+
 def test_a_domain_without_room_for_another_dialogue_says_so() -> None:
     there = domain("shop")
     short = msgspec.structs.replace(there.settings, turns=(1, 2))

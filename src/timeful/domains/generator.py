@@ -1,8 +1,8 @@
 """Dialogues of a domain by a seed, with references, ready ranges and observed actions.
 
 Dialogue i of a seed is the same whatever the number of dialogues; of ten in a row eight are in
-the split train, one in dev, one in test. No two have the same words. **Nobody ever held these
-conversations**: results on them say something of the machinery, not of people.
+the split train, one in dev, one in test. No two have the same words, in whatever case. **Nobody
+ever held these conversations**: results on them say something of the machinery, not of people.
 """
 
 from collections.abc import Iterator
@@ -52,17 +52,21 @@ def scripts(domain: Domain, *, n: int, seed: int) -> Iterator[Script]:
 
 
 def _fresh(domain: Domain, seed: int, index: int, seen: set[tuple[str, ...]]) -> Script:
-    """The first conversation of the wanted length that was not there before."""
+    """The first conversation of the wanted length that was not there before.
+
+    Two topics that hardly ever leave each other room become the first of them.
+    """
     low, high = domain.settings.turns
     # Drawn before the rest, or topics of many actions, which are often too long, become rare.
     topics = _topics(domain, child(seed, "topics", domain.name, index))
-    for attempt in range(_ATTEMPTS):
-        rng = child(seed, "dialogue", domain.name, index, attempt)
-        script = converse(domain, rng, topics)
-        words = tuple(line.text for line in script)
-        if low <= len(script) <= high and words not in seen:
-            seen.add(words)
-            return script
+    for some in (topics, topics[:1]) if len(topics) > 1 else (topics,):
+        for attempt in range(_ATTEMPTS):
+            rng = child(seed, "dialogue", domain.name, index, attempt)
+            script = converse(domain, rng, some)
+            words = tuple(line.text.casefold() for line in script)
+            if low <= len(script) <= high and words not in seen:
+                seen.add(words)
+                return script
     raise SettingsError(
         f"the domain {domain.name} gave no new dialogue of {low} to {high} turns in "
         f"{_ATTEMPTS} attempts; allow other lengths (turns), or add paraphrases"
