@@ -36,6 +36,7 @@ class Asked:
     budgets: tuple[str, ...] = ()
     latencies: tuple[str, ...] = ()
     tool_latencies: tuple[str, ...] = ()
+    soft: bool = False
     alpha: float = 1.0
     timer_scale: float = 1.0
     timer_jitter: float = 0.0
@@ -145,6 +146,7 @@ TIME = _all(
         metavar="TOOL=LAW",
         help="Another law for one tool; repeatable.",
     ),
+    click.option("--soft", is_flag=True, help="Tell and measure budgets, but cut nobody off."),
     click.option(
         "--alpha", default=1.0, show_default=True, help="How much thinking counts, tools apart."
     ),

@@ -149,6 +149,7 @@ def _rig(asked: Asked, voices: "list[Voice]", source: "Source") -> "Rig":
     return Rig(
         source=source,
         tool_latencies=tuple(_pairs(asked.tool_latencies, "a tool's latency", "TOOL=LAW")),
+        is_soft=asked.soft,
         alpha=asked.alpha,
         timer=TimerSettings(scale=asked.timer_scale, jitter=asked.timer_jitter, tells=asked.tells),
         # The rig checks them.

@@ -62,6 +62,17 @@ def told(seen: Observation) -> tuple[Instant, str, Duration]:
     return seen.at, what, seen.view.elapsed
 
 
+def test_a_soft_budget_is_told_and_measured_and_cuts_nobody_off() -> None:
+    soft = world(budget=seconds(2), is_soft=True)
+    assert soft.next_tick is None
+    seen = live(soft, [(seconds(5), TIMER), (seconds(1), LAST_WORDS)])
+    assert [told(one) for one in seen] == [
+        (seconds(5), "get_duration", seconds(5)),
+        (seconds(6), "answered", seconds(6)),
+    ]
+    assert soft.view().budget == seconds(2)
+
+
 # --- a reference that knows nothing but the two rules ----------------------------------------
 
 

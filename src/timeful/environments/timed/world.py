@@ -45,6 +45,8 @@ class TimeSettings:
     Attributes:
         budget: The time that counts until the deadline, above 0; None for an unhurried run, in
             which no limit is named and the deadline is `PATIENCE`.
+        is_soft: Whether the budget is told and measured but not enforced: who is late is late,
+            and is not cut off (Engagement Process, section 5.3 and appendix F, judges so).
         alpha: How much the agent's own thinking counts (see `stopwatch.py`).
         timer: What timers say.
         latency: How long the calls of the task's tools take.
@@ -55,6 +57,7 @@ class TimeSettings:
     """
 
     budget: Duration | None = None
+    is_soft: bool = False
     alpha: float = 1.0
     timer: TimerSettings = field(default_factory=TimerSettings)
     latency: Latency = _AT_ONCE
@@ -116,7 +119,7 @@ class TimedTask:
         self._tools = (*task.tools, TIMER)
         for name in time.of_tools:
             check_known("tool", name, names(self._tools))
-        self._budget = PATIENCE if time.budget is None else time.budget
+        self._budget = PATIENCE if time.budget is None or time.is_soft else time.budget
         self._kernel: Kernel | None = None
         self._origin = START
         self._stirred: Callable[[], None] = _nobody
@@ -305,8 +308,10 @@ class TimedTask:
 
     @property
     def next_tick(self) -> Instant | None:
-        """The deadline, as it stands; None if none is named or all is over."""
-        return None if self._state.over or self._time.budget is None else self._deadline
+        """The deadline, as it stands; None if there is none or all is over."""
+        if self._state.over or self._time.budget is None or self._time.is_soft:
+            return None
+        return self._deadline
 
     @property
     def busy(self) -> bool:

@@ -38,6 +38,7 @@ class Measure:
 
 
 RIGHT = Measure(name=ACCURACY, of=right_in_time, scale=100)
+ANY_TIME = Measure(name="right, late or not", of=lambda row: row.value, scale=100)
 QUALITY = Measure(name=ACCURACY, of=lambda row: row.value, scale=100)
 SCORE = Measure(name="score", of=lambda row: row.value)
 GAIN = Measure(name="gain", of=lambda row: row.gain or 0.0)
@@ -57,7 +58,7 @@ HEADLINE: dict[Family, Measure] = {"fiction": SCORE, "coding": QUALITY, "reasoni
 MEASURES: dict[Family, tuple[Measure, ...]] = {
     "fiction": (SCORE, GAIN, ROUNDS, TOKENS, BAD, SECONDS, IN_TOOLS, USE),
     "coding": (QUALITY, VALID, IN_TIME, ROUNDS, TOKENS, BAD, SECONDS, IN_TOOLS, USE),
-    "reasoning": (RIGHT, IN_TIME, TOOLS, ROUNDS, TOKENS, BAD, SECONDS, USE),
+    "reasoning": (RIGHT, ANY_TIME, IN_TIME, TOOLS, ROUNDS, TOKENS, BAD, SECONDS, USE),
 }
 
 

@@ -38,7 +38,17 @@ from timeful.suites.timely.tables import STAND_IN, TITLES, by_who, stopped, text
 
 TITLE = "timeful: Timely-Eval"
 
-_SETTINGS = ("alpha", "timer", "tool_latencies", "calls", "clock", "pace", "seed", "source")
+_SETTINGS = (
+    "is_soft",
+    "alpha",
+    "timer",
+    "tool_latencies",
+    "calls",
+    "clock",
+    "pace",
+    "seed",
+    "source",
+)
 
 
 def write_report(rows: Sequence[TimelyRow], out: Path, settings: Mapping[str, Any]) -> Path:

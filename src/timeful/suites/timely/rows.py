@@ -81,8 +81,9 @@ class TimelyRow(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_on_time(self) -> bool:
-        """Whether it came to its end before the deadline."""
-        return self.reason in ("answered", "ended")
+        """Whether it came to its end before the deadline, also where that cuts nobody off."""
+        in_time = self.budget_ns is None or self.counted_ns <= self.budget_ns
+        return in_time and self.reason in ("answered", "ended")
 
     @property
     def is_out_of_rounds(self) -> bool:

@@ -84,6 +84,7 @@ class Rig:
     Attributes:
         source: Where cases come from.
         tool_latencies: Laws of single tools, as pairs of a tool and a law.
+        is_soft: Whether a budget is told and measured, but cuts nobody off.
         alpha: How much the agent's own thinking counts, above 0.
         timer: What timers say.
         calls: How tools are offered.
@@ -99,6 +100,7 @@ class Rig:
 
     source: Source = field(default_factory=Source)
     tool_latencies: tuple[tuple[str, str], ...] = ()
+    is_soft: bool = False
     alpha: float = 1.0
     timer: TimerSettings = field(default_factory=TimerSettings)
     calls: Calls = "text"
@@ -174,6 +176,7 @@ class TimelySpec:
         rig = self.rig
         return TimeSettings(
             budget=self.span,
+            is_soft=rig.is_soft,
             alpha=rig.alpha,
             timer=TimerSettings() if self.is_unhurried else rig.timer,
             latency=read_latency(self.latency),

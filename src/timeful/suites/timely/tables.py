@@ -11,6 +11,7 @@ from timeful.suites.timely.baselines import Kept
 from timeful.suites.timely.budgets import Baseline
 from timeful.suites.timely.numbers import (
     ALL,
+    ANY_TIME,
     GAIN,
     HEADLINE,
     HURRY,
@@ -115,7 +116,10 @@ def text_number(found: Estimate | None, decimals: int) -> str:
 
 def _by_budget(family: Family, cells: Sequence[Cell]) -> Iterator[str]:
     """What a larger budget brings: the numbers of Figures 2 to 4."""
-    yield f"By budget: {', '.join(m.name for m in (HEADLINE[family], *_BESIDE[family]))}"
+    beside = _BESIDE[family]
+    if any(row.value and not row.is_on_time for cell in cells for row in cell.rows):
+        beside = (ANY_TIME, *beside)
+    yield f"By budget: {', '.join(m.name for m in (HEADLINE[family], *beside))}"
     budgets, cells = budgets_of(cells), whole(cells)
     for group in dict.fromkeys(cell.group for cell in cells):
         mine = [cell for cell in cells if cell.group == group]
@@ -123,7 +127,7 @@ def _by_budget(family: Family, cells: Sequence[Cell]) -> Iterator[str]:
             yield _line(group, part)
             for name, (cell,) in by_who(mine):
                 yield _line(name, [_point(cell, HEADLINE[family], budget) for budget in part])
-                for measure in _BESIDE[family]:
+                for measure in beside:
                     entries = [_mean(cell, measure, budget) for budget in part]
                     yield _line(f"  {measure.name}", entries)
 
