@@ -1,0 +1,1 @@
+"""Rewards: pure functions of records, for training and for the audit of it."""

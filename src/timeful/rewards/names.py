@@ -1,0 +1,292 @@
+"""Rewards by the names that configurations use, with their parameters, and one entry to all.
+
+| reward | of | parameters | judge | progress |
+| --- | --- | --- | --- | --- |
+| `correctness` | a task | | | |
+| `ep_aware` | a task | | | |
+| `timely` | a task | r_f, lambda, weight_reasoning, weight_fiction, weight_coding | | |
+| `rac_score`, `max_rac_score` | a turn | | | |
+| `ruler` | either | | yes | |
+| `weighted_rac_score`, `weighted_max_rac_score` | a turn | w1, w2 | | |
+| `adaptive_metric_score` | a turn | w1, w2, w3, w4 | | yes |
+| `hybrid_ruler_weighted_rac_score`, `..._max_rac_score` | a turn | lambda | yes | |
+| `schedule_ruler_weighted_rac_score`, `..._max_rac_score` | a turn | lambda_max | yes | yes |
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from math import isfinite
+from statistics import fmean
+from typing import Literal
+
+from timeful.errors import RecordError, SettingsError, check_known
+from timeful.metrics.proactor.episodes import read_conversation
+from timeful.records.events import EpisodeEnded, EpisodeFailed, Event
+from timeful.rewards import proactor, time
+from timeful.rewards.outcome import Outcome, read_outcome
+from timeful.rewards.proactor import LOST, TurnValues, turn_values
+
+Parameters = Mapping[str, float]
+Ruler = Mapping[int, float]
+"""A judge's scores by turn, each in [0, 1]; under `WHOLE` that of an episode as a whole."""
+
+WHOLE = 0
+
+HYBRID_LAMBDA = 0.5
+"""The paper has no default; of those in Table 9 (0.3, 0.5, 0.75) the best by PRI **(chosen)**."""
+
+LAMBDA_MAX = 0.3
+"""Equation 11 and Figure 21."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Given:
+    """What a turn's reward is made of, beside its parameters."""
+
+    values: TurnValues
+    progress: float = 0.0
+    ruler: float = 0.0
+
+
+TaskRule = Callable[[Outcome, Parameters], float]
+TurnRule = Callable[[_Given, Parameters], float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """A row of the table: either `of_task` or `of_turn` is its rule.
+
+    Attributes:
+        is_judged: Whether it is a judge's score and nothing else: that can be of any episode.
+        parameters: What can be set, with defaults; each is from 0 to 1.
+        needs_judge: Whether it is made of a judge's scores.
+        needs_progress: Whether it is another one as training goes on.
+    """
+
+    of_task: TaskRule | None = None
+    of_turn: TurnRule | None = None
+    is_judged: bool = False
+    parameters: Parameters = field(default_factory=dict)
+    needs_judge: bool = False
+    needs_progress: bool = False
+
+    @property
+    def of(self) -> Literal["task", "turn", "either"]:
+        """What it is a reward of."""
+        return "task" if self.of_task else "either" if self.is_judged else "turn"
+
+
+def _timely(outcome: Outcome, p: Parameters) -> float:
+    weights = {kind: p[f"weight_{kind}"] for kind in time.WEIGHTS}
+    return time.timely(outcome, r_f=p["r_f"], lam=p["lambda"], weights=weights)
+
+
+def _rac(given: _Given) -> float:
+    return given.values.rac
+
+
+def _max_rac(given: _Given) -> float:
+    return given.values.max_rac
+
+
+def _plain(metric: Callable[[_Given], float]) -> Kind:
+    return Kind(of_turn=lambda given, p: metric(given))
+
+
+def _weighted(metric: Callable[[_Given], float]) -> Kind:
+    return Kind(
+        of_turn=lambda given, p: proactor.weighted(
+            metric(given), given.values, w1=p["w1"], w2=p["w2"]
+        ),
+        parameters={"w1": 0.05, "w2": 0.01},
+    )
+
+
+def _hybrid(metric: Callable[[_Given], float]) -> Kind:
+    return Kind(
+        of_turn=lambda given, p: proactor.hybrid(metric(given), given.ruler, p["lambda"]),
+        parameters={"lambda": HYBRID_LAMBDA},
+        needs_judge=True,
+    )
+
+
+def _scheduled(metric: Callable[[_Given], float]) -> Kind:
+    return Kind(
+        of_turn=lambda given, p: proactor.hybrid(
+            metric(given), given.ruler, proactor.scheduled(given.progress, p["lambda_max"])
+        ),
+        parameters={"lambda_max": LAMBDA_MAX},
+        needs_judge=True,
+        needs_progress=True,
+    )
+
+
+REWARDS: dict[str, Kind] = {
+    "correctness": Kind(of_task=lambda outcome, p: time.correctness(outcome)),
+    "ep_aware": Kind(of_task=lambda outcome, p: time.ep_aware(outcome)),
+    "timely": Kind(
+        of_task=_timely,
+        parameters={
+            "r_f": time.R_F,
+            "lambda": time.LAMBDA,
+            **{f"weight_{kind}": weight for kind, weight in time.WEIGHTS.items()},
+        },
+    ),
+    "rac_score": _plain(_rac),
+    "max_rac_score": _plain(_max_rac),
+    "ruler": Kind(of_turn=lambda given, p: given.ruler, is_judged=True, needs_judge=True),
+    "weighted_rac_score": _weighted(_rac),
+    "weighted_max_rac_score": _weighted(_max_rac),
+    "adaptive_metric_score": Kind(
+        of_turn=lambda given, p: proactor.adaptive_metric(given.values, given.progress, **p),
+        parameters={"w1": 0.8, "w2": 0.6, "w3": 0.3, "w4": 0.6},
+        needs_progress=True,
+    ),
+    "hybrid_ruler_weighted_rac_score": _hybrid(_rac),
+    "hybrid_ruler_weighted_max_rac_score": _hybrid(_max_rac),
+    "schedule_ruler_weighted_rac_score": _scheduled(_rac),
+    "schedule_ruler_weighted_max_rac_score": _scheduled(_max_rac),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reward:
+    """A reward as a configuration has it, checked once it exists.
+
+    Args:
+        name: One of `REWARDS`.
+        parameters: Those that are not to be as they are by default.
+
+    Raises:
+        SettingsError: If there is no such reward or parameter, or one is out of range.
+    """
+
+    name: str
+    parameters: Parameters = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        check_known("reward", self.name, REWARDS)
+        for name, value in self.parameters.items():
+            if not self.kind.parameters:
+                raise SettingsError(f"the reward {self.name} has no parameters, got {name!r}")
+            check_known(f"parameter of {self.name}", name, self.kind.parameters)
+            _check_share(f"{self.name}: {name}", value)
+        every = self.all_parameters
+        if "w3" in every and every["w2"] + every["w3"] > 1:
+            raise SettingsError(
+                f"{self.name}: w2 + w3 must be at most 1, since 1 - w2 - w3 is the weight of FTR; "
+                f"got {every['w2']:g} + {every['w3']:g}"
+            )
+
+    @property
+    def kind(self) -> Kind:
+        """Its row of the table."""
+        return REWARDS[self.name]
+
+    @property
+    def all_parameters(self) -> Parameters:
+        """Those that were given, and the defaults."""
+        return {**self.kind.parameters, **self.parameters}
+
+
+def reward_of(
+    events: Iterable[Event],
+    reward: Reward,
+    *,
+    progress: float | None = None,
+    ruler: Ruler | None = None,
+    turn: int | None = None,
+) -> float | None:
+    """The reward of an episode, from its record.
+
+    Args:
+        events: The record.
+        reward: Which.
+        progress: How far training is, u/U, in [0, 1]; for the rewards that need it.
+        ruler: A judge's scores; for the rewards that need them.
+        turn: The turn of a conversation that is rewarded; None for the mean over all its turns
+            (equation 25), of which a rollout of one turn is the special case.
+
+    Returns:
+        None if there is no reward, which is not 0: the episode failed, or the judge has no score
+        for what is rewarded.
+
+    Raises:
+        SettingsError: If the reward needs what was not given, or that is out of range.
+        RecordError: If the record is not whole, or not of what the reward is for.
+    """
+    _check_given(reward, progress, ruler)
+    kind, scores = reward.kind, ruler or {}
+    if kind.of_task is not None:
+        outcome = read_outcome(events)
+        return None if outcome is None else kind.of_task(outcome, reward.all_parameters)
+    if kind.is_judged and turn is None and WHOLE in scores:
+        return _judged(events, scores[WHOLE])
+    values = read_turns(events)
+    if values is None:
+        return None
+    if turn is not None and turn not in values:
+        raise RecordError(f"the conversation has no turn {turn}")
+    numbers = values if turn is None else (turn,)
+    if kind.needs_judge:  # a turn whose group was dropped has no score, and so no reward
+        numbers = [number for number in numbers if number in scores]
+    rewards = [
+        _of_turn(reward, values[number], progress or 0.0, scores.get(number, 0.0))
+        for number in numbers
+    ]
+    return fmean(rewards) if rewards else None
+
+
+def _of_turn(reward: Reward, values: TurnValues, progress: float, ruler: float) -> float:
+    """The reward of one turn; what a judge thinks of words that came too late does not count."""
+    rule = reward.kind.of_turn
+    assert rule is not None
+    given = _Given(values=values, progress=progress, ruler=0.0 if values is LOST else ruler)
+    return rule(given, reward.all_parameters)
+
+
+def read_turns(events: Iterable[Event]) -> dict[int, TurnValues] | None:
+    """What every turn of a conversation is worth, by its number; None if the episode failed.
+
+    Raises:
+        RecordError: If it is no whole record of a conversation, or one without a turn.
+    """
+    read = read_conversation(events)
+    if read is None:
+        return None
+    if not read.turns:
+        raise RecordError("the conversation has no turn that could be rewarded")
+    return {
+        one.turn: LOST
+        if one.turn in read.lost
+        else turn_values(one.turn, one.predictions, one.references, one.ready_ranges)
+        for one in read.turns
+    }
+
+
+def _judged(events: Iterable[Event], score: float) -> float | None:
+    """A judge's score of an episode as a whole, if that came to its end."""
+    ends = [one for one in events if isinstance(one, EpisodeEnded | EpisodeFailed)]
+    if not ends:
+        raise RecordError("the record is not whole: it lacks its last event")
+    return None if isinstance(ends[-1], EpisodeFailed) else score
+
+
+def _check_given(reward: Reward, progress: float | None, ruler: Ruler | None) -> None:
+    """Refuse a reward that lacks what it is made of."""
+    if reward.kind.needs_progress:
+        if progress is None:
+            raise SettingsError(f"{reward.name} needs to know how far training is, from 0 to 1")
+        _check_share("progress", progress)
+    if reward.kind.needs_judge:
+        if ruler is None:
+            raise SettingsError(f"{reward.name} needs a judge's scores, see timeful.judges.ruler")
+        for number, score in ruler.items():
+            _check_share(f"the judge's score of turn {number}", score)
+
+
+def _check_share(what: str, value: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+        raise SettingsError(f"{what} must be a number from 0 to 1, got {value!r}")
+    if not 0 <= value <= 1:
+        raise SettingsError(f"{what} must be from 0 to 1, got {value:g}")
