@@ -239,11 +239,14 @@ class Session:
             )
         )
         kernel = self._kernel
+        source = model.open(prompt, max_tokens=max_tokens, seed=seed)
         stream = kernel.stream(
-            model.open(prompt, max_tokens=max_tokens, seed=seed),
+            source,
             pacing=None if model.live and kernel.clock.is_wall else model.pace,
             name=f"{prompt.purpose}-{number}",
-            observer=ThoughtRecorder(kernel, self._recorder, number, full, self._count_retries),
+            observer=ThoughtRecorder(
+                kernel, self._recorder, source, number, full, self._count_retries
+            ),
         )
         if limit is not None:
             stream.limit(Instant(kernel.now + limit))

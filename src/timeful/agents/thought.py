@@ -6,10 +6,16 @@ from hashlib import sha256
 from typing import Any
 
 from timeful.core.kernel import Kernel
-from timeful.core.source import Chunk
+from timeful.core.source import Chunk, Source, TokenSource
 from timeful.core.stream import Stream
 from timeful.models.model import Guidance
-from timeful.records.events import ThoughtChunk, ThoughtEnded, ThoughtPaused, ThoughtResumed
+from timeful.records.events import (
+    Sampled,
+    ThoughtChunk,
+    ThoughtEnded,
+    ThoughtPaused,
+    ThoughtResumed,
+)
 from timeful.records.recorder import Recorder
 
 
@@ -89,6 +95,7 @@ class ThoughtRecorder:
     Args:
         kernel: Whose time it is.
         recorder: Where it is written.
+        source: Where its chunks come from.
         number: Which thought of its episode it is, from 1.
         full: Whether every chunk is written, or only the answer at the end.
         retried: Told how often the endpoint had to be asked again.
@@ -96,6 +103,7 @@ class ThoughtRecorder:
 
     kernel: Kernel
     recorder: Recorder
+    source: Source
     number: int
     full: bool
     retried: Callable[[int], None]
@@ -144,3 +152,20 @@ class ThoughtRecorder:
                     answer=stream.text("answer"),
                 )
             )
+            if isinstance(self.source, TokenSource):
+                self._tell_tokens(self.source, stream.tokens)
+
+    def _tell_tokens(self, source: TokenSource, delivered: int) -> None:
+        """Write which tokens it was made of, up to the last one that came in time."""
+        sampled = source.sampled
+        self.recorder.write(
+            Sampled(
+                at=self.kernel.now,
+                thought=self.number,
+                prompt_ids=sampled.prompt_ids,
+                ids=sampled.ids[:delivered],
+                logprobs=sampled.logprobs[:delivered],
+                policy=sampled.policy,
+                kept=sampled.kept,
+            )
+        )

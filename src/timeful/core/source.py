@@ -7,7 +7,7 @@ measured time of an endpoint, or simply arrives when it arrives (wall time).
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 Channel = Literal["reasoning", "answer"]
 Finish = Literal["stop", "length", "closed"]
@@ -63,4 +63,36 @@ class Source(Protocol):
 
     def close(self) -> None:
         """Stop producing and free what is held; harmless when called twice or after the end."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """What a sampler drew for one thought, token by token: what a policy is trained on.
+
+    Text is only a view of it: tokenised again it may come out as other tokens.
+
+    Attributes:
+        prompt_ids: What the model was given.
+        ids: What was drawn, in order; the token that ended it is the last one.
+        logprobs: The natural logarithm of each one's probability when it was drawn.
+        policy: Which version of the weights drew it.
+        kept: How many of the prompt's tokens were taken over from an earlier thought of the same
+            conversation, as they were; 0 if the prompt was tokenised from its text.
+    """
+
+    prompt_ids: tuple[int, ...]
+    ids: tuple[int, ...]
+    logprobs: tuple[float, ...]
+    policy: int = 0
+    kept: int = 0
+
+
+@runtime_checkable
+class TokenSource(Source, Protocol):
+    """A source whose chunks are one token each, and that can tell which ones."""
+
+    @property
+    def sampled(self) -> Sampled:
+        """What was drawn, also what has not been pulled yet; the n-th token is the n-th chunk."""
         ...

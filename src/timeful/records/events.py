@@ -103,6 +103,22 @@ class ThoughtEnded(Event, frozen=True, kw_only=True, tag="thought-ended"):
     answer: str
 
 
+class Sampled(Event, frozen=True, kw_only=True, tag="sampled"):
+    """The tokens of a thought that just ended, where its model can tell them.
+
+    `ids` are those that were delivered: a thought that was cut has no more. `logprobs` belong to
+    them, one each. `kept` counts the tokens of the prompt that came over from earlier thoughts
+    of the same conversation; 0 says that it began anew.
+    """
+
+    thought: int
+    prompt_ids: tuple[int, ...]
+    ids: tuple[int, ...]
+    logprobs: tuple[float, ...]
+    policy: int
+    kept: int
+
+
 class CallStarted(Event, frozen=True, kw_only=True, tag="call-started"):
     """A tool call began."""
 
@@ -194,6 +210,7 @@ Inner = (
     | ThoughtPaused
     | ThoughtResumed
     | ThoughtEnded
+    | Sampled
     | CallStarted
     | CallEnded
     | Acted

@@ -1,0 +1,1 @@
+"""Models in this process: sampled in batches, thought by thought, and told token by token."""

@@ -1,0 +1,201 @@
+"""A checkpoint on disk: found whole before anything heavy is loaded, and loaded once.
+
+A folder as `save_pretrained` writes it: `config.json`, weights, a tokenizer, a chat template. A
+name of a hub is no folder; nothing is ever fetched.
+"""
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from timeful.errors import SettingsError, check_known
+
+DTYPES = ("float32", "bfloat16", "float16")
+
+_WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin")
+_TOKENIZERS = ("tokenizer.json", "tokenizer.model", "vocab.json", "tokenizer_config.json")
+_EMBEDDINGS = ("embed_tokens.weight", "wte.weight")
+_HEADER = 100 << 20  # bytes; what safetensors allows itself
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Checkpoint:
+    """A model and its tokenizer in memory.
+
+    Attributes:
+        model: A causal language model of transformers, ready to answer.
+        tokenizer: Its tokenizer.
+        name: A short name for records and tables.
+        stop_ids: The tokens that end a text.
+        context: The most tokens of a prompt and its answer together.
+    """
+
+    model: Any
+    tokenizer: Any
+    name: str
+    stop_ids: tuple[int, ...]
+    context: int
+
+
+def hold(model: Any, tokenizer: Any, *, name: str) -> Checkpoint:
+    """Take a model and a tokenizer that are in memory already, such as those being trained."""
+    config = model.config
+    found = [
+        getattr(model.generation_config, "eos_token_id", None),
+        getattr(config, "eos_token_id", None),
+        tokenizer.eos_token_id,
+    ]
+    stops: list[int] = []
+    for ids in found:
+        stops += ids if isinstance(ids, list | tuple) else [] if ids is None else [ids]
+    context = getattr(config, "max_position_embeddings", None)
+    return Checkpoint(model, tokenizer, name, tuple(dict.fromkeys(stops)), context or 1 << 20)
+
+
+def check(path: Path) -> None:
+    """Find what would keep a checkpoint from being loaded; imports nothing heavy.
+
+    Raises:
+        SettingsError: If an extra is missing, or a part of the checkpoint, or if its weights are
+            of another shape than its configuration says.
+    """
+    require()
+    if not path.is_dir():
+        what = "is a file" if path.is_file() else "does not exist"
+        raise SettingsError(
+            f"there is no checkpoint {str(path)!r}: it {what}; a local model is a folder with "
+            "config.json, weights and a tokenizer, as save_pretrained writes it"
+        )
+    config = _json(path, "config.json")
+    if config is None:
+        raise SettingsError(f"{_named(path)} has no config.json, so it is no model")
+    if not any((path / name).is_file() for name in _WEIGHTS):
+        adapter = (path / "adapter_config.json").is_file()
+        hint = "; it is a LoRA adapter: merge it into its base first" if adapter else ""
+        raise SettingsError(f"{_named(path)} has no weights ({', '.join(_WEIGHTS)}){hint}")
+    if not any((path / name).is_file() for name in _TOKENIZERS):
+        raise SettingsError(f"{_named(path)} has no tokenizer ({', '.join(_TOKENIZERS)})")
+    if not _has_template(path):
+        raise SettingsError(
+            f"{_named(path)} has no chat template, so it can hold no conversation: give it a "
+            "chat_template.jinja, or take a model that was tuned to instructions"
+        )
+    _check_shape(path, config)
+
+
+def require() -> None:
+    """Find out whether the extra is there.
+
+    Raises:
+        SettingsError: If it is not.
+    """
+    missing = [name for name in ("torch", "transformers") if find_spec(name) is None]
+    if missing:
+        raise SettingsError(
+            f"a model in this process needs {' and '.join(missing)}: pip install 'timeful[local]'"
+        )
+
+
+def load(
+    path: Path, *, device: str = "cpu", dtype: str = "float32", threads: int | None = 1
+) -> Checkpoint:
+    """Load a checkpoint.
+
+    Args:
+        path: Its folder.
+        device: Where it computes, as torch names it.
+        dtype: One of `DTYPES`.
+        threads: How many threads torch may use, in all of this process; None leaves that alone.
+            One is the fastest for small models and on shared machines.
+
+    Raises:
+        SettingsError: As `check`, or if transformers cannot load it.
+    """
+    check_known("type of numbers", dtype, DTYPES)
+    check(path)
+    import torch  # noqa: PLC0415 - 200 MB, and only whoever has a local model needs it
+    from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: PLC0415 - as torch
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+    try:
+        model, report = AutoModelForCausalLM.from_pretrained(
+            path,
+            dtype=getattr(torch, dtype),
+            local_files_only=True,
+            output_loading_info=True,
+        )
+        tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True)
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        raise SettingsError(f"{_named(path)} cannot be loaded: {error}") from error
+    if missing := sorted(report["missing_keys"]):
+        raise SettingsError(
+            f"{_named(path)} lacks weights of its own model, such as {missing[0]}: it was "
+            "saved from another one"
+        )
+    return hold(model.to(device).eval(), tokenizer, name=path.name)
+
+
+@lru_cache(maxsize=2)
+def shared(path: str) -> Checkpoint:
+    """The checkpoint of this process on its CPU, loaded when it is first asked for."""
+    return load(Path(path))
+
+
+# --- what is looked at before ---------------------------------------------------------------------
+
+
+def _named(path: Path) -> str:
+    return f"the checkpoint {str(path)!r}"
+
+
+def _json(path: Path, name: str) -> dict[str, Any] | None:
+    try:
+        found = json.loads((path / name).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"{_named(path)}: {name} cannot be read ({error})") from error
+    if not isinstance(found, dict):
+        raise SettingsError(f"{_named(path)}: {name} is no JSON object")
+    return found
+
+
+def _has_template(path: Path) -> bool:
+    files = ("chat_template.jinja", "chat_template.json")
+    if any((path / name).is_file() for name in files):
+        return True
+    return bool((_json(path, "tokenizer_config.json") or {}).get("chat_template"))
+
+
+def _check_shape(path: Path, config: dict[str, Any]) -> None:
+    """Compare the table of embeddings with the configuration, where both can be told."""
+    sizes = (config.get("vocab_size"), config.get("hidden_size", config.get("n_embd")))
+    shape = _embedding_shape(path / "model.safetensors")
+    if shape is not None and None not in sizes and shape != list(sizes):
+        raise SettingsError(
+            f"{_named(path)} is of another shape than its config.json: its table of tokens is "
+            f"{' x '.join(map(str, shape))}, and config.json says "
+            f"{' x '.join(map(str, sizes))}"
+        )
+
+
+def _embedding_shape(path: Path) -> list[int] | None:
+    """From the header of a safetensors file: its length in 8 bytes, then JSON."""
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        try:
+            if length > _HEADER:
+                raise ValueError(f"a header of {length} bytes")
+            header = json.loads(file.read(length))
+        except ValueError as error:
+            raise SettingsError(f"the weights {str(path)!r} cannot be read: {error}") from error
+    for name, about in header.items():
+        if name.endswith(_EMBEDDINGS):
+            return list(about["shape"])
+    return None
