@@ -42,6 +42,7 @@ class Asked:
     timer_jitter: float = 0.0
     tells: str = "elapsed"
     calls: str | None = None
+    max_tokens: int | None = None
     clock: str = "virtual"
     pace: Path | None = None
     runs: int | None = None
@@ -153,6 +154,7 @@ TIME = _all(
     click.option(
         "--calls", help="How a language model is offered tools: native or text.  [default: native]"
     ),
+    click.option("--max-tokens", type=int, help="The most tokens of a thought."),
     click.option(
         "--clock",
         default="virtual",

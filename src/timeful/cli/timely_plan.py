@@ -154,6 +154,7 @@ def _rig(asked: Asked, voices: "list[Voice]", source: "Source") -> "Rig":
         timer=TimerSettings(scale=asked.timer_scale, jitter=asked.timer_jitter, tells=asked.tells),
         # The rig checks them.
         calls=cast("Calls", asked.calls or ("native" if has_model else "text")),
+        most_tokens=asked.max_tokens,
         clock=cast("Clock", asked.clock),
         pace=None if asked.pace is None else load_calibration(asked.pace).pace,
         seed=asked.seed,

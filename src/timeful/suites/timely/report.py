@@ -44,6 +44,7 @@ _SETTINGS = (
     "timer",
     "tool_latencies",
     "calls",
+    "most_tokens",
     "clock",
     "pace",
     "seed",

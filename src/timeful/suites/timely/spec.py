@@ -88,6 +88,7 @@ class Rig:
         alpha: How much the agent's own thinking counts, above 0.
         timer: What timers say.
         calls: How tools are offered.
+        most_tokens: The most tokens of a thought; None leaves it to the model.
         clock: "virtual" counts tokens at their pace, "wall" lets time pass.
         pace: What tokens cost; None is a stand-in's own pace, and for a language model token
             time, or in wall time the time at which tokens arrive.
@@ -104,6 +105,7 @@ class Rig:
     alpha: float = 1.0
     timer: TimerSettings = field(default_factory=TimerSettings)
     calls: Calls = "text"
+    most_tokens: int | None = None
     clock: Clock = "virtual"
     pace: Pace | None = None
     seed: int = 0
@@ -118,6 +120,8 @@ class Rig:
         for _, law in self.tool_latencies:
             read_latency(law)
         TimeSettings(alpha=self.alpha)
+        if self.most_tokens is not None and self.most_tokens < 1:
+            raise SettingsError(f"a thought has at least 1 token, got {self.most_tokens}")
         if self.source.is_private and self.transcripts == "full":
             raise SettingsError("private problems must not stand in records: no full transcripts")
 
@@ -204,6 +208,7 @@ class TimelySpec:
             "tool_latencies": {tool: latency_name(law) for tool, law in rig.tool_latencies},
             "alpha": rig.alpha,
             "calls": rig.calls,
+            "most_tokens": rig.most_tokens,
             "clock": rig.clock,
             "pace": None if rig.pace is None else [rig.pace.first, rig.pace.per_token],
             "seed": rig.seed,
