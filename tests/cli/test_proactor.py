@@ -98,6 +98,8 @@ def test_no_prediction_at_all_is_null_and_no_crash(tmp_path: Path) -> None:
         (a_line() + "{oops\n", r"line 2: JSON is malformed"),
         (a_line(ready_ranges={"x": [1.5]}), r"line 1 \(dialogue d7\): .*`int`.*ready_ranges"),
         (a_line(ready_ranges={"x": [0]}), r"\(dialogue d7\): .*>= 1.*ready_ranges"),
+        (a_line(ready_ranges={"x": [2**63]}), r"\(dialogue d7\): .*<= 9007.*ready_ranges"),
+        (a_line(turn=10**30), r"\(dialogue d7\): .*\$\.turn"),
         (a_line(turn="5"), r"\(dialogue d7\): .*`int`, got `str` - at `\$\.turn`"),
         (a_line(references=None), r"\(dialogue d7\): .*references"),
         (a_line(predictions=[{"name": "x"}]), r"missing required field.*predictions\[0\]"),

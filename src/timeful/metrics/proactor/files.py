@@ -14,7 +14,8 @@ from timeful.dialogues.opportunity import Opportunity, explain
 from timeful.errors import SettingsError
 from timeful.metrics.proactor.ranking import COLUMNS, Result
 
-_Number = Annotated[int, msgspec.Meta(ge=1)]
+_Number = Annotated[int, msgspec.Meta(ge=1, le=2**53)]
+"""Of a turn; above 2 ** 53 JSON does not hold every number."""
 
 
 class PredictedTurn(msgspec.Struct, frozen=True, kw_only=True):

@@ -73,5 +73,7 @@ def _normalised(values: Sequence[float]) -> NDArray[np.float64]:
     low, high = every.min(), every.max()
     if low == high:
         return np.full(len(every), 0.5)
-    # Halved first: the range of finite numbers need not be finite.
-    return np.asarray((every / 2 - low / 2) / (high / 2 - low / 2), dtype=np.float64)
+    # Scaled to below 1 first: the range of finite numbers may be infinite, or too small to divide.
+    _, exponent = np.frexp(np.abs(every).max())
+    low, high, every = (np.ldexp(some, -exponent) for some in (low, high, every))
+    return np.asarray((every - low) / (high - low), dtype=np.float64)
