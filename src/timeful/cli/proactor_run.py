@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from timeful.agents.proactive.agent import Policy
     from timeful.agents.session import Transcripts
     from timeful.models.pace import Pace
-    from timeful.suites.proactor.spec import Clock, Law, Source
+    from timeful.suites.proactor.source import Source
+    from timeful.suites.proactor.spec import Clock, Law
 
 CURVE = tuple(tenth / 10 for tenth in range(1, 10))
 """The thresholds of the trade-off."""
@@ -149,7 +150,8 @@ def proactor(
 
     from timeful.suites.proactor.material import digests, material
     from timeful.suites.proactor.run import experiment
-    from timeful.suites.proactor.spec import ALIASES, THINKING, Rig, Sweep, episodes
+    from timeful.suites.proactor.spec import THINKING, Rig
+    from timeful.suites.proactor.sweep import ALIASES, Sweep, episodes
     from timeful.suites.proactor.tables import text_tables
     from timeful.suites.voices import voice
 
@@ -214,7 +216,7 @@ def paces(token_ms: tuple[float, ...], first_ms: float) -> "tuple[Pace, ...]":
     from timeful.core.units import milliseconds
     from timeful.errors import SettingsError
     from timeful.models.pace import Pace
-    from timeful.suites.proactor.spec import PACES
+    from timeful.suites.proactor.sweep import PACES
 
     for given in (*token_ms, first_ms):
         if not 0 <= given < 1e6:
@@ -236,7 +238,7 @@ def source_of(
 ) -> "Source":
     """Which conversations a command line names."""
     from timeful.suites.proactor.material import digest
-    from timeful.suites.proactor.spec import Source
+    from timeful.suites.proactor.source import Source
 
     size = dialogues if data is not None or dialogues is not None else Source().size
     return Source(

@@ -13,7 +13,9 @@ from timeful.runs.experiment import Finished, run_experiment
 from timeful.suites.proactor.material import digests, material
 from timeful.suites.proactor.rows import ProactorRow
 from timeful.suites.proactor.run import experiment
-from timeful.suites.proactor.spec import RULES, Rig, Source, Sweep, episodes
+from timeful.suites.proactor.source import Source
+from timeful.suites.proactor.spec import RULES, Rig
+from timeful.suites.proactor.sweep import Sweep, episodes
 from timeful.suites.voices import Voice
 
 FAST, SLOW = Pace(per_token=milliseconds(1)), Pace(per_token=milliseconds(20))

@@ -29,7 +29,9 @@ from timeful.suites.proactor.material import material
 from timeful.suites.proactor.numbers import Cell, make_cells
 from timeful.suites.proactor.rows import ProactorRow
 from timeful.suites.proactor.run import experiment
-from timeful.suites.proactor.spec import RULES, ProactorSpec, Rig, Source, Sweep, episodes
+from timeful.suites.proactor.source import Source
+from timeful.suites.proactor.spec import RULES, ProactorSpec, Rig
+from timeful.suites.proactor.sweep import Sweep, episodes
 from timeful.suites.proactor.tables import text_tables
 from timeful.suites.voices import voice
 
@@ -101,16 +103,19 @@ def test_the_means_are_those_that_the_metrics_make_of_the_records(tmp_path: Path
     assert cell.count("empty") == found.n_empty
 
 
-def test_by_turn_nothing_is_lost_and_a_rule_repeats_itself(tmp_path: Path) -> None:
-    rows = run(tmp_path, replace(SMALL, timings=("by-turn",))).rows
-    assert not any(row.lost or row.late for row in rows)
-    for cell in make_cells(rows):
-        first, second = ([row for row in cell.rows if row.run == run] for run in (0, 1))
-        assert [row.sums for row in first] == [row.sums for row in second]
-        spread = cell.numbers["ac"]
-        assert spread is not None
-        assert spread.std == 0
-        assert spread.n == 2
+def test_by_turn_nothing_is_lost_and_runs_differ_by_the_temperature_alone(tmp_path: Path) -> None:
+    for temperature in (0.0, 0.6):
+        rig = replace(RIG, temperature=temperature)
+        rows = run(tmp_path / str(temperature), replace(SMALL, timings=("by-turn",)), rig).rows
+        assert not any(row.lost or row.late for row in rows)
+        for cell in make_cells(rows):
+            first, second = ([row for row in cell.rows if row.run == run] for run in (0, 1))
+            is_same = [row.sums for row in first] == [row.sums for row in second]
+            assert is_same == (not temperature)
+            spread = cell.numbers["ac"]
+            assert spread is not None
+            assert spread.n == 2
+            assert bool(spread.std) == bool(temperature)
 
 
 def test_whoever_is_slower_loses_more_and_a_lost_turn_counts_for_nothing(tmp_path: Path) -> None:
@@ -284,6 +289,7 @@ def test_dialogues_that_cannot_be_are_refused_before_anything_is_played(tmp_path
         ({"interface": "loop:2"}, "only polling and fixed-rate"),
         ({"arrival": True}, "wall time only"),
         ({"thinking": -1}, "0 or more"),
+        ({"temperature": 3.0}, "from 0 to 2"),
         ({"policy": "wait"}, "unknown policy"),
     ],
 )

@@ -25,11 +25,14 @@ _BY_WORD: Mapping[str, str] = {
     "year": r"\b(?:19|20)\d\d\b",
     "pin": r"\b\d{6}\b",
     "name": r"\b[A-Z][a-z]+ [A-Z][a-z]+\b",
-    **dict.fromkeys(("amount", "income", "debts", "savings", "gift", "price"), _MONEY),
+    "address": r"\b\d{1,4} [A-Z][a-z]+(?: [A-Z][a-z]+)*",
+    "date": r"\b\d{1,2}(?:st|nd|rd|th)? of [A-Za-z]+,? \d{4}\b|\b\d{4}-\d\d-\d\d\b",
+    **dict.fromkeys(("amount", "income", "debts", "savings", "gift", "price", "deposit"), _MONEY),
 }
 _LEAD_IN = re.compile(
     r"^(?:(?:yes|sure|well|hi)\W+)*(?:(?:my|the) [\w ]+? is |it'?s |it is |that'?s |i'?m )?", re.I
 )
+_EMPTY = {"the", "what", "that", "and", "for", "who", "how"}
 _SHORT = 4
 """The most words of an answer that is a value as a whole."""
 
@@ -43,7 +46,7 @@ class Finder:
         }
         self._patterns = {name: _pattern(one) for name, one in parameters.items()}
         self._sums = {
-            name: {one[:4] for one in words((label(name), parameters[name].description))}
+            name: _cues((label(name), parameters[name].description))
             for name, pattern in self._patterns.items()
             if pattern is not None and pattern.pattern == _MONEY
         }
@@ -77,17 +80,21 @@ class Finder:
             for value, as_listed in values.items():
                 if re.search(rf"(?<!\w){re.escape(value)}(?!\w)", folded):
                     found[name] = as_listed
-        found |= {
+        likely = {
             name: match[0]
             for name, pattern in self._patterns.items()
             if pattern is not None and name not in self._sums and (match := pattern.search(text))
         }
-        others = set(found.values())
-        cues = {one[:4] for one in words((question, text))}
+        others = [*found.values(), *likely.values()]
+        # The street of an address is no name, and the year of a date no sum.
+        found |= {name: one for name, one in likely.items() if not _is_part(one, others)}
+        cues = _cues((question, text))
         for name in self._sums:
             # Any number may be a sum: one that is an order or a year is none, and what it is of
             # must be said.
-            sums = [one for one in re.findall(_MONEY, text) if one not in others]
+            sums = [
+                one for one in re.findall(_MONEY, text) if not any(one in each for each in others)
+            ]
             if sums and self._sums[name] & cues:
                 found[name] = sums[0]
         answer = _LEAD_IN.sub("", text.strip()).strip(" .,!?")
@@ -97,6 +104,15 @@ class Finder:
                 if is_open and name not in found and _names(name, question):
                     found[name] = answer
         return found
+
+
+def _is_part(value: str, others: Iterable[str]) -> bool:
+    return any(value != one and value in one for one in others)
+
+
+def _cues(texts: Iterable[str]) -> set[str]:
+    """The beginnings of the words that say what a sum is of."""
+    return {one[:4] for one in words(texts)} - _EMPTY
 
 
 def _pattern(parameter: Parameter) -> re.Pattern[str] | None:

@@ -20,7 +20,7 @@ from timeful.domains.generator import SPLITS, generate
 from timeful.domains.library import load_domain
 from timeful.errors import SettingsError, unknown
 from timeful.metrics.proactor.questions import reference_questions
-from timeful.suites.proactor.spec import Source
+from timeful.suites.proactor.source import Source
 
 
 class Material(msgspec.Struct, frozen=True, kw_only=True):

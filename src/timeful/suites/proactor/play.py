@@ -2,11 +2,9 @@
 
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any
 
-import numpy as np
-
-from timeful.agents.proactive.agent import Shown, proactive
+from timeful.agents.proactive.agent import proactive
+from timeful.agents.proactive.lookup import Lookup
 from timeful.agents.proactive.retrieval import Retrieval
 from timeful.agents.proactive.settings import AgentFile, load_agent
 from timeful.core.clock import Clock, VirtualClock, WallClock
@@ -18,12 +16,13 @@ from timeful.interfaces.frozen import Frozen
 from timeful.interfaces.loop import Loop
 from timeful.interfaces.polling import Polling
 from timeful.models.model import Model
-from timeful.models.rules import Answer, RuleModel
+from timeful.models.rules import RuleModel
 from timeful.records.recorder import Recorder
 from timeful.runs.episode import EpisodeSetting, Interface, play_episode
 from timeful.seeding import child_seed
 from timeful.suites.proactor.material import material
-from timeful.suites.proactor.spec import ProactorSpec, Rig, Source
+from timeful.suites.proactor.source import Source
+from timeful.suites.proactor.spec import ProactorSpec, Rig
 from timeful.suites.voices import Voice
 
 
@@ -85,8 +84,13 @@ def model(spec: ProactorSpec, *, api_key: str = "") -> Model:
     """Who thinks; an endpoint samples at the temperature that the agent's file says."""
 
     def stand_in() -> Model:
-        rule = _rule(spec.rig.source, spec.threshold or 0.0, spec.rig.thinking)
-        return RuleModel(partial(rule, spec.place), name=f"retrieval({spec.who})", pace=spec.pace)
+        rule = Retrieval(
+            _lookup(spec.rig.source),
+            threshold=spec.threshold or 0.0,
+            temperature=spec.rig.temperature,
+            thinking=spec.rig.thinking,
+        )
+        return RuleModel(rule, name=f"retrieval({spec.who})", pace=spec.pace)
 
     made = _speaker(spec.voice, spec.agent)
     if spec.rig.arrival and made.choice is not None:
@@ -106,34 +110,7 @@ def _clock(rig: Rig) -> Clock:
     return WallClock() if rig.clock == "wall" else VirtualClock()
 
 
-_MOST_ANSWERS = 20_000
-"""So many answers of a rule are kept, before they are forgotten and made anew."""
-
-
-class _Remembered:
-    """A rule that leaves nothing to chance: what it said once of a turn, it says again.
-
-    The same turns are met in every run and at every pace, and looking them up is most of the work.
-    """
-
-    def __init__(self, rule: Retrieval) -> None:
-        self._rule = rule
-        self._said: dict[Any, Answer] = {}
-
-    def __call__(self, place: int, shown: Shown, rng: np.random.Generator) -> Answer:
-        """Answer about the conversation at a place of the source."""
-        number = shown.turns[-1].number if shown.turns else 0
-        key = (place, number, shown.asks, shown.reasons, shown.states)
-        if key not in self._said:
-            if len(self._said) >= _MOST_ANSWERS:
-                self._said.clear()
-            self._said[key] = self._rule(shown, rng)
-        return self._said[key]
-
-
-@lru_cache(maxsize=16)
-def _rule(source: Source, threshold: float, thinking: int) -> _Remembered:
+@lru_cache(maxsize=2)
+def _lookup(source: Source) -> Lookup:
     about = material(source)
-    return _Remembered(
-        Retrieval(about.knowledge, threshold=threshold, observes=about.observes, thinking=thinking)
-    )
+    return Lookup(about.knowledge, observes=about.observes)

@@ -35,7 +35,7 @@ from timeful.suites.proactor.numbers import (
 from timeful.suites.proactor.published import PUBLISHED, READY, nearest_data
 from timeful.suites.proactor.results import EpisodeLine, episode_lines, result_rows
 from timeful.suites.proactor.rows import ProactorRow
-from timeful.suites.proactor.spec import Source
+from timeful.suites.proactor.source import Source
 from timeful.suites.proactor.tables import (
     ACTION_HEADS,
     READY_HEADS,

@@ -10,7 +10,8 @@ from timeful.runs.results import ResultRow
 from timeful.suites.proactor.numbers import COLUMNS, Cell, main_cells, questions, ranking
 from timeful.suites.proactor.published import PUBLISHED, SOURCE, nearest_data
 from timeful.suites.proactor.rows import ProactorRow
-from timeful.suites.proactor.spec import NAME, Source
+from timeful.suites.proactor.source import Source
+from timeful.suites.proactor.spec import NAME
 from timeful.suites.proactor.tables import TIMINGS, tokens_a_second
 
 

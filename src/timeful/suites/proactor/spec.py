@@ -10,20 +10,19 @@ A run has up to three parts, and an episode belongs to one of them:
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from itertools import product
+from dataclasses import asdict, dataclass, field
 from pathlib import PurePath
 from typing import Any, Literal, get_args
 
 from timeful.agents.proactive.agent import Policy
-from timeful.agents.proactive.retrieval import CAUTIOUS, EAGER
+from timeful.agents.proactive.retrieval import CAUTIOUS, EAGER, TEMPERATURE, check_temperature
 from timeful.agents.session import Transcripts
-from timeful.core.units import milliseconds, seconds
+from timeful.core.units import seconds
 from timeful.environments.dialogue.timing import ByTurn, Paced, Stamped, Timing
 from timeful.errors import SettingsError, check_known
 from timeful.interfaces.laws import check_fits
 from timeful.models.pace import Pace
+from timeful.suites.proactor.source import Source
 from timeful.suites.voices import Voice
 
 NAME = "proactor"
@@ -35,55 +34,12 @@ LAWS: tuple[Law, ...] = get_args(Law)
 INTERFACES = ("event-driven", "polling", "loop", "fixed-rate", "frozen")
 """Those that need nothing but a span; a reflex would need a rule of its own."""
 
-ALIASES = {"asg": "reasoning-asg"}
-"""What the agents in the package may be called for short."""
-
 RULES = Voice(stand_in="rules")
 """The offline agent: it retrieves, and is labelled as a stand-in."""
-
-PACES = tuple(Pace(per_token=milliseconds(each)) for each in (2, 5, 10, 20))
-"""500, 200, 100 and 50 tokens a second."""
 
 THINKING = 200
 """Tokens that the stand-in is charged for its thinking, where an agent is to think first: an
 assumption of ours, of a few sentences."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
-    """Which conversations.
-
-    Attributes:
-        domain: A domain of our own, or the folder of one: its catalog and its workflows.
-        data: A file of dialogues with references, JSONL or in ABCD's shape; None makes dialogues
-            of the domain.
-        abcd: The folder of ABCD's own ontology, workflows and guidelines, in place of a domain's.
-        split: Which split is listened to; "" for all of a file.
-        size: The most dialogues, the first ones; None takes all of a file.
-        seed: Of dialogues that are made.
-        digest: Of the file's bytes, so that another file is another run.
-    """
-
-    domain: str = "shop"
-    data: str | None = None
-    abcd: str | None = None
-    split: str = "test"
-    size: int | None = 20
-    seed: int = 0
-    digest: str = ""
-
-    def __post_init__(self) -> None:
-        if self.size is not None and self.size < 1:
-            raise SettingsError(f"a run needs at least one dialogue, got {self.size}")
-        if self.data is None and self.size is None:
-            raise SettingsError("of dialogues that are made, there is no end: say how many")
-
-    @property
-    def title(self) -> str:
-        """What tables call it."""
-        whose = f"domain {PurePath(self.domain).name}" if self.abcd is None else "ABCD"
-        made = "dialogues made by a seed" if self.data is None else PurePath(self.data).name
-        return f"{whose}, {made}" + (f", split {self.split}" if self.split else "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +55,7 @@ class Rig:
         clock: "virtual" or "wall".
         arrival: Whether an endpoint's tokens come when they come, in wall time.
         thinking: Tokens that the stand-in is charged for thinking.
+        temperature: How much chance there is in what the stand-in says, 0 for none.
         seed: Of all chance.
         transcripts: "full" keeps every chunk and prompt in the records.
         agents: A digest of each agent's file, so that a changed file is another run.
@@ -114,6 +71,7 @@ class Rig:
     clock: Clock = "virtual"
     arrival: bool = False
     thinking: int = THINKING
+    temperature: float = TEMPERATURE
     seed: int = 0
     transcripts: Transcripts = "answers"
     agents: tuple[tuple[str, str], ...] = ()
@@ -123,6 +81,7 @@ class Rig:
         check_known("clock", self.clock, get_args(Clock))
         check_known("transcripts", self.transcripts, get_args(Transcripts))
         check_fits("dialogue", self.law, among=INTERFACES)
+        check_temperature(self.temperature)
         if self.thinking < 0:
             raise SettingsError(f"tokens of thinking must be 0 or more, got {self.thinking}")
         if self.interface != self.law and self.law not in ("polling", "fixed-rate"):
@@ -231,98 +190,6 @@ class ProactorSpec:
             "voice": self.voice.settings(),
             **self.rig.settings(),
         }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sweep:
-    """Which episodes to run.
-
-    Attributes:
-        agents: Agents in the package, or files.
-        thresholds: Of the stand-in; language models have none.
-        curve: Further thresholds, played once, by turn, for the trade-off.
-        timings: The laws of time: the first is for Table 1.
-        paces: What the model's tokens cost, under every law but "by-turn".
-        runs: How often.
-
-    Raises:
-        SettingsError: If a part is unknown, empty or named twice.
-    """
-
-    agents: Sequence[str] = ("non-reasoning", "reasoning", "reasoning-asg")
-    thresholds: Sequence[float] = (CAUTIOUS, EAGER)
-    curve: Sequence[float] = ()
-    timings: Sequence[Law] = ("by-turn", "pace")
-    paces: Sequence[Pace] = PACES
-    runs: int = 3
-
-    def __post_init__(self) -> None:
-        titles = [PurePath(agent).stem for agent in self.agents]
-        for kind, given in (
-            ("agent", titles),
-            ("threshold", self.thresholds),
-            ("law of time", self.timings),
-            ("pace", self.paces),
-        ):
-            if len(set(given)) < len(given):
-                raise SettingsError(f"a {kind} was named twice: {', '.join(map(str, given))}")
-            if not given:
-                raise SettingsError(f"a run needs at least one {kind}")
-        for timing in self.timings:
-            check_known("law of time", timing, LAWS)
-        for threshold in (*self.thresholds, *self.curve):
-            if not 0 <= threshold <= 1:
-                raise SettingsError(f"a threshold must be from 0 to 1, got {threshold}")
-        if self.runs < 1:
-            raise SettingsError(f"an agent needs at least 1 run, got {self.runs}")
-
-    def conditions(self) -> list[tuple[Part, Law, Pace]]:
-        """The laws of time with the paces of the model; the first one is for Table 1."""
-        found: list[tuple[Law, Pace]] = []
-        for timing in self.timings:
-            # By turn nothing is lost but by who takes ten minutes for it, at any pace alike.
-            paces = self.paces[:1] if timing == "by-turn" else self.paces
-            found += [(timing, pace) for pace in paces]
-        first, *others = found
-        return [("main", *first), *(("time", *each) for each in others)]
-
-
-def episodes(sweep: Sweep, rig: Rig, voice: Voice, *, count: int) -> list[ProactorSpec]:
-    """Spell out a sweep over so many conversations."""
-    return list(_episodes(sweep, rig, voice, count))
-
-
-def _episodes(sweep: Sweep, rig: Rig, voice: Voice, count: int) -> Iterator[ProactorSpec]:
-    thresholds: Sequence[float | None] = sweep.thresholds if voice.is_stand_in else (None,)
-    conditions = sweep.conditions()
-    for (part, timing, pace), agent, threshold in product(conditions, sweep.agents, thresholds):
-        like = ProactorSpec(
-            part=part,
-            agent=agent,
-            voice=voice,
-            threshold=threshold,
-            timing=timing,
-            pace=pace,
-            run=0,
-            place=0,
-            rig=rig,
-        )
-        for run, place in product(range(sweep.runs), range(count)):
-            yield replace(like, run=run, place=place)
-    if voice.is_stand_in:
-        _, timing, pace = conditions[0]
-        for threshold, place in product(sweep.curve, range(count)):
-            if threshold not in sweep.thresholds:
-                yield ProactorSpec(
-                    part="curve",
-                    agent=sweep.agents[0],
-                    threshold=threshold,
-                    timing=timing,
-                    pace=pace,
-                    run=0,
-                    place=place,
-                    rig=rig,
-                )
 
 
 def _joined(*parts: str) -> str:

@@ -17,7 +17,7 @@ from timeful.suites.proactor.numbers import (
 )
 from timeful.suites.proactor.published import PUBLISHED, READY, nearest_data
 from timeful.suites.proactor.rows import ActionCounts, ProactorRow
-from timeful.suites.proactor.spec import Source
+from timeful.suites.proactor.source import Source
 
 STAND_IN = "Stand-in: a rule that retrieves workflows answers; no language model was run."
 SYNTHETIC = "Nobody ever held these conversations: they are made, with their references."
