@@ -220,14 +220,14 @@ def reward_of(
     if kind.of_task is not None:
         outcome = read_outcome(events)
         return None if outcome is None else kind.of_task(outcome, reward.all_parameters)
-    if kind.is_judged and turn is None and WHOLE in scores:
-        return _judged(events, scores[WHOLE])
+    if kind.is_judged and not scores.keys() - {WHOLE}:
+        return _judged(events, scores.get(WHOLE))
     values = read_turns(events)
     if values is None:
         return None
     if turn is not None and turn not in values:
         raise RecordError(f"the conversation has no turn {turn}")
-    numbers = values if turn is None else (turn,)
+    numbers = list(values) if turn is None else [turn]
     if kind.needs_judge:  # a turn whose group was dropped has no score, and so no reward
         numbers = [number for number in numbers if number in scores]
     rewards = [
@@ -264,8 +264,8 @@ def read_turns(events: Iterable[Event]) -> dict[int, TurnValues] | None:
     }
 
 
-def _judged(events: Iterable[Event], score: float) -> float | None:
-    """A judge's score of an episode as a whole, if that came to its end."""
+def _judged(events: Iterable[Event], score: float | None) -> float | None:
+    """A judge's score of an episode as a whole, if there is one and that came to its end."""
     ends = [one for one in events if isinstance(one, EpisodeEnded | EpisodeFailed)]
     if not ends:
         raise RecordError("the record is not whole: it lacks its last event")
