@@ -1,0 +1,121 @@
+"""Rollouts: groups of episodes on the timeline, many at once, by a model that is learning.
+
+Each episode has a thread and a seat; whenever all that go on wait for the model, they are sampled
+as one batch. So the batches, and with them the records, are the same each time. A group shares its
+scene, and with it the world's seed and clock; what is sampled in it differs by a seed of its own.
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from timeful.models.local.batching import Batcher, Seat
+from timeful.models.local.model import LocalModel, Style
+from timeful.models.local.sampler import Sampler
+from timeful.models.pace import TOKEN_TIME, Pace
+from timeful.records.events import Event
+from timeful.records.recorder import Recorder
+from timeful.seeding import child, child_seed
+from timeful.training.scenes import Scene
+from timeful.training.trajectory import Row, rows, turn_rewards
+
+AT_ONCE = 256
+"""The most episodes that are played at once: each has a thread."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Played:
+    """An episode that was played; `ok` is False if it failed."""
+
+    scene: Scene
+    sampling: int
+    events: tuple[Event, ...]
+    ok: bool
+
+    @property
+    def row(self) -> Row | None:
+        """What it gives an optimiser to learn from; None if it failed or nobody said a word.
+
+        Of several conversations one is drawn by its seed, each by how much was sampled in it, so
+        that every token has the same chance to be learnt from.
+        """
+        found = rows(self.events) if self.ok else ()
+        if len(found) < 2:
+            return found[0] if found else None
+        said = [sum(row.mask) for row in found]
+        rng = child(self.sampling, "conversation")
+        return found[rng.choice(len(found), p=[n / sum(said) for n in said])]
+
+    @property
+    def turn_rewards(self) -> tuple[float, ...]:
+        """What each of its thoughts brought, by the world's own rewards."""
+        return turn_rewards(self.events)
+
+
+class Player:
+    """Plays scenes by a sampler's model.
+
+    Args:
+        sampler: Whose weights act; they may change between two calls.
+        style: How it samples.
+        pace: What a token costs.
+        name: What records call it.
+        at_once: The most episodes at once, 1 or more. Another number gives other batches, and so
+            perhaps other last bits.
+    """
+
+    def __init__(
+        self,
+        sampler: Sampler,
+        *,
+        style: Style,
+        pace: Pace = TOKEN_TIME,
+        name: str = "policy",
+        at_once: int = AT_ONCE,
+    ) -> None:
+        self.sampler = sampler
+        self._style = style
+        self._pace = pace
+        self._name = name
+        self._at_once = at_once
+
+    def play(self, tasks: Sequence[tuple[Scene, int]]) -> list[Played]:
+        """Play scenes, each with a seed of what is sampled; in their order.
+
+        Raises:
+            KernelError: A bug of the timeline; anything else that goes wrong fails its episode.
+        """
+        found: list[Played] = []
+        for start in range(0, len(tasks), self._at_once):
+            wave = tasks[start : start + self._at_once]
+            with (
+                Batcher(self.sampler, policy="together") as batcher,
+                ThreadPoolExecutor(len(wave)) as pool,
+            ):
+                seats = batcher.seats(len(wave))
+                waiting = [
+                    pool.submit(self._play, scene, sampling, seat)
+                    for (scene, sampling), seat in zip(wave, seats, strict=True)
+                ]
+                found += [one.result() for one in waiting]
+        return found
+
+    def _play(self, scene: Scene, sampling: int, seat: Seat) -> Played:
+        recorder = Recorder()
+        with seat:
+            model = LocalModel(
+                self.sampler.checkpoint, seat, style=self._style, pace=self._pace, name=self._name
+            )
+            ok = scene.play(model, recorder, sampling=sampling)
+        return Played(scene=scene, sampling=sampling, events=tuple(recorder.events), ok=ok)
+
+
+GroupReward = Callable[[Sequence[Played], float], Sequence[float | None]]
+"""The rewards of a group's episodes, all of one scene, given how far the training is (0 to 1).
+
+None is no reward: of an episode that failed, or a group that a judge could not score."""
+
+
+def sampling_seed(seed: int, update: int, key: str, member: int) -> int:
+    """The seed of what one member of a group samples; it depends on nothing that is not named."""
+    return child_seed(seed, "rollout", update, key, member)

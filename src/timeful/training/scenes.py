@@ -1,0 +1,51 @@
+"""What a rollout is an episode of: ordinary cases, played by a model that is learning."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from timeful.models.model import Model
+from timeful.records.recorder import Recorder
+from timeful.suites.timely.play import play
+from timeful.suites.timely.spec import TimelySpec
+
+
+class Scene(Protocol):
+    """A case with its budget and its luck. Played again, the world does the same again."""
+
+    @property
+    def key(self) -> str:
+        """A name that no other scene of a training has."""
+        ...
+
+    def play(self, model: Model, recorder: Recorder, *, sampling: int) -> bool:
+        """Play it and write the whole record.
+
+        Args:
+            model: Who acts.
+            recorder: Where the record is written.
+            sampling: The seed of what the model samples, apart from the world's luck.
+
+        Returns:
+            Whether it came to its end; False if it failed.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TimelyScene:
+    """A game, a problem or an ML task with tools under a budget of time.
+
+    Args:
+        spec: The episode; who works is left to whoever plays it.
+    """
+
+    spec: TimelySpec
+
+    @property
+    def key(self) -> str:
+        """The episode's key."""
+        return self.spec.key
+
+    def play(self, model: Model, recorder: Recorder, *, sampling: int) -> bool:
+        """Play it."""
+        return play(self.spec, recorder, model=model, sampling=sampling)
