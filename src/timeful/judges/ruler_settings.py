@@ -1,0 +1,101 @@
+"""RULER's judge as settings, with the fields of ProActor's Figure 21, in YAML, TOML or JSON.
+
+    judge:
+      model: "openai/gpt-4.1-mini"
+      api_key_name: OPENAI_API_KEY
+      base_url: "https://..."
+      proactive: true                 # Custom RULER with the rules of Figure 22, in our words
+      custom_ruler_placeholder: []    # or rules of one's own, a text each
+      max_retries: 3
+      max_concurrent_api_number: 8
+
+There is no field for a key: `api_key_name` is the environment variable that holds it.
+"""
+
+import tomllib
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from timeful.catalogs.reading import convert, read_data
+from timeful.dialogues.files import read_bytes
+from timeful.errors import SettingsError
+from timeful.judges.ruler import Rubric
+from timeful.judges.ruler_words import PROACTIVE
+from timeful.models.chat import OpenAIModel
+from timeful.models.endpoint import Endpoint
+from timeful.models.request import address
+
+
+class RulerJudge(Endpoint, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The model that judges, where it is, and by what.
+
+    Attributes:
+        proactive: Whether the two rules on proactive timing are among the standards.
+        custom_ruler_placeholder: Further rules; with none at all it is General RULER.
+        max_retries: How often an answer that cannot be used is asked for again.
+        max_concurrent_api_number: How many groups are asked for at a time.
+        seed: Of the order in which candidates are shown, and of all requests.
+    """
+
+    proactive: bool = False
+    custom_ruler_placeholder: tuple[str, ...] = ()
+    max_retries: Annotated[int, msgspec.Meta(ge=0)] = 3
+    max_concurrent_api_number: Annotated[int, msgspec.Meta(ge=1)] = 4
+    seed: Annotated[int, msgspec.Meta(ge=0)] = 0
+
+    def __post_init__(self) -> None:
+        for field in ("model", "base_url"):
+            if not getattr(self, field):
+                raise ValueError(f"{field}: there is none")
+        try:
+            address(self.base_url)
+            self.rubric()
+        except SettingsError as error:
+            raise ValueError(str(error)) from None
+
+    def rubric(self) -> Rubric:
+        """How groups are put to the judge."""
+        rules = PROACTIVE if self.proactive else ()
+        return Rubric(
+            custom=(*rules, *self.custom_ruler_placeholder),
+            max_tokens=self.max_tokens,
+            tries=1 + self.max_retries,
+            seed=self.seed,
+        )
+
+    def endpoint(self, api_key: str) -> OpenAIModel:
+        """The model.
+
+        Args:
+            api_key: The key, which settings never have.
+
+        Raises:
+            SettingsError: If it cannot be one.
+        """
+        return self.connect(api_key, retries=self.max_retries)
+
+
+class RulerFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A file of a judge."""
+
+    judge: RulerJudge
+
+
+def read_ruler(path: Path) -> RulerJudge:
+    """Read a file of a judge.
+
+    Raises:
+        SettingsError: If it cannot be read, or a field is wrong; the message names it.
+    """
+    return convert(_data(path), RulerFile, str(path)).judge
+
+
+def _data(path: Path) -> object:
+    if path.suffix != ".toml":
+        return read_data(path)
+    try:
+        return tomllib.loads(read_bytes(path).decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} is no valid TOML: {error}") from None
