@@ -136,7 +136,7 @@ def read_verdicts(text: str, *, count: int) -> tuple[Verdict, ...]:
         *(f"trajectory {one} has {n} scores" for one, n in named.items() if n > 1),
         *(f"there is no trajectory {one[:20]!r}" for one in named if one not in ids),
         *(
-            f"the score of trajectory {str(one.trajectory_id)[:20]} is {one.score:g}, not from 0 to 1"
+            f"trajectory {str(one.trajectory_id)[:20]} has {one.score:g}, which is not from 0 to 1"
             for one in given.scores
             if not 0 <= one.score <= 1
         ),
