@@ -57,6 +57,24 @@ def turn_advantages(
     )
 
 
+def shared_out(reward: float, world: Sequence[float]) -> tuple[float, ...]:
+    """Share an episode's reward out among its turns, as the world gave its own.
+
+    Args:
+        reward: That of the episode, such as one that knows its budget.
+        world: What the world gave at each turn, such as points; losses count as nothing.
+
+    Returns:
+        As many numbers, which add up to the reward; all of it is the last turn's where the world
+        gave nothing.
+    """
+    gains = [max(0.0, one) for one in world]
+    total = sum(gains)
+    if not total:
+        return (*(0.0 for _ in world[:-1]), reward) if world else ()
+    return tuple(reward * gain / total for gain in gains)
+
+
 def _centre(values: Sequence[float]) -> tuple[float, float]:
     """The mean, and the standard deviation with n - 1; 0 for a single value."""
     mean = sum(values) / len(values)
