@@ -10,6 +10,7 @@ from timeful.annotation.alignment import PUBLISHED
 from timeful.dialogues.abcd import read_abcd
 from timeful.dialogues.dialogue import Dialogue, ObservedAction, Turn
 from timeful.dialogues.jsonl import write_jsonl
+from timeful.domains.abcd_shape import write_abcd
 from timeful.errors import SettingsError
 
 
@@ -113,13 +114,39 @@ def test_published_shares_are_of_29509_actions() -> None:
 
 
 def test_a_file_that_cannot_be_aligned_says_why(tmp_path: Path) -> None:
-    unseen, bare = tmp_path / "unseen.jsonl", tmp_path / "bare.jsonl"
-    write_jsonl(unseen, [TALKS[4]])
+    bare = tmp_path / "bare.jsonl"
     write_jsonl(bare, [a_talk("bare", {5: "a"}, {})])
-    for path, says in ((unseen, "no action was observed"), (bare, "no ready range")):
-        found = timeful("align", path)
-        assert isinstance(found.exception, SettingsError)
-        assert says in str(found.exception)
+    found = timeful("align", bare)
+    assert isinstance(found.exception, SettingsError)
+    assert "no ready range" in str(found.exception)
+
+
+def test_where_nothing_was_observed_there_is_nothing_to_align_with(tmp_path: Path) -> None:
+    unseen, out = tmp_path / "unseen.jsonl", tmp_path / "kept.jsonl"
+    write_jsonl(unseen, [TALKS[4]])
+    shown = timeful("align", unseen)
+    assert shown.exit_code == 0
+    assert "references by: somebody (1)" in shown.output
+    assert "No action was observed" in shown.output
+    assert "coverage: 0 of 0" in shown.output
+    found = json.loads(timeful("align", unseen, "--json").output)
+    assert (found["n_observed"], found["n_matched"], found["coverage"]) == (0, 0, None)
+    assert {row["action_level"] for row in found["skip"] + found["zero"]} == {None}
+    # An empty file would look as if all of it had been found wanting.
+    refused = timeful("align", unseen, "--filter", out)
+    assert isinstance(refused.exception, SettingsError)
+    assert "cannot be filtered: no action was observed" in str(refused.exception)
+    assert not out.exists()
+
+
+def test_an_ec_of_one_by_construction_is_not_shown_without_a_word(file: Path) -> None:
+    assert "by construction" not in timeful("align", file).output
+    for name in ("good.jsonl", "good.json"):
+        good = file.with_name(name)
+        (write_jsonl if name == "good.jsonl" else write_abcd)(good, [TALKS[0]])
+        assert "by construction" in timeful("align", good).output
+        assert "by construction" not in timeful("align", good, "--sigma", 1).output
+    assert "by construction" in timeful("ec", good).output
 
 
 def test_a_file_is_not_filtered_into_itself(file: Path) -> None:

@@ -171,14 +171,6 @@ def test_what_it_makes_is_labelled_in_every_dialogue_and_beside_them(tmp_path: P
     assert f"references by: {LABEL} (4)" in shown
 
 
-def test_dialogues_without_observed_actions_are_listed_as_not_annotated(tmp_path: Path) -> None:
-    talks(tmp_path / "talks.jsonl", n=2, domain="loan")
-    config = saved(tmp_path, annotation=RULES, tool_catalog={"domain": "loan"})
-    found = timeful("annotate", config)
-    assert found.exit_code == 1
-    assert found.output.count("no action was observed") == 2
-
-
 def test_it_needs_workflows(tmp_path: Path) -> None:
     talks(tmp_path / "talks.jsonl", n=1)
     (tmp_path / "catalog.json").write_text(SHOP.catalog.text())

@@ -22,7 +22,7 @@ from timeful.metrics.proactor.alignment import (
     alignments,
     is_kept,
 )
-from timeful.metrics.proactor.tables import alignment_json
+from timeful.metrics.proactor.tables import alignment_json, foregone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +73,7 @@ def align(path: Path, sigmas: Sequence[int] = SIGMAS) -> Aligned:
         sigmas: The thresholds, in turns.
 
     Raises:
-        SettingsError: If it cannot be read, nothing was observed in it, or nothing is ready.
+        SettingsError: If it cannot be read, or nothing is ready in it.
     """
     annotators: dict[str, int] = {}
     n_ready = 0
@@ -84,11 +84,6 @@ def align(path: Path, sigmas: Sequence[int] = SIGMAS) -> Aligned:
     found: dict[Unmatched, list[Alignment]] = {
         one: alignments(read_annotated(path), wanted, unmatched=one) for one in _CONVENTIONS
     }
-    if not found["skip"][0].n_observed:
-        raise SettingsError(
-            f"no action was observed in {path.name}: there is nothing to align with; its "
-            "references can be used, but not checked by this"
-        )
     if not n_ready:
         raise SettingsError(f"{path.name} has no ready range: `timeful annotate` makes them")
     return Aligned(
@@ -100,6 +95,8 @@ def align(path: Path, sigmas: Sequence[int] = SIGMAS) -> Aligned:
 
 
 _CONVENTIONS: tuple[Unmatched, ...] = ("skip", "zero")
+
+_NOTHING = "no action was observed in it, so that there is nothing to align with"
 
 
 def write_kept(path: Path, out: Path, *, sigma: int = 0, unmatched: Unmatched = "skip") -> int:
@@ -115,10 +112,13 @@ def write_kept(path: Path, out: Path, *, sigma: int = 0, unmatched: Unmatched = 
         How many were kept.
 
     Raises:
-        SettingsError: If it is the same file, or the dialogues cannot be read.
+        SettingsError: If it is the same file, the dialogues cannot be read, or nothing was
+            observed in them.
     """
     if out.resolve() == path.resolve():
         raise SettingsError(f"{out} is the file that is filtered; choose another")
+    if not any(dialogue.observed for dialogue in read_annotated(path)):
+        raise SettingsError(f"{path.name} cannot be filtered: {_NOTHING}")
     kept = 0
 
     def chosen() -> Iterator[Dialogue]:
@@ -164,6 +164,12 @@ def align_table(found: Aligned) -> str:
     """Table 3 by both conventions, and the published one beneath; at most 80 columns."""
     one = found.skip[0]
     who = ", ".join(f"{name or 'not said'} ({count:,})" for name, count in found.annotators.items())
+    if not one.n_observed:
+        return (
+            f"references by: {who}\n\n"
+            f"{_NOTHING[0].upper()}{_NOTHING[1:]}\n"
+            "(coverage: 0 of 0). The references can be used, but EC cannot check them."
+        )
     lines = [
         f"references by: {who}",
         "",
@@ -179,6 +185,7 @@ def align_table(found: Aligned) -> str:
         f"({_percent(one.coverage)} coverage), in {one.n_dialogues:,} of {found.n_dialogues:,} "
         "dialogues; a dialogue is kept",
         f"if its mean is above {KEEP_ABOVE}",
+        *foregone(found.skip),
         "",
         "published, of another annotation: ProActor, Table 3, ABCD by gpt-4o-mini",
     ]

@@ -19,7 +19,7 @@ alone. An action outside the workflow that has no values has a reason only if so
 right after the last one taken; else it has no reference, and counts as not covered in EC.
 
 EC at sigma 0 is 1 by construction for every action with a reference; larger sigmas and the
-coverage say something. A dialogue without observed actions cannot be annotated so.
+coverage say something. A dialogue without observed actions has nothing to go by: see `heard.py`.
 """
 
 import re
@@ -75,13 +75,7 @@ class _Deed:
 
 
 def hindsight(dialogue: Dialogue, knowledge: Knowledge) -> References:
-    """The reference opportunities of a dialogue, by turn.
-
-    Raises:
-        ValueError: If no action was observed in it.
-    """
-    if not dialogue.observed:
-        raise ValueError("no action was observed, which the rule oracle goes by")
+    """The reference opportunities of a dialogue, by turn; none if no action was observed in it."""
     deeds = list(_deeds(dialogue, knowledge))
     found: References = {}
     for number in (turn.number for turn in dialogue.turns):

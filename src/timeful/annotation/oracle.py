@@ -12,6 +12,7 @@ from typing import Protocol
 import msgspec
 
 from timeful.annotation.answers import References, read_answer
+from timeful.annotation.heard import WORDS_LABEL, Listener
 from timeful.annotation.hindsight import LABEL, hindsight
 from timeful.annotation.prompts import messages
 from timeful.annotation.settings import Settings
@@ -56,20 +57,21 @@ class Oracle(Protocol):
 
 
 class RuleOracle:
-    """Hindsight by rule, see `hindsight.py`."""
+    """Hindsight by rule: by what was done, or else by what was said; a dialogue tells which."""
 
     name = LABEL
 
     def __init__(self, knowledge: Knowledge) -> None:
         self._knowledge = knowledge
+        self._listener = Listener(knowledge)
 
     def annotate(self, dialogue: Dialogue) -> Annotated:
-        """Annotate a dialogue; one without observed actions cannot be."""
-        try:
-            found = hindsight(dialogue, self._knowledge)
-        except ValueError as error:
-            return Annotated(error=str(error), failure="answer")
-        return Annotated(dialogue=with_references(dialogue, found, self.name))
+        """Annotate a dialogue."""
+        if dialogue.observed:
+            found, label = hindsight(dialogue, self._knowledge), self.name
+        else:
+            found, label = self._listener(dialogue), WORDS_LABEL
+        return Annotated(dialogue=with_references(dialogue, found, label))
 
     def stop(self) -> None:
         """Nothing: it is done at once."""

@@ -24,7 +24,7 @@ from timeful.errors import SettingsError
 from timeful.version import __version__
 
 NOTES = {
-    "rules": "made by rule, knowing what was done in the end; no model was asked",
+    "rules": "made by rule, knowing how the dialogue went on; no model was asked",
     "llm": "made by a language model that saw the whole dialogue",
 }
 """What is said of references, by oracle."""

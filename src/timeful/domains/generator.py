@@ -22,6 +22,9 @@ from timeful.seeding import child
 SPLITS = ("train",) * 8 + ("dev", "test")
 """The splits of ten dialogues in a row."""
 
+LABEL = "the generator, by rule"
+"""What stands for the annotator."""
+
 _ATTEMPTS = 300
 _TURNS_PER_ACTION = 5
 """Ask, tell, do, and what is said between."""
@@ -122,6 +125,7 @@ def _dialogue(domain: Domain, script: Script, *, index: int, seed: int, times: b
             if line.speaker == "agent" and (asked := asked_in(line.text))
         },
         synthetic=True,
+        annotator=LABEL,
     )
 
 

@@ -138,7 +138,17 @@ def alignment_table(rows: Sequence[Alignment]) -> str:
         f"{one.n_actions:,} actions in {one.n_dialogues:,} dialogues; kept are those above "
         f"{KEEP_ABOVE}"
     )
-    return "\n".join(lines)
+    return "\n".join(lines + foregone(rows))
+
+
+def foregone(rows: Sequence[Alignment]) -> list[str]:
+    """What has to be said where every action is in time at sigma 0."""
+    if not any(row.sigma == 0 and row.n_hit == row.n_matched > 0 for row in rows):
+        return []
+    return [
+        "At sigma 0 EC is 1 throughout. A rule that knows what was done, such as the",
+        "generator's, gives that by construction: larger sigmas tell, and the coverage",
+    ]
 
 
 def _number(value: float | None, digits: int) -> str:
