@@ -47,9 +47,10 @@ of the update; and how far the training is, from 0 to 1. As many samples come ba
 class TimedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # TRL is not followed by mypy
     """TRL's GRPO trainer over rollouts on the timeline.
 
+    `roll` plays them, and is to be set before training; it needs the model that is held here.
+
     Args:
         model: The policy, or its path.
-        roll: Plays the rollouts.
         keys: The keys of the cases to learn from.
         args: TRL's configuration. A group must not be cut in two: `per_device_train_batch_size`
             is a multiple of `num_generations` where turns are credited or a judge sees a group.
@@ -61,13 +62,12 @@ class TimedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # TRL is not followe
         self,
         model: Any,
         *,
-        roll: Roll,
         keys: Sequence[str],
         args: GRPOConfig,
         ratio: Ratio = "trainer",
         **others: Any,
     ) -> None:
-        self._roll = roll
+        self.roll: Roll | None = None
         self._ratio = ratio
         self._samples: Sequence[Sample] = ()
         super().__init__(
@@ -82,7 +82,8 @@ class TimedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # TRL is not followe
     def play(self, keys: Sequence[str]) -> dict[str, list[Any]]:
         """Play a batch and lay it out as TRL wants it."""
         state = self.state
-        self._samples = self._roll(keys, state.global_step, state.global_step / state.max_steps)
+        assert self.roll is not None, "who plays the rollouts was not set"
+        self._samples = self.roll(keys, state.global_step, state.global_step / state.max_steps)
         if len(self._samples) != len(keys):
             raise AssertionError(f"{len(keys)} rollouts were asked for, got {len(self._samples)}")
         filler = self.processing_class.eos_token_id
