@@ -11,7 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from timeful.errors import SettingsError, check_known
+from timeful.errors import ModelError, SettingsError, check_known
+from timeful.models.local.texts import Texts
 
 DTYPES = ("float32", "bfloat16", "float16")
 
@@ -38,6 +39,23 @@ class Checkpoint:
     name: str
     stop_ids: tuple[int, ...]
     context: int
+    texts: Texts
+
+    def check_room(self, given: int, wanted: int) -> int:
+        """How many tokens may follow so many of a prompt.
+
+        Raises:
+            ModelError: If there is no prompt, or less room than wanted.
+        """
+        room = self.context - given
+        if not given:
+            raise ModelError(f"{self.name} was given an empty prompt")
+        if room < wanted:
+            raise ModelError(
+                f"a prompt of {given} tokens leaves no room in the context of {self.name}, "
+                f"which is {self.context} tokens"
+            )
+        return room
 
 
 def hold(model: Any, tokenizer: Any, *, name: str) -> Checkpoint:
@@ -52,7 +70,14 @@ def hold(model: Any, tokenizer: Any, *, name: str) -> Checkpoint:
     for ids in found:
         stops += ids if isinstance(ids, list | tuple) else [] if ids is None else [ids]
     context = getattr(config, "max_position_embeddings", None)
-    return Checkpoint(model, tokenizer, name, tuple(dict.fromkeys(stops)), context or 1 << 20)
+    return Checkpoint(
+        model=model,
+        tokenizer=tokenizer,
+        name=name,
+        stop_ids=tuple(dict.fromkeys(stops)),
+        context=context or 1 << 20,
+        texts=Texts(tokenizer),
+    )
 
 
 def check(path: Path) -> None:
