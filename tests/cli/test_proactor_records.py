@@ -76,8 +76,38 @@ def test_its_turns_can_be_scored_by_the_command_for_turns(
     assert other == {name: said[name] for name in other}
 
 
+def test_a_record_that_is_named_twice_is_one_conversation(
+    tmp_path: Path, played: list[Played]
+) -> None:
+    run = tmp_path / "run"
+    found = timeful("metrics", "proactor", run)
+    assert timeful("metrics", "proactor", run, run / "episodes", run / "episodes/a.jsonl") == found
+
+
+def test_all_else_that_records_tell_stands_beside_the_means(
+    tmp_path: Path, played: list[Played]
+) -> None:
+    found = json.loads(timeful("metrics", "proactor", tmp_path / "run", "--json"))
+    assert found["ic"] is None, "nobody asked anything"
+    assert found["ad"] is None, "no workflow is known"
+    assert (found["ec"]["n_actions"], found["ec"]["n_hit"], found["ec"]["coverage"]) == (1, 1, 1.0)
+
+
+def test_agents_that_are_mixed_are_said_to_be(tmp_path: Path, played: list[Played]) -> None:
+    folder = tmp_path / "run" / "episodes"
+    assert "mixed" not in timeful("metrics", "proactor", folder)
+    record = (folder / "a.jsonl").read_text()
+    for name in ("c", "d"):
+        told = f'"settings":{{"episode":{{"agent":"{name}","run":1}},'
+        (folder / f"{name}.jsonl").write_text(record.replace('"settings":{', told, 1))
+    assert "3 agents or paces are mixed" in timeful("metrics", "proactor", folder)
+
+
 def test_what_is_no_record_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match="there is no record in"):
+        timeful("metrics", "proactor", tmp_path)
+    (tmp_path / "half.jsonl").touch()
+    with pytest.raises(RecordError, match=r"^half.jsonl: .*came to its end"):
         timeful("metrics", "proactor", tmp_path)
     with pytest.raises(RecordError, match="does not exist"):
         timeful("metrics", "proactor", tmp_path / "no.jsonl")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from timeful.metrics.proactor.auxiliary import Auxiliary
+    from timeful.metrics.proactor.episodes import Conversed
     from timeful.metrics.proactor.files import PredictedTurn
 
 
@@ -25,21 +27,24 @@ def records(records: tuple[Path, ...], as_json: bool, turns_file: Path | None) -
 
     RECORDS are .jsonl files, or folders of them; of a run, its folder `episodes`. Which
     prediction stands for a turn, which came late and which turns were lost follows from the
-    records; all of them are scored together, each turn alike.
+    records; all of them are scored together, each turn alike. `timeful report RUN` tells the
+    agents of a run apart.
     """
     from timeful.metrics.proactor import tables
-    from timeful.metrics.proactor.episodes import read_conversation, score_conversations
-    from timeful.records.recorder import read_record
+    from timeful.metrics.proactor.auxiliary import auxiliary
+    from timeful.metrics.proactor.episodes import score_conversations
 
-    paths = [path for given in records for path in _records(given)]
-    read = [read_conversation(read_record(path)) for path in paths]
-    found = score_conversations(read)
+    # A file that is named twice is one conversation.
+    paths = {path.resolve(): path for given in records for path in _records(given)}
+    read = [_read(path) for path in paths.values()]
+    whole = [one for one in read if one is not None]
+    found, beside = score_conversations(read), auxiliary(whole)
     if turns_file is not None:
-        _write(turns_file, [turn for one in read if one is not None for turn in one.turns])
+        _write(turns_file, [turn for one in whole for turn in one.turns])
     if as_json:
-        print(json.dumps(tables.conversations_json(found), indent=2))
+        print(json.dumps({**tables.conversations_json(found), **_json(beside)}, indent=2))
     else:
-        print(tables.conversations_table(found))
+        print("\n".join([tables.conversations_table(found), *_lines(beside), *_mixed(whole)]))
 
 
 def _records(given: Path) -> list[Path]:
@@ -53,6 +58,62 @@ def _records(given: Path) -> list[Path]:
     if not found:
         raise RecordError(f"there is no record in {given}; records are .jsonl files")
     return found
+
+
+def _read(path: Path) -> "Conversed | None":
+    from timeful.errors import RecordError
+    from timeful.metrics.proactor.episodes import read_conversation
+    from timeful.records.recorder import read_record
+
+    events = list(read_record(path))
+    try:
+        return read_conversation(events)
+    except RecordError as error:
+        raise RecordError(f"{path.name}: {error}") from None
+
+
+def _json(found: "Auxiliary") -> dict[str, object]:
+    """The auxiliary metrics; null where they cannot be told."""
+    from dataclasses import asdict
+
+    from timeful.metrics.proactor.tables import alignment_json
+
+    return {
+        "ic": None if found.ic is None else asdict(found.ic),
+        "ad": None if found.ad is None else asdict(found.ad),
+        "ec": {**alignment_json(found.ec), "coverage": found.ec.coverage},
+    }
+
+
+def _lines(found: "Auxiliary") -> list[str]:
+    """The same as text."""
+    lines = []
+    if found.ic is not None:
+        scored = found.ic.n_turns - found.ic.n_skipped
+        value = _number(found.ic.mean)
+        lines.append(
+            f"information consistency, IC {value} by {found.ic.similarity}, {scored} turns"
+        )
+    if found.ad is not None:
+        lines.append(f"action dependency alignment, AD {_number(found.ad.mean)}")
+    if found.ec.n_observed:
+        value, coverage = _number(found.ec.action_level), _number(found.ec.coverage)
+        lines.append(f"the references: EC {value} at sigma 0, coverage {coverage}")
+    return lines
+
+
+def _mixed(conversations: "Sequence[Conversed]") -> list[str]:
+    """A warning where the means are of agents that differ."""
+    names = ("agent", "who", "timing", "pace")
+    told = [one.settings.get("episode") or {} for one in conversations]
+    count = len({str([episode.get(name) for name in names]) for episode in told})
+    if count < 2:
+        return []
+    return [f"{count} agents or paces are mixed in all of this; `timeful report` tells them apart"]
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"
 
 
 def _write(path: Path, turns: "Sequence[PredictedTurn]") -> None:

@@ -25,7 +25,7 @@ from timeful.metrics.proactor.repeatability import (
     trajectory_correlation,
 )
 from timeful.metrics.proactor.spread import Spread, difference, over_runs
-from timeful.metrics.proactor.workflow import EPSILON, transitions
+from timeful.metrics.proactor.workflow import EPSILON, DependencyAlignment, transitions
 
 
 def test_the_spread_of_a_difference_is_propagated_as_published() -> None:
@@ -80,6 +80,15 @@ def test_ad_is_the_mean_over_predictions_of_the_sum_over_the_turn_before() -> No
     both = KB.alignment(["c"], ["b", "b"])
     assert both is not None
     assert both > 1, "two ways to one action"
+
+
+def test_ad_over_dialogues_starts_afresh_in_each_and_leaves_silent_turns_out() -> None:
+    found = KB.mean([[["a"], ["b", "c"], [], ["b"]], [["b"]], []])
+    ad = KB.alignment(["b", "c"], ["a"])
+    # The others with predictions follow nothing: the first turns, and the one after a silent one.
+    assert ad is not None
+    assert found == DependencyAlignment(mean=pytest.approx(ad / 4), n_turns=5, n_skipped=1)
+    assert KB.mean([[[]]]).mean is None
 
 
 def test_questions_are_the_sentences_that_ask() -> None:

@@ -12,7 +12,9 @@ from timeful.dialogues.dialogue import Dialogue
 from timeful.environments.dialogue.timing import Paced, Stamped, Timing
 from timeful.environments.dialogue.world import Conversation
 from timeful.errors import RecordError
+from timeful.metrics.proactor.auxiliary import auxiliary
 from timeful.metrics.proactor.episodes import (
+    OF_REFERENCES,
     Conversed,
     read_conversation,
     score_conversations,
@@ -106,6 +108,42 @@ def test_lost_turns_can_be_counted_as_nothing_said() -> None:
     silent = score_conversations([read(turn(1), over())])
     assert silent.with_lost["pt"] == 0.0
     assert score_conversations([]).with_lost["pt"] is None
+
+
+def test_where_only_ready_ranges_are_known_there_is_nothing_to_be_consistent_with() -> None:
+    events = [turn(1), acted(says(1, one("open", "triggered"))), turn(2)]
+    bare = score_conversations([read(*events, over(ready_ranges={"open": [1]}))])
+    assert [name for name, mean in bare.means.means.items() if mean is None] == [*OF_REFERENCES]
+    assert bare.means.difference is bare.with_lost["ac"] is bare.with_lost["atr"] is None
+    assert (bare.means.means["pt"], bare.with_lost["pt"]) == (1.0, 0.5)
+    lost = score_conversations([read(turn(1), over(ready_ranges={"open": [1]}))])
+    assert (lost.with_lost["ac"], lost.with_lost["pt"]) == (None, 0.0)
+
+
+def test_questions_workflows_and_what_was_done_are_scored_from_the_record() -> None:
+    def held(name: str, *questions: str) -> Conversed:
+        done = turn(2)
+        done.data["observed"] = [{"name": "open"}, {"name": "fly"}]
+        events = [turn(1), acted(says(1, A, questions=questions)), done, acted(says(2, B))]
+        facts = {"ready_ranges": {"open": [1]}, "questions": {"1": ["What name?"]}}
+        domain = {"actions": ["open", "pay"], "workflows": [["open", "pay"]]}
+        found = read_conversation(
+            [START, *events, happened("over", dialogue=name, **facts | domain)]
+        )
+        assert found is not None
+        return found
+
+    found = auxiliary([held("d1"), held("d1", "What name?"), held("d2")])
+    assert found.ad is not None
+    assert (found.ad.mean, found.ad.n_turns) == (pytest.approx(1 / 2), 6)
+    assert (found.ec.n_dialogues, found.ec.n_hit, found.ec.n_observed) == (2, 2, 4)
+    silent = auxiliary([held("d1")])
+    assert silent.ic is None
+    assert auxiliary([]).ad is None
+    assert auxiliary([held("d1"), read(turn(1), over())]).ad is None, "two domains"
+    pytest.importorskip("sklearn", reason="scikit-learn is an extra")
+    assert found.ic is not None
+    assert (found.ic.mean, found.ic.n_turns, found.ic.n_skipped) == (pytest.approx(1), 6, 5)
 
 
 def test_notes_and_tokens_are_counted() -> None:

@@ -10,7 +10,7 @@ of the other turns: an agent that answers only where it has time may look better
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -36,6 +36,9 @@ from timeful.records.events import (
 MORE_IS_BETTER = ("ac", "max_ac", "pt", "pt_all", "rar", "atr")
 """The metrics that a lost turn has 0 of; of the others 0 would be praise."""
 
+OF_REFERENCES = ("ac", "max_ac", "atr", "false_triggered", "frr")
+"""The metrics that compare with the references themselves, and not only their ready ranges."""
+
 
 class _Facts(msgspec.Struct):
     """What the last event of a conversation tells."""
@@ -46,6 +49,8 @@ class _Facts(msgspec.Struct):
     references: dict[int, tuple[Opportunity, ...]] = {}
     ready_ranges: dict[str, tuple[int, ...]] = {}
     questions: dict[int, tuple[str, ...]] = {}
+    actions: tuple[str, ...] = ()
+    workflows: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +79,8 @@ class Conversed:
         lost: The turns without a prediction in time.
         notes: How often the agent noted each topic: what became of answers, and of time.
         tokens: The tokens of all thoughts.
+        actions: The names in the catalog.
+        workflows: The actions of each workflow in their order; none where nobody said them.
     """
 
     settings: Mapping[str, Any]
@@ -88,6 +95,8 @@ class Conversed:
     lost: tuple[int, ...]
     notes: Mapping[str, int]
     tokens: int
+    actions: tuple[str, ...] = ()
+    workflows: tuple[tuple[str, ...], ...] = ()
 
     @property
     def late(self) -> tuple[int, ...]:
@@ -108,8 +117,10 @@ class ConversedScores:
     Attributes:
         n_dialogues: How many.
         n_failed: How many episodes failed; they are in no other number.
+        has_references: Whether any turn has one, and not only ready ranges are known.
         means: The means over all turns with predictions; those that were lost, and those for
-            which an empty set came in time, are in `means.n_skipped`.
+            which an empty set came in time, are in `means.n_skipped`. Without references those
+            of `OF_REFERENCES` are None.
         n_lost: Turns without a prediction in time.
         n_lost_late: Of these, turns with one that came late.
         n_empty: Turns for which an empty set stands.
@@ -121,6 +132,7 @@ class ConversedScores:
 
     n_dialogues: int
     n_failed: int
+    has_references: bool
     means: MeanScores
     n_lost: int
     n_lost_late: int
@@ -139,9 +151,12 @@ class ConversedScores:
         """
         scored = self.means.n_turns - self.means.n_skipped
         share = scored / (scored + self.n_lost) if scored + self.n_lost else None
-        if share is None:
-            return dict.fromkeys(MORE_IS_BETTER)
-        return {name: (self.means.means[name] or 0.0) * share for name in MORE_IS_BETTER}
+        return {
+            name: (self.means.means[name] or 0.0) * share
+            if share is not None and (self.has_references or name not in OF_REFERENCES)
+            else None
+            for name in MORE_IS_BETTER
+        }
 
 
 @dataclass(slots=True)
@@ -252,6 +267,8 @@ def _conversed(reading: _Reading, facts: _Facts) -> Conversed:
         lost=tuple(number for number in numbers if number not in standing),
         notes=dict(sorted(reading.notes.items())),
         tokens=reading.tokens,
+        actions=facts.actions,
+        workflows=facts.workflows,
     )
 
 
@@ -260,6 +277,9 @@ def score_conversations(conversations: Iterable[Conversed | None]) -> ConversedS
     every = list(conversations)
     whole = [one for one in every if one is not None]
     means = turn_arrays(turn for one in whole for turn in one.turns).mean()
+    has_references = any(turn.references for one in whole for turn in one.turns)
+    if not has_references:
+        means = replace(means, means={**means.means, **dict.fromkeys(OF_REFERENCES)})
     n_lost = sum(len(one.lost) for one in whole)
     notes: Counter[str] = Counter()
     for one in whole:
@@ -267,6 +287,7 @@ def score_conversations(conversations: Iterable[Conversed | None]) -> ConversedS
     return ConversedScores(
         n_dialogues=len(whole),
         n_failed=len(every) - len(whole),
+        has_references=has_references,
         means=means,
         n_lost=n_lost,
         n_lost_late=sum(len(set(one.lost) & set(one.late)) for one in whole),

@@ -4,9 +4,19 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import fmean
 
 EPSILON = 1e-7
 """Added to each count, so that what was never seen is not impossible (equation 14)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DependencyAlignment:
+    """AD over turns: its mean, how many turns there were, and how many predicted nothing."""
+
+    mean: float | None
+    n_turns: int
+    n_skipped: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +55,24 @@ class Transitions:
         if not predicted:
             return None
         return sum(self.probability(b, a) for b in predicted for a in before) / len(predicted)
+
+    def mean(self, dialogues: Iterable[Sequence[Sequence[str]]]) -> DependencyAlignment:
+        """Average AD over the turns of dialogues, each the names predicted turn by turn.
+
+        Before the first turn nothing was predicted, so it has 0 unless it is silent
+        **(chosen)**; silent turns are in no mean.
+        """
+        every = [
+            self.alignment(predicted, previous)
+            for turns in dialogues
+            for previous, predicted in pairwise(((), *turns))
+        ]
+        scored = [value for value in every if value is not None]
+        return DependencyAlignment(
+            mean=fmean(scored) if scored else None,
+            n_turns=len(every),
+            n_skipped=len(every) - len(scored),
+        )
 
 
 def transitions(workflows: Iterable[Sequence[str]], actions: Collection[str]) -> Transitions:
