@@ -249,13 +249,18 @@ def read_turns(events: Iterable[Event]) -> dict[int, TurnValues] | None:
     """What every turn of a conversation is worth, by its number; None if the episode failed.
 
     Raises:
-        RecordError: If it is no whole record of a conversation, or one without a turn.
+        RecordError: If it is no whole record of a conversation, it has no turn, or of what was
+            right only ready ranges are known: then silence would be paid at every turn.
     """
     read = read_conversation(events)
     if read is None:
         return None
     if not read.turns:
         raise RecordError("the conversation has no turn that could be rewarded")
+    if read.turns[0].ready_ranges and not any(one.references for one in read.turns):
+        raise RecordError(
+            "of this conversation only ready ranges are known; rewards need its references"
+        )
     return {
         one.turn: LOST
         if one.turn in read.lost
