@@ -1,0 +1,246 @@
+"""The episodes of a run as data: which case, under which budget, what was said, what it came to.
+
+Records are read one by one, in the order of their names. An episode that failed is left out, and
+a record that cannot be read is left out and named.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from timeful.environments.coding.task import EXECUTE
+from timeful.environments.fiction.task import FictionTask
+from timeful.environments.reasoning.problems import Problem
+from timeful.environments.timed.world import TIMER
+from timeful.errors import RecordError, SettingsError, check_known
+from timeful.records.events import (
+    AnyEvent,
+    EpisodeEnded,
+    EpisodeFailed,
+    EpisodeStarted,
+    Happened,
+)
+from timeful.records.recorder import read_record
+from timeful.runs.experiment import read_settings
+from timeful.suites.timely.families import problems
+from timeful.suites.timely.spec import Source
+from timeful.training.data.conversations import Conversation, conversations
+from timeful.training.data.split import SHARES, Shares, Split, split_of
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """Where settings say which case it is, and what makes it easier or harder."""
+
+    case: tuple[str, ...]
+    conditions: tuple[str, ...]
+
+
+_TIMELY = ("episode.budget_ns", "episode.latency", "tool_latencies", "alpha", "timer", "calls")
+_OF_SUITES = {
+    "timely/fiction": _Names(("episode.case",), _TIMELY),
+    "timely/coding": _Names(("episode.case",), _TIMELY),
+    "timely/reasoning": _Names(("episode.case",), _TIMELY),
+    "traces": _Names(("episode.case",), _TIMELY),
+    "realtime": _Names(
+        ("episode.game", "episode.difficulty", "episode.mode", "episode.game_seed"),
+        ("episode.tokens_per_step", "episode.seconds_per_step", "budget", "interface", "pace"),
+    ),
+    "engagement/inbox": _Names(
+        ("episode.decomposition", "episode.seed", "episode.episode"),
+        ("episode.interface", "world", "poll"),
+    ),
+    "engagement/kitchen": _Names(
+        ("episode.setting", "episode.case", "episode.sample"), ("episode.law", "menu")
+    ),
+    "proactor": _Names(
+        ("source.domain", "source.data", "source.split", "source.seed", "episode.place"),
+        ("episode.timing", "episode.pace", "interface", "asks"),
+    ),
+}
+"""Cases and conditions by suite. What is in neither is who played, and with which luck."""
+
+_REASONING = ("timely/reasoning", "traces")
+
+_TOOLS = {"timely/fiction": FictionTask.tools, "timely/coding": (EXECUTE,)}
+"""What is offered beside the timer."""
+
+Worth = Callable[[list[AnyEvent]], float | None]
+"""What an episode is worth, from its record; None if this reward says nothing of it."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Episode:
+    """An episode that came to its end.
+
+    Attributes:
+        key: The name of its record.
+        case: What was played.
+        conditions: Under which budget, latency and so on, as JSON.
+        budget_s: The budget in seconds, where there is one.
+        alpha: How much thinking counted.
+        reward: What it is worth; None if nobody can tell.
+        is_in_time: Whether it was over before its deadline, if it had one.
+        split: On which side its case is.
+        problem: The problem, of reasoning only.
+        tools: What the endpoint's API was told of tools, as JSON; None if they stood in words.
+        conversations: What was said.
+        events: The whole record.
+    """
+
+    key: str
+    case: str
+    conditions: str
+    budget_s: float | None
+    alpha: float
+    reward: float | None
+    is_in_time: bool
+    split: Split
+    problem: Problem | None
+    tools: str | None
+    conversations: list[Conversation]
+    events: list[AnyEvent]
+
+
+@dataclass(slots=True)
+class LeftOut:
+    """What was no data: how many episodes failed, by boundary, and records that are broken."""
+
+    failed: dict[str, int] = field(default_factory=dict)
+    broken: list[str] = field(default_factory=list)
+
+
+class Run:
+    """A run folder as a source of episodes; each reading starts anew and counts anew.
+
+    Args:
+        folder: The folder.
+        reward: What an episode is worth; the world's own score by default.
+        shares: How problems are divided.
+
+    Raises:
+        RecordError: If the folder holds no run.
+        SettingsError: If it is of a suite without records, or its words are private.
+    """
+
+    def __init__(
+        self, folder: Path, *, reward: Worth | None = None, shares: Shares = SHARES
+    ) -> None:
+        self.settings = read_settings(folder)
+        self.suite = str(self.settings.get("suite"))
+        check_known("suite of a run that has records:", self.suite, _OF_SUITES)
+        if _at(self.settings, "source.is_private"):
+            raise SettingsError(
+                f"the problems of {folder} are private: their words stand nowhere, and are not "
+                "exported"
+            )
+        self.left_out = LeftOut()
+        self._folder = folder
+        self._reward = reward or _score
+        self._shares = shares
+
+    @property
+    def paths(self) -> list[Path]:
+        """The records, in the order of their names."""
+        return sorted((self._folder / "episodes").glob("*.jsonl"))
+
+    def __iter__(self) -> Iterator[Episode]:
+        """Read the episodes one by one, each forgotten before the next.
+
+        Raises:
+            SettingsError: If a record has no transcript, or the problems of the run cannot be
+                found again.
+        """
+        self.left_out = LeftOut()
+        for path in self.paths:
+            try:
+                events = list(read_record(path))
+                end = next((e for e in events if isinstance(e, EpisodeEnded | EpisodeFailed)), None)
+                if end is None:
+                    raise RecordError(f"{path.name}: its end is missing")
+                if isinstance(end, EpisodeFailed):
+                    count = self.left_out.failed
+                    count[end.boundary] = count.get(end.boundary, 0) + 1
+                    continue
+                yield self._episode(path, events)
+            except RecordError as error:
+                self.left_out.broken.append(str(error))
+
+    def read(self, key: str) -> Episode:
+        """Read one episode again."""
+        path = self._folder / "episodes" / f"{key}.jsonl"
+        return self._episode(path, list(read_record(path)))
+
+    def _episode(self, path: Path, events: list[AnyEvent]) -> Episode:
+        begin = events[0]
+        if not isinstance(begin, EpisodeStarted):
+            raise RecordError(f"{path.name}: its beginning is missing")
+        names, settings = _OF_SUITES[self.suite], begin.settings
+        case = "/".join(str(_at(settings, name)) for name in names.case)
+        budget = _at(settings, "episode.budget_ns")
+        problem = self._problem(case)
+        try:
+            said = conversations(events)
+        except SettingsError as error:
+            raise SettingsError(f"{path.name}: {error}") from None
+        except RecordError as error:
+            raise RecordError(f"{path.name}: {error}") from None
+        conditions = {name: _at(settings, name) for name in names.conditions}
+        return Episode(
+            key=path.stem,
+            case=case,
+            conditions=msgspec.json.encode(conditions).decode(),
+            budget_s=None if budget is None else budget / 1e9,
+            alpha=float(_at(settings, "alpha") or 1.0),
+            reward=self._reward(events),
+            is_in_time=_is_in_time(events, budget),
+            split=split_of(
+                f"{self.suite} {case}" if problem is None else problem.question, self._shares
+            ),
+            problem=problem,
+            tools=self._tools(settings),
+            conversations=said,
+            events=events,
+        )
+
+    def _problem(self, case: str) -> Problem | None:
+        """The problem of a case, made or read anew as the run's settings say."""
+        if self.suite not in _REASONING:
+            return None
+        source = msgspec.convert(self.settings["source"], Source)
+        known = problems(source.sets, source, self.settings["seed"])
+        if case not in known:
+            raise SettingsError(
+                f"the problem {case} is not among those that the run's settings make; is its "
+                "file another one now?"
+            )
+        return known[case]
+
+    def _tools(self, settings: Mapping[str, Any]) -> str | None:
+        if settings.get("calls") != "native":
+            return None
+        tools = (*_TOOLS.get(self.suite, ()), TIMER)
+        return msgspec.json.encode([tool.schema() for tool in tools]).decode()
+
+
+def _score(events: list[AnyEvent]) -> float | None:
+    """The world's own score, at the end."""
+    return next((event.score for event in events if isinstance(event, EpisodeEnded)), None)
+
+
+def _is_in_time(events: list[AnyEvent], budget: int | None) -> bool:
+    """Whether it was over before its deadline; also where the deadline was only told."""
+    over = next((e.data for e in events if isinstance(e, Happened) and e.what == "over"), {})
+    if over.get("reason") == "deadline":
+        return False
+    return budget is None or over.get("counted", 0) <= budget
+
+
+def _at(settings: Any, name: str) -> Any:
+    """The value under a name with dots; None if there is none."""
+    for part in name.split("."):
+        settings = settings.get(part) if isinstance(settings, Mapping) else None
+    return settings

@@ -1,0 +1,145 @@
+"""Playing traces: ordinary episodes of Timely-Eval, each with a budget and a timer of its own.
+
+What a trace is like depends on its problem, its number and the seed alone: not on the order of the
+problems, nor on which others there are.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from math import exp, log
+from typing import Any
+
+from timeful.agents.tool_user import tool_user
+from timeful.core.clock import VirtualClock
+from timeful.core.units import milliseconds
+from timeful.environments.reasoning.problems import Problem
+from timeful.environments.timed.stopwatch import TimerSettings
+from timeful.environments.timed.world import TimedTask
+from timeful.errors import SettingsError
+from timeful.interfaces.event_driven import EventDriven
+from timeful.models.pace import Pace
+from timeful.models.rules import RuleModel
+from timeful.records.recorder import Recorder
+from timeful.runs.episode import EpisodeSetting, play_episode
+from timeful.seeding import child, child_seed
+from timeful.suites.timely.budgets import Budget
+from timeful.suites.timely.families import PARTS, cases_of, problems
+from timeful.suites.timely.play import play as play_timely
+from timeful.suites.timely.spec import Rig, TimelySpec
+from timeful.suites.voices import Voice, voice
+from timeful.training.data.settings import Problems, Settings, source_of
+from timeful.training.data.teller import NAME, TELLER, time_in_full
+
+
+def specs_of(settings: Settings) -> list[TimelySpec]:
+    """The episodes that settings ask for.
+
+    Raises:
+        SettingsError: If there are no such problems, they are private, or nobody can solve them.
+    """
+    assert settings.problems is not None
+    source = source_of(settings.problems)
+    known = problems(source.sets, source, settings.seed)
+    if any(problem.private for problem in known.values()):
+        raise SettingsError("the problems are private: no traces may be made of their words")
+    cases_of("reasoning", source.sets, source, seed=settings.seed)
+    if settings.teacher is None:
+        TELLER.make(next(iter(known.values())))
+    rig, who = _rig(settings, settings.problems), _voice(settings)
+    return [
+        _spec(settings, rig, who, case=case, problem=problem, run=run)
+        for case, problem in known.items()
+        for run in range(settings.each)
+    ]
+
+
+def common(spec: TimelySpec) -> dict[str, Any]:
+    """What all traces have in common, of what stands in the settings of one."""
+    settings = spec.rig.settings()
+    return {name: value for name, value in settings.items() if name not in ("alpha", "timer")}
+
+
+def check(specs: Sequence[TimelySpec]) -> None:
+    """Find what would keep the teacher from being asked.
+
+    Raises:
+        SettingsError: If there is no client.
+    """
+    for who in {spec.voice for spec in specs}:
+        who.check(pace=TELLER.pace)
+
+
+def play(spec: TimelySpec, recorder: Recorder, *, api_key: str = "") -> bool:
+    """Play an episode and write its record; True if it came to its end."""
+    if not spec.voice.is_stand_in:
+        return play_timely(spec, recorder, api_key=api_key)
+    part, rig = PARTS["reasoning"], spec.rig
+    case = part.open(spec)
+    seed = child_seed(rig.seed, "trace", spec.case, spec.run)
+    try:
+        return play_episode(
+            EpisodeSetting(settings=spec.settings(), seed=seed, transcripts="full"),
+            environment=TimedTask(case.task, spec.time, seed=child_seed(seed, "time")),
+            interface=partial(EventDriven, full=True),
+            agent=partial(
+                tool_user,
+                model=RuleModel(case.rule(TELLER), name=NAME, pace=rig.pace or TELLER.pace),
+                briefing=part.briefing,
+            ),
+            clock=VirtualClock(),
+            recorder=recorder,
+        )
+    finally:
+        case.close()
+
+
+def _rig(settings: Settings, asked: Problems) -> Rig:
+    """What all traces have in common; calls stand in words, so that any model can learn them."""
+    first, each = settings.time.pace_ms
+    return Rig(
+        source=source_of(asked),
+        calls="text",
+        pace=Pace(first=milliseconds(first), per_token=milliseconds(each)),
+        seed=settings.seed,
+        transcripts="full",
+    )
+
+
+def _voice(settings: Settings) -> Voice:
+    teacher = settings.teacher
+    if teacher is None:
+        return Voice(stand_in=NAME)
+    return voice(
+        f"openai:{teacher.model}",
+        stand_in=NAME,
+        base_url=teacher.base_url,
+        temperature=teacher.temperature,
+    )
+
+
+def _spec(
+    settings: Settings, rig: Rig, who: Voice, *, case: str, problem: Problem, run: int
+) -> TimelySpec:
+    rng = child(settings.seed, "trace", problem.id, run)
+    low, high = settings.time.budgets
+    amount = float(rng.uniform(low.amount, high.amount))
+    # Half as fast and twice as fast are as likely.
+    slow, fast = settings.time.alpha
+    alpha = exp(float(rng.uniform(log(slow), log(fast))))
+    jitter = float(rng.uniform(*settings.time.jitter_s))
+    if low.kind == "times":
+        assert rig.pace is not None
+        amount *= time_in_full(problem, rig.pace)
+    # To hundredths, as the prompt says it.
+    budget = Budget("seconds", max(0.01, round(amount, 2)))
+    return TimelySpec(
+        family="reasoning",
+        case=case,
+        voice=who,
+        run=run,
+        latency="none",
+        rig=replace(rig, alpha=round(alpha, 3), timer=TimerSettings(jitter=round(jitter, 3))),
+        budget=budget,
+        span=budget.span(None),
+    )

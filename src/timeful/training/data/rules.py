@@ -1,0 +1,157 @@
+"""What a trace must be, by rule (Timely Machine, appendix B, and what a trace of time needs more).
+
+| rule | broken if |
+| --- | --- |
+| form | it is not one conversation that ends by itself with an `<answer>`, or tells a tool's part |
+| calls | a call could not be made, or was to no tool; or the timer was asked too seldom |
+| times | what the timer said is not what counted, or is not what it is said to have said |
+| late | it did not answer within its budget |
+| answer | it answered something else; a judge may find that it is right all the same |
+
+The first that is broken counts.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import msgspec
+
+from timeful.core.units import Duration, Instant, in_seconds
+from timeful.environments.timed.stopwatch import Stopwatch, TimerSettings
+from timeful.environments.timed.world import TIMER
+from timeful.records.events import EpisodeStarted, Event, Happened, Noted
+from timeful.training.data.conversations import Conversation
+from timeful.training.data.episodes import Episode
+
+Rule = Literal["form", "calls", "times", "late", "answer"]
+RULES: tuple[Rule, ...] = get_args(Rule)
+
+_BAD_CALLS = ("malformed-call", "refused-call")
+_SIGMAS = 5
+"""By how many standard deviations a timer may be off."""
+
+_ROUNDING = 0.006
+"""Readings are told to hundredths of a second."""
+
+_CLAIM = 0.1
+"""By which share of the budget the duration that is claimed at the end may be off: whoever writes
+it cannot know how long the writing takes."""
+
+_ANSWER = re.compile(r"<answer>.*?\S.*?</answer>", re.DOTALL)
+_CLAIMED = re.compile(r"<conclusion>\D*([0-9]+(?:\.[0-9]+)?) seconds", re.DOTALL)
+_SECONDS = re.compile(r"^([0-9.]+) seconds\.$")
+_RESPONSE = re.compile(r"<tool_response>\n(.*?)\n</tool_response>", re.DOTALL)
+_CALLED = "<tool_call>"
+
+
+@dataclass(frozen=True, slots=True)
+class _Trace:
+    """A trace, with what its record says beside it."""
+
+    said: Conversation
+    events: list[Any]
+    over: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    least_calls: int
+
+    @property
+    def replies(self) -> list[Happened]:
+        return [e for e in self.events if isinstance(e, Happened) and e.what == "reply"]
+
+    @property
+    def spoken(self) -> list[str]:
+        return [one["content"] for one in self.said.completion if one["role"] == "assistant"]
+
+    @property
+    def shown(self) -> list[str]:
+        """What the tools are said to have replied."""
+        texts = [one["content"] for one in self.said.completion if one["role"] != "assistant"]
+        return [reply for text in texts for reply in _RESPONSE.findall(text)]
+
+
+def broken(episode: Episode, *, least_calls: int) -> Rule | None:
+    """The first rule that a trace breaks; None if it breaks none."""
+    if len(episode.conversations) != 1:
+        return "form"
+    trace = _Trace(
+        episode.conversations[0],
+        list(episode.events),
+        over_of(episode),
+        _settings(episode.events),
+        least_calls,
+    )
+    if trace.over.get("reason") == "deadline":  # which also cuts its last words
+        return "late"
+    checks: dict[Rule, Callable[[], bool]] = {
+        "form": lambda: _has_form(trace),
+        "calls": lambda: _has_calls(trace),
+        "times": lambda: _has_times(trace),
+        "late": lambda: episode.is_in_time,
+        "answer": lambda: bool(trace.over.get("correct")),
+    }
+    return next((rule for rule in RULES if not checks[rule]()), None)
+
+
+def over_of(episode: Episode) -> Mapping[str, Any]:
+    """What the world said at the end."""
+    found: Iterator[Mapping[str, Any]] = (
+        e.data for e in episode.events if isinstance(e, Happened) and e.what == "over"
+    )
+    return next(found, {})
+
+
+def _has_form(trace: _Trace) -> bool:
+    if not trace.said.has_ended or not trace.spoken:
+        return False
+    last = trace.spoken[-1]
+    tells_replies = any("<tool_response>" in text for text in trace.spoken)
+    is_last = trace.said.completion[-1]["role"] == "assistant" and _CALLED not in last
+    return is_last and _ANSWER.search(last) is not None and not tells_replies
+
+
+def _has_calls(trace: _Trace) -> bool:
+    """Whether each call was made, was to the timer, and was replied to."""
+    notes = [e.topic for e in trace.events if isinstance(e, Noted)]
+    called = sum(text.count(_CALLED) for text in trace.spoken)
+    replies = trace.replies
+    return (
+        not any(topic in _BAD_CALLS for topic in notes)
+        and all(reply.data["tool"] == TIMER.name for reply in replies)
+        and called == len(replies) == len(trace.shown)
+        and len(replies) >= trace.least_calls
+    )
+
+
+def _has_times(trace: _Trace) -> bool:
+    """Whether each reading is what counted at that instant, and the last words agree."""
+    timer = msgspec.convert(trace.settings.get("timer", {}), TimerSettings)
+    watch = Stopwatch(float(trace.settings.get("alpha", 1.0)))
+    slack = _ROUNDING + _SIGMAS * timer.jitter
+    last = 0.0
+    for reply, shown in zip(trace.replies, trace.shown, strict=True):
+        watch.start(Instant(reply.at - reply.data["took"]))
+        watch.stop(Instant(reply.at))
+        said = _SECONDS.match(reply.data["text"])
+        if said is None or shown != reply.data["text"]:
+            return False
+        last = float(said[1])
+        if abs(last - timer.scale * in_seconds(watch.elapsed(Instant(reply.at)))) > slack:
+            return False
+    return _claims_right(trace, timer, last, slack)
+
+
+def _claims_right(trace: _Trace, timer: TimerSettings, last: float, slack: float) -> bool:
+    """Whether the duration that is claimed lies between the last reading and the end, about."""
+    claim = _CLAIMED.search(trace.spoken[-1])
+    if claim is None:
+        return True
+    counted = timer.scale * in_seconds(Duration(trace.over.get("counted", 0)))
+    slack += _CLAIM * counted
+    return last - slack <= float(claim[1]) <= counted + slack
+
+
+def _settings(events: list[Any]) -> Mapping[str, Any]:
+    begin: Event = events[0]
+    return begin.settings if isinstance(begin, EpisodeStarted) else {}

@@ -1,0 +1,282 @@
+"""Cold-start traces: solutions that watch the time, checked in two stages (Timely Machine, 4.2).
+
+In the folder lie
+
+| file | what |
+| --- | --- |
+| `train.jsonl`, `validation.jsonl`, `test.jsonl` | the traces that passed, as chat messages |
+| `rejected.jsonl` | the others: the name of the record, and the rule that it broke |
+| `README.md` | the card |
+| `episodes/`, `rows.jsonl`, `settings.json` | the run that they come from |
+| `judged/` | what the judge said of which answer |
+
+The data are made of the records when nothing is left to play: the same settings and answers make
+the same bytes, whatever was interrupted and however many worked on it.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from timeful.errors import SettingsError
+from timeful.runs.experiment import Experiment
+from timeful.runs.lock import locked
+from timeful.suites.timely.rows import TimelyRow, summarize
+from timeful.suites.timely.spec import TimelySpec
+from timeful.training.data import playing
+from timeful.training.data.card import listed, write_card
+from timeful.training.data.episodes import Episode, LeftOut, Run
+from timeful.training.data.export import COLUMNS, sft_row
+from timeful.training.data.judging import Given, Verdict, judge_all
+from timeful.training.data.rules import RULES, Rule, broken, over_of
+from timeful.training.data.settings import Judge, Settings
+from timeful.training.data.split import SPLITS, Split
+from timeful.training.data.writing import Columns, Row, write_rows
+
+NAME = "traces"
+
+COLUMNS_OF_TRACES: Columns = {**COLUMNS["sft"], "problem": "text", "jitter_s": "number"}
+_REJECTED: Columns = {"episode": "text", "rule": "text", "votes": "text"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judging:
+    """How answers are judged that the rules find wrong.
+
+    Attributes:
+        judge: By whom.
+        api_key: The judge's key.
+        workers: How many processes ask.
+        retry_failed: Whether it is asked again where it gave no verdict.
+        on_verdict: Told of each verdict.
+    """
+
+    judge: Judge
+    api_key: str = field(repr=False)
+    workers: int = 1
+    retry_failed: bool = False
+    on_verdict: Callable[[Verdict], None] = lambda _: None
+
+
+@dataclass(slots=True, kw_only=True)
+class Made:
+    """What came of the traces.
+
+    Attributes:
+        card: The card.
+        splits: How many there are of each split.
+        rejected: How many broke which rule.
+        judged: How many answers the judge found right against the rules, wrong, and could not say.
+        left_out: Episodes that were no data.
+        unjudged: Traces of which the judge could not say, with why.
+    """
+
+    card: Path
+    splits: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SPLITS, 0))
+    rejected: dict[str, int] = field(default_factory=lambda: dict.fromkeys(RULES, 0))
+    judged: dict[str, int] = field(default_factory=dict)
+    left_out: LeftOut = field(default_factory=LeftOut)
+    unjudged: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What the rules found of a trace: the first that it breaks, and its side."""
+
+    rule: Rule | None
+    split: Split
+
+
+def experiment(
+    settings: Settings,
+    done: Callable[[Made], None] = lambda _: None,
+    *,
+    api_key: str = "",
+    judging: Judging | None = None,
+) -> Experiment[TimelySpec, TimelyRow]:
+    """Playing and making traces.
+
+    Args:
+        settings: All settings.
+        done: Told what came of them.
+        api_key: The teacher's key; it is written nowhere.
+        judging: Who has the last word on answers.
+    """
+    return Experiment(
+        name=NAME,
+        play=partial(playing.play, api_key=api_key),
+        summarize=summarize,
+        row=TimelyRow,
+        check=playing.check,
+        write_report=partial(_report, settings=settings, judging=judging, done=done),
+    )
+
+
+def _report(
+    rows: Sequence[TimelyRow],
+    out: Path,
+    common: Mapping[str, Any],
+    *,
+    settings: Settings,
+    judging: Judging | None,
+    done: Callable[[Made], None],
+) -> Path:
+    made = make(settings, out, out, judging)
+    done(made)
+    return made.card
+
+
+def make_from_records(settings: Settings, out: Path, judging: Judging | None) -> Made:
+    """Make traces of a run that was played already.
+
+    Raises:
+        SettingsError: If it is no run of reasoning, or `out` is that run.
+    """
+    records = Path(settings.records)
+    if out.resolve() == records.resolve():
+        raise SettingsError(f"{out} is the run itself; choose another folder with --out")
+    with locked(out):
+        return make(settings, records, out, judging)
+
+
+def make(settings: Settings, records: Path, out: Path, judging: Judging | None) -> Made:
+    """Check the episodes of a run, and write those that pass as data.
+
+    Args:
+        settings: All settings.
+        records: The run's folder.
+        out: Where the data go.
+        judging: Who has the last word on answers; None leaves it to the rules.
+
+    Raises:
+        SettingsError: If the run is not of reasoning.
+    """
+    run = Run(records, shares=settings.splits)
+    if run.suite not in (NAME, "timely/reasoning"):
+        raise SettingsError(f"{records} is a run of {run.suite}; traces are made of reasoning")
+    found: dict[str, _Found] = {}
+    wrong: list[Given] = []
+    for episode in run:
+        rule = broken(episode, least_calls=settings.least_calls)
+        found[episode.key] = _Found(rule, episode.split)
+        if rule == "answer" and judging is not None and (given := over_of(episode)["answer"]):
+            wrong.append(_given(episode, given, settings.seed))
+    made = Made(card=out / "README.md", left_out=run.left_out)
+    verdicts = {} if judging is None else _judged(wrong, judging, out, made)
+    for key, verdict in verdicts.items():
+        if verdict.is_right:
+            found[key] = _Found(None, found[key].split)
+    for split in SPLITS:
+        passed = [key for key, one in found.items() if one == _Found(None, split)]
+        rows = (_row(run.read(key)) for key in passed)
+        made.splits[split] = write_rows(rows, out / f"{split}.jsonl", COLUMNS_OF_TRACES)
+    write_rows(_rejected(found, verdicts, made), out / "rejected.jsonl", _REJECTED)
+    _write_card(settings, run, made)
+    return made
+
+
+def _given(episode: Episode, given: str, seed: int) -> Given:
+    problem = episode.problem
+    assert problem is not None, "an episode of reasoning has a problem"
+    question = "\n".join((problem.question, *problem.choices))
+    return Given(trace=episode.key, question=question, right=problem.answer, given=given, seed=seed)
+
+
+def _judged(wrong: list[Given], judging: Judging, out: Path, made: Made) -> dict[str, Verdict]:
+    verdicts = judge_all(
+        wrong,
+        judging.judge,
+        out / "judged",
+        api_key=judging.api_key,
+        workers=judging.workers,
+        retry_failed=judging.retry_failed,
+        on_verdict=judging.on_verdict,
+    )
+    for key, one in sorted(verdicts.items()):
+        name = "no verdict" if one.status == "failed" else "right" if one.is_right else "wrong"
+        made.judged[name] = made.judged.get(name, 0) + 1
+        if one.status == "failed":
+            made.unjudged.append(f"{key}: {one.error}")
+    return verdicts
+
+
+def _row(episode: Episode) -> Row:
+    assert episode.problem is not None, "an episode of reasoning has a problem"
+    return {
+        **sft_row(episode, episode.conversations[0]),
+        "reward": 1.0,  # also where it was the judge who said so
+        "problem": episode.problem.id,
+        "jitter_s": (json_of(episode.conditions).get("timer") or {}).get("jitter", 0.0),
+    }
+
+
+def json_of(text: str) -> dict[str, Any]:
+    """Read a JSON object that was written here."""
+    return msgspec.json.decode(text, type=dict[str, Any])
+
+
+def _rejected(
+    found: Mapping[str, _Found], verdicts: Mapping[str, Verdict], made: Made
+) -> Iterator[Row]:
+    for key, one in found.items():
+        if one.rule is not None:
+            made.rejected[one.rule] += 1
+            verdict = verdicts.get(key)
+            votes = [] if verdict is None else ["yes" if vote else "no" for vote in verdict.votes]
+            yield {"episode": key, "rule": one.rule, "votes": " ".join(votes) or None}
+
+
+def _write_card(settings: Settings, run: Run, made: Made) -> None:
+    kept = {split: count for split, count in made.splits.items() if count}
+    write_card(
+        made.card,
+        "Solutions that watch the time",
+        "Each row is a conversation in which a problem is solved under a budget of time, with a "
+        "timer that is asked on the way. The times are those of the simulated clock: tokens at a "
+        f"pace, weighed by alpha. {_who(settings)}",
+        {
+            "Traces": made.splits,
+            "Rejected, by the first rule that was broken": {
+                rule: count for rule, count in made.rejected.items() if count
+            },
+            "Answers that the rules found wrong, as the judge found them": made.judged,
+            "Episodes that failed, by where": made.left_out.failed,
+            "Records that cannot be read": listed("record", made.left_out.broken),
+            "Settings": _told(settings, run),
+        },
+        {split: f"{split}.jsonl" for split in kept},
+    )
+
+
+def _who(settings: Settings) -> str:
+    if settings.records:
+        return "The episodes were played before, by whom each row says."
+    if settings.teacher is not None:
+        return f"The solutions are those of {settings.teacher.model}."
+    return (
+        "The solutions were worked out by the programs that made the problems: no language model."
+    )
+
+
+def _told(settings: Settings, run: Run) -> dict[str, object]:
+    about: dict[str, Any] = settings.about()
+    time = about.pop("time")
+    told = {"seed": settings.seed, "splits": _line(about["splits"])}
+    if settings.records:
+        return told | {"records": f"a run of {run.suite}, {Path(settings.records).name}"}
+    problems = dict(about["problems"], file=Path(about["problems"]["file"]).name)
+    told |= {"problems": _line(problems), "traces of each problem": settings.each}
+    told |= {name: _line(value) for name, value in time.items()}
+    if settings.teacher is not None:
+        told["teacher"] = settings.teacher.model
+    if settings.judge is not None:
+        told["judge"] = f"{settings.judge.asked}, {settings.judge.votes} votes, all yes"
+    return told
+
+
+def _line(value: object) -> str:
+    return msgspec.json.encode(value).decode()
