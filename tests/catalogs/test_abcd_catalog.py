@@ -1,7 +1,9 @@
 """ABCD's own files as a catalog: the real ones, where they lie."""
 
 from collections import Counter
+from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.dialogues.material import ABCD, needs_abcd
@@ -13,6 +15,7 @@ from timeful.catalogs.abcd import (
     abcd_types,
     action_id,
 )
+from timeful.errors import SettingsError
 
 SOURCE = AbcdSource(folder=".", samples="abcd_like.json.gz")
 ACTIONS = frozenset(
@@ -90,6 +93,26 @@ def test_every_workflow_has_the_guideline_of_its_own_actions() -> None:
 
 
 @needs_abcd
+def test_samples_may_come_from_a_file_without_splits_but_not_from_none() -> None:
+    listed = AbcdSource(folder=".", samples="abcd_sample.json.gz")
+    assert {one.action for one in abcd_samples(listed, ABCD)} >= {"pull-up-account", "notify-team"}
+    wrong = msgspec.structs.replace(listed, splits=("train",))
+    with pytest.raises(SettingsError, match="without splits to choose"):
+        list(abcd_samples(wrong, ABCD))
+
+
+def test_samples_in_which_nothing_was_done_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "ontology.json").write_text(
+        '{"intents": {"flows": [], "subflows": {}}, "actions": {}, "values": {"enumerable": {}}}'
+    )
+    silent = '{"convo_id": 1, "delexed": [{"speaker": "agent", "turn_count": 1, "text": "Hi", '
+    silent += '"targets": ["x", null, null, [], -1]}]}'
+    (tmp_path / "talks.json").write_text(f'{{"train": [], "dev": [{silent}]}}')
+    with pytest.raises(SettingsError, match=r"no action was observed \(train\); use other"):
+        list(abcd_samples(AbcdSource(folder=".", samples="talks.json"), tmp_path))
+
+
+@needs_abcd
 def test_what_is_required_is_what_every_named_sample_has() -> None:
     samples = list(abcd_samples(SOURCE, ABCD))
     catalog = abcd_knowledge(SOURCE, ABCD).catalog
@@ -97,10 +120,14 @@ def test_what_is_required_is_what_every_named_sample_has() -> None:
         of_it = [one.parameters for one in samples if one.action == name]
         required = {one.name for one in action.parameters if one.required}
         assert required == (frozenset.intersection(*of_it) if of_it else set())
-        assert action.at_least == min(map(len, of_it), default=0)
     assert len({one.action for one in samples}) >= 25
     # Slots are alternatives: of all that have two or more, hardly any is required.
     assert [one.name for one in catalog.actions["offer-refund"].parameters if one.required] == [
         "amount"
     ]
-    assert not any(one.required for one in catalog.actions["pull-up-account"].parameters)
+    # An account is found by a name or an account id, which nobody has to say: misspelt names,
+    # which fit neither, are inputs as well.
+    account = catalog.actions["pull-up-account"]
+    assert not any(one.required for one in account.parameters)
+    assert account.at_least == 1
+    assert catalog.actions["verify-identity"].at_least == 3

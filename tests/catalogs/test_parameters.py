@@ -18,7 +18,7 @@ TYPES = {
 }
 
 
-@given(st.lists(st.frozensets(st.sampled_from(NAMES)), min_size=1))
+@given(st.lists(st.frozensets(st.sampled_from(NAMES)), min_size=1, max_size=19))
 def test_what_every_sample_has_is_required_and_nothing_else(some: list[frozenset[str]]) -> None:
     found, rows = estimate(TYPES, [Sample(action="act", parameters=one) for one in some])
     required = {one.name for one in found["act"].parameters if one.required}
@@ -27,6 +27,26 @@ def test_what_every_sample_has_is_required_and_nothing_else(some: list[frozenset
     assert {row.parameter: row.seen for row in rows if row.action == "act"} == {
         one: sum(one in sample for sample in some) for one in NAMES
     }
+
+
+@pytest.mark.parametrize(("slips", "at_least"), [(0, 1), (5, 1), (6, 0)])
+def test_one_sample_in_twenty_may_have_less_than_a_call_needs(slips: int, at_least: int) -> None:
+    some = [frozenset(NAMES[number % 2]) for number in range(100 + slips)]
+    some[:slips] = [frozenset()] * slips
+    found, _ = estimate(TYPES, [Sample(action="act", parameters=one) for one in some])
+    assert found["act"].at_least == at_least
+    assert not any(one.required for one in found["act"].parameters)
+
+
+def test_an_input_that_nobody_could_name_is_one() -> None:
+    samples = [
+        Sample(action="act", parameters=frozenset("a")),
+        Sample(action="act", parameters=frozenset(), unnamed=1),
+    ]
+    assert estimate(TYPES, samples)[0]["act"].at_least == 1
+    # A slip of the recording cannot ask for more than there is.
+    many = [Sample(action="rest", parameters=frozenset("d"), unnamed=2)]
+    assert estimate(TYPES, many)[0]["rest"].at_least == 1
 
 
 def test_without_samples_what_was_declared_stays() -> None:

@@ -44,12 +44,12 @@ class AbcdSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     Attributes:
         folder: Has `ontology.json`, `kb.json` and `guidelines.json`, the last also as .gz.
         samples: A file of dialogues in ABCD's shape, to estimate what is required; none if empty.
-        splits: The splits of it that are used.
+        splits: The splits of it that are used; by default train, and all of a file without splits.
     """
 
     folder: str
     samples: str = ""
-    splits: tuple[str, ...] = ("train",)
+    splits: tuple[str, ...] | None = None
 
 
 class _Intents(msgspec.Struct):
@@ -138,15 +138,24 @@ def abcd_samples(source: AbcdSource, folder: Path) -> Iterator[Sample]:
     """The observed actions of the dialogues, with those slots that their values could be given.
 
     Raises:
-        SettingsError: If the dialogues cannot be read.
+        SettingsError: If the dialogues cannot be read, or nothing was observed in them.
     """
     if not source.samples:
         return
+    there_are = False
     slots = read_ontology(folder / source.folder / "ontology.json")
     path = folder / source.samples
     for dialogue in read_abcd(path, ontology=slots, splits=source.splits):
+        if source.splits is None and dialogue.split not in ("", "train"):
+            continue
         for _, action in dialogue.observed:
-            yield Sample(action=action.name, parameters=frozenset(action.named))
+            there_are = True
+            named = frozenset(action.named)
+            unnamed = len(action.values) - len(named)
+            yield Sample(action=action.name, parameters=named, unnamed=unnamed)
+    if not there_are:
+        used = ", ".join(source.splits or ("train",))
+        raise SettingsError(f"{path}: no action was observed ({used}); use other `splits`")
 
 
 def abcd_knowledge(source: AbcdSource, folder: Path) -> Knowledge:

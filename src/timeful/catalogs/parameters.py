@@ -6,11 +6,13 @@ few a parameter is optional, hence the table: it shows the counts behind every d
 
 Samples must name their values. Where a recording has bare values, name them first, as `slots.py`
 does for ABCD; on unnamed alternatives the estimate would be that nearly nothing is required. A
-call that takes any one of several inputs is told by `at_least`: the fewest that a sample has.
+call that takes any one of several inputs is told by `at_least`: the fewest that samples have, named
+or not, one in twenty left aside **(chosen)**. So an account that is found by a name or by a number
+is found by neither only if that is no slip.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -18,14 +20,21 @@ from timeful.catalogs.ontology import ActionType, Types
 from timeful.catalogs.reading import nearest
 from timeful.errors import SettingsError
 
+_SLIPS = 20
+"""One sample in so many may have fewer inputs than a call needs."""
+
 Property = Literal["required", "optional"]
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An action that was run, with the names of the parameters that it had."""
+    """An action that was run, with the names of the parameters that it had.
+
+    `unnamed` is how many more it had, such as a misspelt value that fits no parameter.
+    """
 
     action: str
     parameters: frozenset[str]
+    unnamed: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
 class Override(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -64,7 +73,7 @@ def estimate(
         SettingsError: If a sample or an override names an action or parameter that there is not.
     """
     overrides = overrides or {}
-    counts, fewest, seen = _count(types, samples)
+    lengths, seen = _count(types, samples)
     for name, override in overrides.items():
         _check(types, name, override.properties, "an override")
     found, rows = {}, []
@@ -76,7 +85,7 @@ def estimate(
                 action=name,
                 parameter=parameter.name,
                 seen=seen.get((name, parameter.name), 0),
-                samples=counts.get(name, 0),
+                samples=len(lengths.get(name, ())),
                 declared="required" if parameter.required else "optional",
                 decided="required" if parameter.required else "optional",
                 by="declared",
@@ -85,7 +94,7 @@ def estimate(
             rows.append(row)
             required = row.decided == "required"
             parameters.append(msgspec.structs.replace(parameter, required=required))
-        at_least = fewest.get(name, one.at_least)
+        at_least = _fewest(lengths[name], one) if name in lengths else one.at_least
         if override.at_least is not None:
             at_least = override.at_least
         found[name] = msgspec.structs.replace(one, parameters=tuple(parameters), at_least=at_least)
@@ -107,19 +116,22 @@ def table(rows: Iterable[Row]) -> str:
 
 def _count(
     types: Types, samples: Iterable[Sample]
-) -> tuple[dict[str, int], dict[str, int], dict[tuple[str, str], int]]:
-    """Samples by action, the fewest parameters in one, and samples by action and parameter."""
-    counts: dict[str, int] = {}
-    fewest: dict[str, int] = {}
+) -> tuple[dict[str, list[int]], dict[tuple[str, str], int]]:
+    """How many inputs each sample has, by action, and samples by action and parameter."""
+    lengths: dict[str, list[int]] = {}
     seen: dict[tuple[str, str], int] = {}
     for sample in samples:
         name = sample.action
         _check(types, name, sample.parameters, "a sample")
-        counts[name] = counts.get(name, 0) + 1
-        fewest[name] = min(fewest.get(name, len(sample.parameters)), len(sample.parameters))
+        lengths.setdefault(name, []).append(len(sample.parameters) + sample.unnamed)
         for parameter in sample.parameters:
             seen[name, parameter] = seen.get((name, parameter), 0) + 1
-    return counts, fewest, seen
+    return lengths, seen
+
+
+def _fewest(lengths: list[int], one: ActionType) -> int:
+    """The fewest inputs of a sample that is no slip; no more than there are parameters."""
+    return min(sorted(lengths)[len(lengths) // _SLIPS], len(one.parameters))
 
 
 def _decide(row: Row, override: Property | None) -> Row:

@@ -96,6 +96,8 @@ def _raw(path: Path, splits: Collection[str] | None) -> Iterator[tuple[str, int,
             f"{path.name} is not in ABCD's shape, splits of dialogues or a list of them: {error}"
         ) from None
     if isinstance(read, list):
+        if splits is not None:
+            raise SettingsError(f"{path.name} is a list of dialogues, without splits to choose")
         read = {"": read}
     if not any(read.values()):
         raise SettingsError(f"{path.name} holds no dialogue")
