@@ -5,7 +5,9 @@ from threading import Event
 
 import pytest
 
+from timeful.core.source import End
 from timeful.models.background import Background, Shared
+from timeful.models.live import LiveSource
 
 
 @pytest.mark.parametrize("steps", [1, 2, 5])
@@ -44,3 +46,39 @@ def test_a_stream_that_still_runs_is_cancelled_when_its_model_closes() -> None:
     assert begun.wait(10)
     background.close()
     assert ended.is_set()
+
+
+@pytest.mark.parametrize("is_closed", [False, True])
+def test_a_stream_that_has_come_to_its_end_hands_its_connection_back_undisturbed(
+    is_closed: bool,
+) -> None:
+    """Two connections are given up together; to cancel after the first would leave the second."""
+    has_ended, begun, others_end, given_up = Event(), Event(), asyncio.Event(), list[int]()
+    source = LiveSource()
+
+    async def work(shared: Shared) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        shared.leaving.add(task)
+        source.append(End("stop", tokens=0))
+        has_ended.set()
+        for number in (1, 2):
+            await others_end.wait()
+            given_up.append(number)
+
+    async def other(shared: Shared) -> None:
+        try:
+            begun.set()
+            await asyncio.Event().wait()
+        finally:
+            others_end.set()  # whoever is to be cancelled is by now
+
+    background = Background()
+    source.on_close(background.start(work))
+    background.start(other)
+    assert has_ended.wait(10)
+    assert begun.wait(10)
+    if is_closed:
+        source.close()
+    background.close()
+    assert given_up == [1, 2]

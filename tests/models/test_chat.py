@@ -1,5 +1,6 @@
 """The chat model, against a real server on the loopback interface."""
 
+import asyncio
 import copy
 import pickle
 import subprocess
@@ -30,8 +31,10 @@ from timeful.core.kernel import Kernel
 from timeful.core.source import Chunk, End
 from timeful.core.units import Instant
 from timeful.errors import ModelError, ModelRefusedError, ModelTimeoutError, SettingsError
+from timeful.models.background import Shared
 from timeful.models.chat import OpenAIModel
-from timeful.models.live import READ_AHEAD
+from timeful.models.exchange import converse
+from timeful.models.live import READ_AHEAD, LiveSource
 from timeful.models.model import Message, Prompt
 from timeful.models.pace import TOKEN_TIME
 from timeful.models.request import Timeouts
@@ -683,6 +686,25 @@ def test_answers_that_were_read_leave_their_connection_to_the_next(connect: Conn
             assert server.requests[-1].over.wait(PATIENCE_S)
         # Not one alone: a request may come before the end of the last answer was read.
         assert server.connections < count
+
+
+@pytest.mark.parametrize("max_tokens", [1, 9])
+def test_a_stream_at_its_end_says_so_before_its_end_can_be_pulled(
+    connect: Connect, max_tokens: int
+) -> None:
+    """From then on it is not cancelled: it may be closing connections that the server gave up."""
+    source, shared = LiveSource(), Shared()
+    with FakeServer([Say("go "), Say("up")]) as server:
+        request = connect(server)._request(ask(), max_tokens, 1)
+
+        async def run() -> bool:
+            await converse(request, source, shared)
+            is_leaving = asyncio.current_task() in shared.leaving
+            await shared.cleanup.aclose()
+            return is_leaving
+
+        assert asyncio.run(run())
+    assert read(source)[1].finish == ("length" if max_tokens == 1 else "stop")
 
 
 # --- the model -------------------------------------------------------------------------------

@@ -18,11 +18,14 @@ class Shared:
     """What the streams of one event loop share; used in its thread alone.
 
     `refused` holds the optional request fields that the server turned out not to know.
+    `leaving` holds the streams that have come to their end and hand their connection back: the
+    client shields that from its own kind of cancelling only, not from that of asyncio.
     `cleanup` closes what was opened, when the loop ends.
     """
 
     client: "AsyncOpenAI | None" = None
     refused: set[str] = field(default_factory=set)
+    leaving: "weakref.WeakSet[asyncio.Task[object]]" = field(default_factory=weakref.WeakSet)
     cleanup: AsyncExitStack = field(default_factory=AsyncExitStack)
 
 
@@ -56,7 +59,7 @@ class _Thread:
     async def _serve(self) -> None:
         await self._enough.wait()
         streams = asyncio.all_tasks() - {asyncio.current_task()}
-        for stream in streams:
+        for stream in streams - set(self.shared.leaving):
             if not stream.cancelling():  # else it is closing its connection: once is enough
                 stream.cancel()
         await asyncio.gather(*streams, return_exceptions=True)

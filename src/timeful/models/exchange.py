@@ -75,7 +75,7 @@ async def converse(request: Request, source: LiveSource, shared: Shared) -> None
         attempt += 1
         body = request.body(shared.refused)
         try:
-            await _Reading(request, source, attempt).run(client, body)
+            await _Reading(request, source, attempt, shared).run(client, body)
             return
         except openai.APIStatusError as error:
             unknown = _unknown_field(error, body)
@@ -118,10 +118,11 @@ async def connect(request: Request, shared: Shared) -> openai.AsyncOpenAI:
 class _Reading:
     """One attempt: a request and the stream that answers it."""
 
-    def __init__(self, request: Request, source: LiveSource, attempt: int) -> None:
+    def __init__(self, request: Request, source: LiveSource, attempt: int, shared: Shared) -> None:
         self._request = request
         self._source = source
         self._attempt = attempt
+        self._shared = shared
         self._meter = TokenMeter(request.max_tokens)
         self._splitter = ThinkSplitter(request.thinking)
         self._calls = CallJoiner()
@@ -144,7 +145,7 @@ class _Reading:
                     # What the budget bought was used up, whatever lies beyond it.
                     tokens = self._request.max_tokens
                     await self._put_calls(self._calls.flush())
-                    self._source.append(End("length", tokens, attempts=self._attempt))
+                    self._leave(End("length", tokens, attempts=self._attempt))
                     return
                 event = await self._next_in_time(events)
             await self._end()
@@ -248,7 +249,14 @@ class _Reading:
         if tokens is None and self._carried:
             tokens = self._meter.total
         finish = self._finish or "stop"
-        self._source.append(End(finish, tokens, self._usage.prompt_tokens, self._attempt))
+        self._leave(End(finish, tokens, self._usage.prompt_tokens, self._attempt))
+
+    def _leave(self, end: End) -> None:
+        """Say that it is the end; from now on nobody cancels this task."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._shared.leaving.add(task)
+        self._source.append(end)
 
     def _broken(self, what: str) -> Exception:
         """A failure that may be tried again, as long as nothing of the answer was passed on."""

@@ -29,6 +29,7 @@ class LiveSource:
         self._condition = threading.Condition()
         self._pieces: deque[tuple[Chunk | End | Exception, int]] = deque()
         self._is_closed = False
+        self._is_over = False
         self._notify: Callable[[], None] | None = None
         self._wake: Callable[[], None] | None = None
         self._stop: Callable[[], object] | None = None
@@ -72,13 +73,19 @@ class LiveSource:
         notify()
 
     def close(self) -> None:
-        """Stop the reader, which closes the connection; harmless when called again."""
+        """Stop the reader, which closes the connection; harmless when called again.
+
+        A reader that has come to the end is left alone: it hands its connection back, and to
+        cancel it then can leave connections open that were being closed along with it.
+        """
         with self._condition:
             if self._is_closed:
                 return
             self._is_closed = True
             self._pieces.clear()
             stop, self._stop, self._wake = self._stop, None, None
+            if self._is_over:
+                stop = None
         if stop is not None:
             stop()
         self._ready()
@@ -116,6 +123,7 @@ class LiveSource:
     def append(self, piece: Chunk | End | Exception) -> None:
         """Append a piece without waiting; an error is raised by the pull that comes to it."""
         with self._condition:
+            self._is_over = self._is_over or isinstance(piece, End)
             if self._is_closed:
                 return
             self._pieces.append((piece, monotonic_ns() - self._began))
