@@ -14,7 +14,8 @@ def normal(value: Value) -> Hashable:
     """A value without what does not matter: case, surrounding and repeated space, digits' form.
 
     Numbers are compared by value, also where they are text: "79.0" is 79. Digits that start with
-    a zero are a name, not a number: the zip code "01234" is not 1234. A truth value is its word.
+    a zero are a name, not a number: the zip code "01234" is not 1234; nor are digits with a plus,
+    an exponent or separators. A truth value is its word. The names of inputs are not normalised.
     All of this is **(chosen)**; the paper does not say when two values match.
     """
     if isinstance(value, str):

@@ -94,8 +94,8 @@ def information_consistency(
 ) -> float | None:
     """IC of a turn: the mean similarity of all pairs of questions (equation 12).
 
-    A mean over pairs: even asking word for word the two questions that were asked gives less
-    than 1. None if nothing was asked on one side.
+    From 0 to 1. A mean over pairs: even asking word for word the two questions that were asked
+    gives less than 1. None if nothing was asked on one side.
     """
     if not predicted or not references:
         return None

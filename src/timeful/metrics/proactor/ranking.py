@@ -46,6 +46,9 @@ def rank(group: Sequence[Result]) -> list[Ranked]:
     Each metric becomes m' = (m - min) / (max - min) over the group, 0.5 where all are equal. With
     CI = (AC' + MaxAC' + 1 - Diff') / 3 and TI = (PT' + 1 - FTR' + RAR') / 3, both at least 0.001,
     PRI = 2 CI TI / (CI + TI).
+
+    Raises:
+        ValueError: If a number is not finite.
     """
     if not group:
         return []

@@ -82,7 +82,17 @@ def score_turn(
     references: Sequence[Opportunity],
     ranges: Ranges,
 ) -> TurnScores | None:
-    """Score one turn; None without predictions."""
+    """Score one turn (equations 1, 2, 5 to 7 and 15 to 17, as `TurnScores` has them).
+
+    Args:
+        turn: Its number t, from 1.
+        predictions: P.
+        references: Q.
+        ranges: R; a name that is missing is never ready.
+
+    Returns:
+        The scores; None without predictions.
+    """
     if not predictions:
         return None
     matches = [best_match(one, references) for one in predictions]
@@ -125,7 +135,8 @@ def mean_scores(scores: Iterable[TurnScores | None]) -> MeanScores:
 def relative_difference(ac: float | None, max_ac: float | None) -> float | None:
     """Difference = (M - A) / A, how far the best prediction is above the average (equation 3).
 
-    0 says that all are as good as the best. None where A is 0 or undefined.
+    From 0, where all are as good as the best, without a bound above. None where A is 0 or
+    undefined: no match at all is neither reliable nor unreliable **(chosen)**.
     """
     return (max_ac - ac) / ac if ac and max_ac is not None else None
 

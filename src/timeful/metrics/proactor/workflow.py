@@ -33,7 +33,8 @@ class Transitions:
     def probability(self, after: str, before: str) -> float:
         """P(after | before) = (C(before, after) + e) / sum over a of (C(before, a) + e).
 
-        An action that nothing follows in any workflow is followed by each with 1 / n.
+        Above 0 and at most 1; over all actions after one they sum to 1. An action that nothing
+        follows in any workflow is followed by each with 1 / n.
         """
         total = self.totals.get(before, 0) + self.n_actions * EPSILON
         return (self.pairs.get((before, after), 0) + EPSILON) / total
