@@ -84,6 +84,11 @@ def test_the_last_prediction_before_the_next_turn_begins_stands() -> None:
     assert (found.dialogue, found.settings) == ("d1", {"agent": "toy"})
 
 
+def test_what_is_said_when_the_conversation_is_over_is_late() -> None:
+    found = read(turn(1), over(), acted(says(1, A)))
+    assert (found.lost, found.late) == ((1,), (1,))
+
+
 def test_an_empty_set_in_time_is_no_lost_turn() -> None:
     scores = score_conversations([read(turn(1), acted(says(1)), turn(2), over())])
     assert (scores.means.n_turns, scores.means.n_skipped) == (2, 2)
