@@ -1,0 +1,104 @@
+"""`timeful rewards NAME RECORDS`: what training would make of a run, from its records alone."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from tests.rewards.material import RIGHT, WRONG, failed, one, says, talk, task
+from timeful.cli.main import app
+from timeful.errors import RecordError, SettingsError
+from timeful.records.events import Event
+from timeful.records.recorder import Recorder
+from timeful.rewards.names import Reward
+
+
+def timeful(*arguments: object) -> str:
+    run = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    if run.exception is not None:
+        raise run.exception
+    return run.output
+
+
+def write(path: Path, events: list[Event]) -> None:
+    recorder = Recorder(path)
+    for event in events:
+        recorder.write(event)
+    recorder.close()
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A run of three episodes: 0.8 by the timely reward, 0.1, and one that failed."""
+    folder = tmp_path / "run" / "episodes"
+    write(folder / "a.jsonl", task(RIGHT, counted=10, budget=30))
+    write(folder / "b.jsonl", task(WRONG))
+    write(folder / "c.jsonl", failed(task(RIGHT)))
+    return tmp_path / "run"
+
+
+def test_a_run_is_scored_and_what_failed_is_in_no_mean(run: Path) -> None:
+    found: dict[str, Any] = json.loads(timeful("rewards", "timely", run, "--json"))
+    assert found.pop("mean") == pytest.approx(0.45)
+    rewards = {one["record"]: one["reward"] for one in found.pop("records")}
+    assert rewards == {"a": pytest.approx(0.8), "b": 0.1, "c": None}
+    assert found == {
+        "reward": "timely",
+        "parameters": dict(Reward(name="timely").all_parameters),
+        "n_rewarded": 2,
+        "n_without": 1,
+    }
+    said = timeful("rewards", "timely", run / "episodes", run / "episodes" / "a.jsonl")
+    assert said.splitlines() == [
+        "  0.8000  a",
+        "  0.1000  b",
+        "       -  c",
+        "  0.4500  mean of 2; 1 without a reward",
+    ]
+
+
+def test_parameters_progress_and_turn_are_taken(run: Path, tmp_path: Path) -> None:
+    # 0.1 + 0.5 + 1 x 0.5
+    found = json.loads(
+        timeful("rewards", "timely", run / "episodes" / "a.jsonl", "--set", "lambda=1", "--json")
+    )
+    assert found["mean"] == pytest.approx(1.1)
+    assert found["parameters"]["lambda"] == 1.0
+    ready = one("open", "ready_to_trigger", "Ada")
+    write(tmp_path / "talk.jsonl", talk((says(1, ready), (ready,)), (None, (ready,))))
+    for arguments, mean in (((), 0.5), (("--turn", 1), 1.0), (("--turn", 2), 0.0)):
+        said = timeful("rewards", "rac_score", tmp_path / "talk.jsonl", *arguments, "--json")
+        assert json.loads(said)["mean"] == mean
+    # The last third: 0.6 RAC - 0.4 FTR; open is never ready in this conversation: FTR is 1.
+    staged = ("--turn", 1, "--progress", 0.9, "--json")
+    said = timeful("rewards", "adaptive_metric_score", tmp_path / "talk.jsonl", *staged)
+    assert json.loads(said)["mean"] == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("timly",), "Did you mean 'timely'"),
+        (("timely", "--set", "lambda"), "PARAMETER=VALUE"),
+        (("timely", "--set", "lambda=x"), "PARAMETER=VALUE"),
+        (("timely", "--set", "lambda=2"), "from 0 to 1"),
+        (("ruler",), "needs a judge"),
+        (("adaptive_metric_score",), "how far training is"),
+    ],
+)
+def test_what_cannot_be_scored_is_refused(
+    run: Path, arguments: tuple[str, ...], reason: str
+) -> None:
+    name, *options = arguments
+    with pytest.raises(SettingsError, match=reason):
+        timeful("rewards", name, run, *options)
+
+
+def test_a_record_of_something_else_is_named(run: Path, tmp_path: Path) -> None:
+    with pytest.raises(RecordError, match=r"^a\.jsonl: "):
+        timeful("rewards", "rac_score", run)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(RecordError, match="no record in"):
+        timeful("rewards", "timely", tmp_path / "empty")
