@@ -36,6 +36,12 @@ def outcome(said: str, section: str = "") -> tuple[list[str], list[str]]:
         (f"maybe {actions(one('send'))}</think>{PAY}", ["pay"], []),
         (f"With {{care}}: {PAY}", ["pay"], []),
         (f'{{"note": "first"}} {PAY}', ["pay"], []),
+        (f"{PAY} or {{rather}} {actions(one('send'))}", ["pay"], ["further-json"]),
+        (f"{listed()} {PAY}", [], ["further-json"]),
+        (f'{{"proactive_action_opportunities": 5}} {PAY}', [], ["further-json", "bad-shape"]),
+        (f"{PAY} {PAY[:40]}", ["pay"], []),
+        (PAY[:-1] + ', "proactive_action_opportunities": []}', [], ["bad-json"]),
+        (PAY.replace('"name"', '"name": "send", "name"'), [], ["bad-json"]),
         (listed(), [], []),
         ("", [], ["no-json"]),
         ("I would pay.", [], ["no-json"]),
@@ -72,6 +78,8 @@ def test_a_section_is_looked_for_and_missed_though_json_without_it_counts() -> N
     assert outcome(f"<think>{PAY}</think>\n<action>\n{PAY}", "action") == (["pay"], [])
     assert outcome(f"{actions(one('send'))}<action>{PAY}</action>", "action") == (["pay"], [])
     assert outcome(PAY, "action") == (["pay"], ["no-section"])
+    twice = f"<action>{PAY}</action> no: <action>{actions(one('send'))}</action>"
+    assert outcome(twice, "action") == (["pay"], ["further-json"])
     assert outcome("nothing", "action") == ([], ["no-section", "no-json"])
 
 

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from tests.agents.proactive.material import agent_file
-from timeful.agents.proactive.settings import AgentFile, agent_names, load_agent
+from timeful.agents.proactive.settings import AgentFile, Prompts, agent_names, load_agent
 from timeful.errors import SettingsError
 
 pytest.importorskip("yaml")
@@ -67,11 +67,25 @@ def test_a_file_of_ones_own_restricts_the_graph(tmp_path: Path) -> None:
 def test_what_is_wrong_in_a_file_is_named(tmp_path: Path, change: str, said: str) -> None:
     path = tmp_path / "mine.yaml"
     head = "" if change.startswith("name:") else "name: mine\n"
-    prompts = '{system_prompt: "", task_prompt: "{dialogue_context}"}'
+    prompts = '{system_prompt: "{tool_catalog}", task_prompt: "{dialogue_context}"}'
     path.write_text(f"{head}action_prompts: {prompts}\n{change}\n")
     with pytest.raises(SettingsError, match=said) as error:
         load_agent(path)
     assert "mine.yaml" in str(error.value)
+
+
+@pytest.mark.parametrize("missing", ["tool_catalog", "dialogue_context"])
+def test_prompts_for_actions_must_show_the_catalog_and_the_conversation(missing: str) -> None:
+    text = "{tool_catalog} {dialogue_context}".replace(f"{{{missing}}}", missing)
+    with pytest.raises(ValueError, match=rf"action_prompts must say \{{{missing}\}}"):
+        AgentFile(name="mine", action_prompts=Prompts(system_prompt="", task_prompt=text))
+
+
+def test_states_that_only_questions_are_shown_are_tracked_as_well() -> None:
+    actions = Prompts(system_prompt="{tool_catalog}", task_prompt="{dialogue_context}")
+    asked = Prompts(system_prompt="{action_states}", task_prompt="{dialogue_context}")
+    assert not AgentFile(name="mine", action_prompts=actions).tracks
+    assert AgentFile(name="mine", action_prompts=actions, question_prompts=asked).tracks
 
 
 def test_an_unknown_agent_is_answered_with_the_nearest_one() -> None:

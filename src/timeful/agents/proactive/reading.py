@@ -5,9 +5,10 @@ Nothing that a model says breaks an agent. What cannot be used is left out, unde
 | topic | what was said | what becomes of it |
 | --- | --- | --- |
 | `no-json` | no JSON object | nothing is predicted |
-| `bad-json` | an object that breaks off, or is no JSON | nothing is predicted |
+| `bad-json` | an object that breaks off, has a field twice, or is no JSON | nothing is predicted |
 | `bad-shape` | JSON without the list that was asked for | nothing is predicted |
 | `no-section` | JSON, but not between its tags | it counts all the same |
+| `further-json` | a second object with the list that was asked for | the first one counts |
 | `bad-opportunity` | an opportunity with a missing field or a wrong type | it alone is left out |
 | `unknown-status` | one with a status that there is not | it alone is left out |
 | `unknown-action` | one of an action that the catalog has not | it alone is left out |
@@ -39,8 +40,6 @@ QUESTIONS = "raised_questions"
 _THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _ATTEMPTS = 20
 """Braces from which JSON is looked for: prose may have some, and garbage has thousands."""
-
-_decoder = JSONDecoder()
 
 Problem = tuple[str, str]
 """A topic, and the details."""
@@ -103,17 +102,24 @@ def _items(said: str, section: str, field: str) -> tuple[list[Any], list[Problem
     problems: list[Problem] = []
     body = _spoken(said)
     if section:
-        found = re.search(rf"<{section}>(.*?)(?:</{section}>|\Z)", body, re.DOTALL)
-        if found is None:
+        found = re.findall(rf"<{section}>(.*?)(?:</{section}>|\Z)", body, re.DOTALL)
+        if not found:
             problems.append(("no-section", f"no <{section}> in {_short(body)}"))
         else:
-            body = found[1]
-    data, problem = _object(body, field)
-    if problem:
-        return [], [*problems, problem]
-    if not isinstance(data.get(field), list):
-        return [], [*problems, ("bad-shape", f"no list {field!r} in {_short(data)}")]
-    return data[field], problems
+            body = "\n".join(found)
+    objects, broken = _objects(body)
+    answers = [one for one in objects if field in one]
+    if not answers:
+        if broken:
+            return [], [*problems, ("bad-json", broken)]
+        if not objects:
+            return [], [*problems, ("no-json", _short(body))]
+        return [], [*problems, ("bad-shape", f"no list {field!r} in {_short(objects[0])}")]
+    if answers[1:]:
+        problems.append(("further-json", _short(answers[1])))
+    if not isinstance(answers[0][field], list):
+        return [], [*problems, ("bad-shape", f"{field!r} is no list in {_short(answers[0])}")]
+    return answers[0][field], problems
 
 
 def _spoken(said: str) -> str:
@@ -121,13 +127,13 @@ def _spoken(said: str) -> str:
     return _THOUGHT.sub("", said).rpartition("</think>")[2]
 
 
-def _object(text: str, field: str) -> tuple[dict[str, Any], Problem | None]:
-    """The first object with a field, or else the first one, or what is wrong.
+def _objects(text: str) -> tuple[list[dict[str, Any]], str]:
+    """The objects in a text, and what is wrong with the first that is none.
 
     The standard library finds where an object ends; what it means, msgspec says strictly: no NaN,
     and no half of a character, which a record could not hold.
     """
-    first: dict[str, Any] | None = None
+    found: list[dict[str, Any]] = []
     broken = ""
     place = text.find("{")
     for _ in range(_ATTEMPTS):
@@ -136,18 +142,23 @@ def _object(text: str, field: str) -> tuple[dict[str, Any], Problem | None]:
         end = place + 1
         try:
             _, end = _decoder.raw_decode(text, place)
-            data = msgspec.json.decode(text[place:end].encode())
-            if field in data:
-                return data, None
-            first = data if first is None else first
+            found.append(msgspec.json.decode(text[place:end].encode()))
         except (ValueError, RecursionError) as error:
             broken = broken or f"{error} in {_short(text[place:])}"
         place = text.find("{", end)
-    if broken:
-        return {}, ("bad-json", broken)
-    if first is None:
-        return {}, ("no-json", _short(text))
-    return first, None
+    return found, broken
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> None:
+    """Refuse an object with a field twice: nobody knows which is meant."""
+    seen = set()
+    for name, _ in pairs:
+        if name in seen:
+            raise ValueError(f"the field {_short(name)} stands twice")
+        seen.add(name)
+
+
+_decoder = JSONDecoder(object_pairs_hook=_each_once)
 
 
 def _short(value: object) -> str:

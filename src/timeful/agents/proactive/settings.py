@@ -52,9 +52,9 @@ class AgentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         reasons: Whether it thinks between tags before it answers between others.
         transitions: The action state graph, the statuses that may follow each; a status that is
             left out may be followed by none. Without it all are connected.
-        action_prompts: How opportunities are asked for. States are tracked where one of these
-            prompts says `{action_states}`.
-        question_prompts: How questions are asked for; none are raised without.
+        action_prompts: How opportunities are asked for.
+        question_prompts: How questions are asked for; none are raised without. States are tracked
+            where any of these prompts says `{action_states}`.
     """
 
     name: str
@@ -78,11 +78,14 @@ class AgentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
                     raise ValueError(str(error)) from None
             if CONTEXT not in _names(prompts):
                 raise ValueError(f"{kind} must say {{{CONTEXT}}}, or nobody knows what was said")
+        if TOOLS not in _names(self.action_prompts):
+            raise ValueError(f"action_prompts must say {{{TOOLS}}}, or nobody knows the actions")
 
     @property
     def tracks(self) -> bool:
         """Whether it is shown the action states."""
-        return STATES in _names(self.action_prompts)
+        each = (self.action_prompts, self.question_prompts)
+        return any(prompts is not None and STATES in _names(prompts) for prompts in each)
 
 
 def _names(prompts: Prompts) -> frozenset[str]:
