@@ -1,23 +1,41 @@
 """Many threads ask, one thread samples: who waits with whom.
 
-Two policies. *Together* is for rollouts: nothing is sampled until every live seat waits, and then
-all that they asked for is one batch, in the order of the seats. So batches are the same each time,
+Two policies. *Together* is for rollouts: nothing is sampled until every seat waits, and then all
+that was asked for is one batch, in the order of the seats. So batches are the same each time,
 whatever the machine is doing. *At once* is for servers: whatever waits is a batch.
+
+A seat is an episode's, or a client's. Under *together* it waits while one of its threads waits for
+a request that is not answered; it then asked for all that it asks for at that instant, since an
+episode opens its thoughts before it waits for any. A seat that is left, because its episode has
+ended or failed, is waited for no more.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from timeful.models.local.request import Completion, Listener, Request
-from timeful.models.local.sampler import Sampler
+from timeful.errors import ModelError
+from timeful.models.local.request import Completion, Drawn, Listener, Request
+
+if TYPE_CHECKING:
+    from timeful.models.local.sampler import Sampler
 
 Policy = Literal["together", "at once"]
 
 
 class Ticket:
-    """A request on its way."""
+    """A request on its way; made by `Seat.submit`."""
+
+    def __init__(self, seat: Seat, request: Request, listener: Listener | None) -> None:
+        self.request = request
+        self._seat = seat
+        self._listener = listener
+        self._outcome: Completion | ModelError | None = None
+        self._done = threading.Event()
+        self._notify: Callable[[], None] | None = None
+        self._is_wanted = True
 
     def result(self) -> Completion:
         """What came of it, waiting until it is known.
@@ -25,31 +43,80 @@ class Ticket:
         Raises:
             ModelError: If it could not be answered, was withdrawn, or the batcher was closed.
         """
-        raise NotImplementedError
+        if not self._done.is_set():
+            self._seat._batcher._await(self)
+        if isinstance(self._outcome, ModelError):
+            raise self._outcome
+        assert self._outcome is not None, "a ticket that is done has an outcome"
+        return self._outcome
 
     def when_done(self, notify: Callable[[], None]) -> None:
         """Call `notify` once, from any thread, when `result` would not wait."""
-        raise NotImplementedError
+        with self._seat._batcher._lock:
+            if not self._done.is_set():
+                self._notify = notify
+                return
+        notify()
 
     def withdraw(self) -> None:
-        """Want it no longer; harmless at any time."""
-        raise NotImplementedError
+        """Want it no longer; harmless at any time, also while it is being answered."""
+        self._seat._batcher._withdraw([self])
+
+    def hear(self, drawn: Drawn) -> bool:
+        """Pass a token on, and say whether more are wanted."""
+        wanted = self._is_wanted
+        if wanted and self._listener is not None:
+            wanted = self._listener(drawn)
+        return wanted
+
+    def _settle(self, outcome: Completion | ModelError) -> Callable[[], None] | None:
+        """Take the outcome, if it is the first; returns whom to tell, outside of the lock."""
+        if self._outcome is not None:
+            return None
+        self._outcome = outcome
+        self._done.set()
+        notify, self._notify = self._notify, None
+        return notify
 
 
 class Seat:
-    """Whose requests these are: an episode, or a client; a context manager that leaves."""
+    """Whose requests these are; a context manager that leaves."""
+
+    def __init__(self, batcher: Batcher) -> None:
+        self._batcher = batcher
+        self._waiting = 0  # threads of it
+        self._asked: dict[Ticket, None] = {}  # and not answered yet, in order
+        self._has_left = False
+
+    @property
+    def streams(self) -> bool:
+        """Whether listeners are told of tokens while they are drawn, or of none."""
+        return self._batcher.policy == "at once"
+
+    @property
+    def policy(self) -> int:
+        """Which version of the weights answers now."""
+        return self._batcher.sampler.policy
 
     def submit(self, request: Request, *, listener: Listener | None = None) -> Ticket:
         """Ask, and return at once.
 
+        Args:
+            request: What is asked.
+            listener: Told of each token in the sampling thread; under *at once* only. It must
+                not wait.
+
         Raises:
-            ModelError: If the seat was left or the batcher closed.
+            ModelError: If the seat was left or the batcher closed, or the prompt does not fit.
         """
-        raise NotImplementedError
+        self._batcher.sampler.check(request)
+        ticket = Ticket(self, request, listener)
+        self._batcher._submit(self, ticket)
+        return ticket
 
     def leave(self) -> None:
         """Nobody waits for this seat any more; what it asked for is withdrawn."""
-        raise NotImplementedError
+        self._batcher._leave(self)
 
     def __enter__(self) -> Seat:
         return self
@@ -59,27 +126,155 @@ class Seat:
 
 
 class Batcher:
-    """Gathers requests into batches; a context manager that closes.
+    """Gathers requests into batches, and has them answered in a thread of its own.
+
+    A context manager that closes.
 
     Args:
         sampler: Who samples.
         policy: Who waits with whom.
+
+    Attributes:
+        batches: How many requests each batch had so far.
     """
 
     def __init__(self, sampler: Sampler, *, policy: Policy = "at once") -> None:
         self.sampler = sampler
         self.policy: Policy = policy
+        self.batches: list[int] = []
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
+        self._seats: dict[Seat, None] = {}  # in order
+        self._running: Sequence[Ticket] = ()
+        self._is_closed = False
+        self._thread: threading.Thread | None = None
 
     def seats(self, count: int) -> Sequence[Seat]:
-        """Take so many seats at once, in order; under *together* each needs a thread of its own."""
-        raise NotImplementedError
+        """Take so many seats at once, in order.
+
+        Under *together* all of them are waited for from now on, until each is left: an episode
+        in a thread of its own for each, and no fewer threads than seats.
+
+        Raises:
+            ModelError: If the batcher was closed.
+        """
+        with self._lock:
+            self._check_open()
+            taken = [Seat(self) for _ in range(count)]
+            self._seats.update(dict.fromkeys(taken))
+            if self._thread is None:
+                # A daemon: whoever forgets to close must still be able to end the process.
+                self._thread = threading.Thread(target=self._work, name="sampler", daemon=True)
+                self._thread.start()
+        return taken
 
     def close(self) -> None:
-        """Answer nothing more, and wake everybody who waits."""
-        raise NotImplementedError
+        """Answer nothing more and wake everybody who waits; harmless when called again.
+
+        Returns when nothing is sampled any more.
+        """
+        with self._lock:
+            self._is_closed = True
+            waiting = [*self._running, *(one for seat in self._seats for one in seat._asked)]
+        self._withdraw(waiting)
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()
 
     def __enter__(self) -> Batcher:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    # --- the threads that ask ----------------------------------------------------------------
+
+    def _submit(self, seat: Seat, ticket: Ticket) -> None:
+        with self._lock:
+            self._check_open()
+            if seat._has_left:
+                raise ModelError("a seat that was left asks for nothing more")
+            seat._asked[ticket] = None
+            if self.policy == "at once":
+                self._changed.notify_all()
+
+    def _await(self, ticket: Ticket) -> None:
+        seat = ticket._seat
+        with self._lock:
+            seat._waiting += 1
+            if seat._waiting == 1:
+                self._changed.notify_all()
+        try:
+            ticket._done.wait()
+        finally:
+            with self._lock:
+                seat._waiting -= 1
+
+    def _withdraw(self, tickets: Sequence[Ticket]) -> None:
+        with self._lock:
+            notify = []
+            for ticket in tickets:
+                ticket._is_wanted = False
+                ticket._seat._asked.pop(ticket, None)
+                why = "the sampler was closed" if self._is_closed else "the request was withdrawn"
+                notify.append(ticket._settle(ModelError(why)))
+            self._changed.notify_all()
+        _tell(notify)
+
+    def _leave(self, seat: Seat) -> None:
+        with self._lock:
+            seat._has_left = True
+            self._seats.pop(seat, None)
+            asked = list(seat._asked)
+        self._withdraw(asked)
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise ModelError("the sampler was closed")
+
+    # --- the thread that samples -------------------------------------------------------------
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                while not (self._is_closed or self._is_ready()):
+                    self._changed.wait()
+                if self._is_closed:
+                    return
+                batch = [ticket for seat in self._seats for ticket in seat._asked]
+                if self.policy == "at once":
+                    batch = batch[: self.sampler.rows]
+                for ticket in batch:
+                    ticket._seat._asked.pop(ticket)
+                self._running = batch
+            self._answer(batch)
+
+    def _is_ready(self) -> bool:
+        asked = any(seat._asked for seat in self._seats)
+        if self.policy == "at once":
+            return asked
+        # A thread that was just answered may not have left its wait: then nothing of it is open.
+        return asked and all(seat._waiting and seat._asked for seat in self._seats)
+
+    def _answer(self, batch: Sequence[Ticket]) -> None:
+        self.batches.append(len(batch))
+        listeners = [ticket.hear if self.policy == "at once" else None for ticket in batch]
+        outcomes: Sequence[Completion | ModelError]
+        try:
+            outcomes = self.sampler.generate(
+                [ticket.request for ticket in batch], listeners=listeners
+            )
+        except Exception as error:  # noqa: BLE001 - every kind of failure belongs to who asked
+            failure = ModelError(f"the sampler failed: {type(error).__name__}: {error}")
+            failure.__cause__ = error
+            outcomes = [failure] * len(batch)
+        with self._lock:
+            pairs = zip(batch, outcomes, strict=True)
+            notify = [ticket._settle(outcome) for ticket, outcome in pairs]
+            self._running = ()
+        _tell(notify)
+
+
+def _tell(notify: Sequence[Callable[[], None] | None]) -> None:
+    for one in notify:
+        if one is not None:
+            one()

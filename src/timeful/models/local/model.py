@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
+from threading import Condition
 
-from timeful.core.source import TokenSource
-from timeful.models.events import Thinking
-from timeful.models.local.batching import Seat
+from timeful.core.source import Channel, Chunk, End, Sampled
+from timeful.errors import ModelError
+from timeful.models.events import Thinking, ThinkSplitter
+from timeful.models.local.batching import Seat, Ticket
 from timeful.models.local.checkpoint import Checkpoint
+from timeful.models.local.request import Drawn, Request, Sampling
+from timeful.models.local.splice import Answered, Conversations
 from timeful.models.model import Prompt
 from timeful.models.pace import TOKEN_TIME, Pace
 
@@ -45,6 +51,8 @@ class LocalModel:
         name: For records and tables; None means the checkpoint's.
     """
 
+    live = True
+
     def __init__(
         self,
         checkpoint: Checkpoint,
@@ -57,14 +65,194 @@ class LocalModel:
         self._checkpoint = checkpoint
         self._seat = seat
         self._style = style or Style()
+        self._conversations = Conversations(checkpoint)
         self.name = name or checkpoint.name
         self.pace = pace
-        self.live = True
 
-    def open(self, prompt: Prompt, *, max_tokens: int | None, seed: int) -> TokenSource:
+    def open(self, prompt: Prompt, *, max_tokens: int | None, seed: int) -> LocalSource:
         """Start answering.
 
+        Args:
+            prompt: What is asked.
+            max_tokens: The most tokens to draw; None for what the context holds.
+            seed: Of all chance in the answer.
+
         Raises:
-            ModelError: If the prompt leaves no room in the context.
+            ModelError: If the prompt leaves no room in the context, or its messages do not fit
+                the chat template.
         """
-        raise NotImplementedError
+        ids, kept = self._conversations.write(prompt.messages, prompt.tools)
+        room = self._checkpoint.check_room(len(ids), 1)
+        answered = Answered(prompt.messages, prompt.tools, ids)
+        self._conversations.remember(answered)
+        source = LocalSource(self._checkpoint, answered, kept=kept, thinking=self._style.thinking)
+        wanted = room if max_tokens is None else min(room, max_tokens)
+        if wanted > 0:
+            source.ask(self._seat, Request(prompt_ids=ids, sampling=self._sampling(wanted, seed)))
+        return source
+
+    def _sampling(self, max_tokens: int, seed: int) -> Sampling:
+        style = self._style
+        return Sampling(
+            temperature=style.temperature,
+            top_p=style.top_p,
+            top_k=style.top_k,
+            max_tokens=max_tokens,
+            seed=seed,
+            stop_ids=self._checkpoint.stop_ids,
+            stop=style.stop,
+        )
+
+
+class LocalSource:
+    """The chunks of one thought; a `TokenSource`.
+
+    A token that ends the thought, or is half of a character, is a chunk without a text: it took
+    its time as well.
+
+    Args:
+        checkpoint: Whose tokens they are.
+        answered: What later prompts are told of it.
+        kept: How many of the prompt's tokens were kept from an earlier thought.
+        thinking: What `<think>` tags mean.
+    """
+
+    def __init__(
+        self, checkpoint: Checkpoint, answered: Answered, *, kept: int, thinking: Thinking
+    ) -> None:
+        self._answered = answered
+        self._kept = kept
+        self._reader = checkpoint.texts.reader()
+        self._splitter = ThinkSplitter(thinking)
+        self._channel: Channel = "answer"
+        self._pieces: deque[Chunk] = deque()
+        self._seat: Seat | None = None
+        self._ticket: Ticket | None = None
+        self._policy = 0
+        # Shared with the thread that samples:
+        self._changed = Condition()
+        self._drawn: list[Drawn] = []
+        self._error: ModelError | None = None
+        self._notify: Callable[[], None] | None = None
+        self._is_closed = False
+
+    def ask(self, seat: Seat, request: Request) -> None:
+        """Send the request; without one, the thought ends at once for want of room."""
+        self._seat, self._policy = seat, seat.policy
+        self._ticket = seat.submit(request, listener=self._hear)
+        if seat.streams:
+            self._ticket.when_done(self._settle)
+
+    @property
+    def sampled(self) -> Sampled:
+        """The prompt's tokens, and those drawn so far."""
+        drawn = list(self._drawn)
+        return Sampled(
+            prompt_ids=self._answered.prompt_ids,
+            ids=tuple(one.token for one in drawn),
+            logprobs=tuple(one.logprob for one in drawn),
+            policy=self._policy,
+            kept=self._kept,
+        )
+
+    # --- the thread that pulls ---------------------------------------------------------------
+
+    def pull(self) -> Chunk | End:
+        """Return the next piece, waiting until it is known; after `close`, a closed end.
+
+        Raises:
+            ModelError: If the sampler failed or was closed.
+        """
+        if self._is_closed:
+            return End("closed")
+        if self._pieces:
+            return self._pieces.popleft()
+        count = len(self._answered.ids)
+        if self._ticket is None:
+            return End("length", tokens=0, attempts=0)
+        if count and (finish := self._drawn[count - 1].finish) is not None:
+            return End(finish, tokens=count, prompt_tokens=len(self._answered.prompt_ids))
+        self._wait(self._ticket, count)
+        if self._is_closed:
+            return End("closed")
+        self._read(self._drawn[count])
+        return self._pieces.popleft()
+
+    def when_ready(self, notify: Callable[[], None]) -> None:
+        """Call `notify` once, as soon as `pull` would not wait."""
+        if self._ticket is not None and self._seat is not None and not self._seat.streams:
+            self._ticket.when_done(notify)
+            return
+        with self._changed:
+            count = len(self._answered.ids)
+            ended = bool(count) and self._drawn[count - 1].finish is not None
+            is_known = self._ticket is None or self._pieces or len(self._drawn) > count or ended
+            if not (is_known or self._is_closed or self._error):
+                self._notify = notify
+                return
+        notify()
+
+    def close(self) -> None:
+        """Draw no more; harmless when called again."""
+        with self._changed:
+            self._is_closed = True
+        self._wake()
+        if self._ticket is not None:
+            self._ticket.withdraw()
+
+    def _wait(self, ticket: Ticket, count: int) -> None:
+        """Wait until the next token is known."""
+        if self._seat is not None and not self._seat.streams:
+            done = ticket.result()
+            last = len(done.ids) - 1
+            self._policy = done.policy
+            self._drawn = [
+                Drawn(token, logprob, done.finish if i == last else None)
+                for i, (token, logprob) in enumerate(zip(done.ids, done.logprobs, strict=True))
+            ]
+            return
+        with self._changed:
+            self._changed.wait_for(
+                lambda: len(self._drawn) > count or self._error or self._is_closed
+            )
+            if len(self._drawn) <= count and self._error and not self._is_closed:
+                raise self._error
+
+    def _read(self, drawn: Drawn) -> None:
+        """Turn a token into its chunk; where it ends a thought and begins the answer, into two."""
+        text = self._reader.feed(drawn.token)
+        if drawn.finish is not None:
+            text += self._reader.flush()
+        pieces = self._splitter.feed(text)
+        if drawn.finish is not None:
+            pieces += self._splitter.flush()
+        for channel, piece in pieces or [(self._channel, "")]:
+            self._pieces.append(Chunk(piece, 0 if self._pieces else 1, channel))
+            self._channel = channel
+        self._answered.ids.append(drawn.token)
+        self._answered.texts.append("".join(said for where, said in pieces if where == "answer"))
+
+    # --- the thread that samples -------------------------------------------------------------
+
+    def _hear(self, drawn: Drawn) -> bool:
+        with self._changed:
+            self._drawn.append(drawn)
+        self._wake()
+        return not self._is_closed
+
+    def _settle(self) -> None:
+        """The request was answered, or failed."""
+        assert self._ticket is not None
+        try:
+            self._ticket.result()
+        except ModelError as error:
+            with self._changed:
+                self._error = error
+            self._wake()
+
+    def _wake(self) -> None:
+        with self._changed:
+            notify, self._notify = self._notify, None
+            self._changed.notify_all()
+        if notify is not None:
+            notify()

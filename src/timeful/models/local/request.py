@@ -86,10 +86,11 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A token just drawn; `top` as asked for."""
+    """A token just drawn; `top` as asked for, `finish` if it was the last one."""
 
-    id: int
+    token: int
     logprob: float
+    finish: Literal["stop", "length"] | None = None
     top: Alternatives = ()
 
 

@@ -18,6 +18,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from timeful.errors import ModelError
 from timeful.models.local.checkpoint import Checkpoint
 from timeful.models.local.decoding import Decoder, ForwardDecoder
 from timeful.models.local.drawing import Draws
@@ -49,6 +50,18 @@ class Sampler:
         self.policy = policy
         self.rows = rows
 
+    def check(self, request: Request) -> None:
+        """Find out whether a request can be answered.
+
+        Raises:
+            ModelError: If its prompt is empty, leaves no room, or holds what is no token.
+        """
+        prompt = request.prompt_ids
+        self.checkpoint.check_room(len(prompt), 1)
+        tokens = self.checkpoint.model.get_input_embeddings().num_embeddings
+        if not 0 <= min(prompt) <= max(prompt) < tokens:
+            raise ModelError(f"{self.checkpoint.name} has the tokens 0 to {tokens - 1} only")
+
     def generate(
         self, requests: Sequence[Request], *, listeners: Sequence[Listener | None] = ()
     ) -> list[Completion]:
@@ -59,9 +72,11 @@ class Sampler:
             listeners: For each request, or for none, who is told of each token as it is drawn.
 
         Raises:
-            ModelError: If a prompt is empty or leaves no room in the context.
+            ModelError: As `check`.
         """
         told = list(listeners) or [None] * len(requests)
+        for one in requests:
+            self.check(one)
         rows = [
             _Row(one, listener, self.checkpoint)
             for one, listener in zip(requests, told, strict=True)
@@ -128,17 +143,19 @@ class _Row:
         self._logprobs: list[float] = []
         self._top: list[Alternatives] = []
 
-    def take(self, id: int, logprob: float, top: Alternatives) -> None:
+    def take(self, token: int, logprob: float, top: Alternatives) -> None:
         """Append a token, and see whether it is the last one."""
-        self._ids.append(id)
+        self._ids.append(token)
         self._logprobs.append(logprob)
         if self.request.top:
             self._top.append(top)
-        if id in self._stop_ids or (self._reader is not None and self._says_stop(id)):
+        if token in self._stop_ids or (self._reader is not None and self._says_stop(token)):
             self.finish = "stop"
         elif len(self._ids) >= self.room:
             self.finish = "length"
-        if self._listener is not None and not self._listener(Drawn(id, logprob, top)):
+        if self._listener is not None and not self._listener(
+            Drawn(token, logprob, self.finish, top)
+        ):
             self.finish = self.finish or "length"
 
     def completion(self, policy: int) -> Completion:
@@ -152,9 +169,9 @@ class _Row:
             top=tuple(self._top),
         )
 
-    def _says_stop(self, id: int) -> bool:
+    def _says_stop(self, token: int) -> bool:
         assert self._reader is not None
-        if not (piece := self._reader.feed(id)):
+        if not (piece := self._reader.feed(token)):
             return False
         said = self._tail + piece
         self._tail = said[len(said) - self._reach :] if self._reach else ""
@@ -164,9 +181,9 @@ class _Row:
 def _tell(rows: Sequence[_Row], ids: Tensor, logprobs: Tensor) -> None:
     """Hand each row that goes on its token."""
     own = logprobs.gather(1, ids[:, None])[:, 0].tolist()
-    for i, (row, id, logprob) in enumerate(zip(rows, ids.tolist(), own, strict=True)):
+    for i, (row, token, logprob) in enumerate(zip(rows, ids.tolist(), own, strict=True)):
         if row.finish is None:
-            row.take(id, logprob, _best(logprobs[i], row.request.top))
+            row.take(token, logprob, _best(logprobs[i], row.request.top))
 
 
 def _best(logprobs: Tensor, count: int) -> Alternatives:

@@ -35,14 +35,14 @@ class Texts:
         """Read one text from its beginning."""
         return Reader(self, special=special)
 
-    def after(self, before: int, id: int, *, special: bool) -> str:
+    def after(self, before: int, token: int, *, special: bool) -> str:
         """What a token adds after another one that had a text; -1 for none."""
-        key = (special, before, id)
+        key = (special, before, token)
         if key not in self._known:
             if len(self._known) >= _MOST:
                 self._known.clear()
             first = [before] if before >= 0 else []
-            text = self.decode([*first, id], special=special)
+            text = self.decode([*first, token], special=special)
             self._known[key] = text[len(self.decode(first, special=special)) if first else 0 :]
         return self._known[key]
 
@@ -58,20 +58,20 @@ class Reader:
         self._before = -1
         self._held: list[int] = []
 
-    def feed(self, id: int) -> str:
+    def feed(self, token: int) -> str:
         """What this token adds; "" while it is not known."""
         if not self._held:
-            piece = self._texts.after(self._before, id, special=self._special)
+            piece = self._texts.after(self._before, token, special=self._special)
             if not piece.endswith(_HALF):
                 if piece:
-                    self._before = id
+                    self._before = token
                 return piece
-        self._held.append(id)
+        self._held.append(token)
         piece = self._rest()
         if piece.endswith(_HALF):
             return ""
         if piece:
-            self._before = id
+            self._before = token
         self._held.clear()
         return piece
 
