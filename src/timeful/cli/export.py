@@ -147,7 +147,7 @@ def _left_out(left: "LeftOut") -> bool:
 @click.option(
     "--reward", default="score", show_default=True, help="What an episode is worth, by name."
 )
-@click.option("--minimum", type=float, help="Only episodes that are worth this much.")
+@click.option("--minimum", type=float, help="Only conversations that are worth this much.")
 @click.option("--best", is_flag=True, help="Only the best episode of each case and budget.")
 @click.option("--in-time", is_flag=True, help="Only episodes that ended before their deadline.")
 @click.option(
@@ -174,13 +174,13 @@ def export(
     """
     from timeful.training.data.episodes import Run
     from timeful.training.data.export import Choice, export_run
-    from timeful.training.data.rewards import find_reward
+    from timeful.training.data.rewards import find_worth
 
     need = (kind == "sft", "--as sft")
     refuse_idle({"minimum": need, "best": need, "in_time": need})
     refuse_idle({"reward": (kind != "prompts", "--as sft and --as preference")})
     found = export_run(
-        Run(folder, reward=find_reward(reward)),
+        Run(folder, worth=find_worth(reward)),
         cast("Kind", kind),
         Choice(
             split=cast("Split | None", split), minimum=minimum, is_best=best, is_in_time=in_time
@@ -194,6 +194,7 @@ def export(
     print(f"episodes   {counts.chosen} of {counts.episodes}")
     for count, what in (
         (counts.unrewarded, f"episodes of which {reward} says nothing"),
+        (counts.worthless, f"conversations that are worth less than {minimum}"),
         (counts.cut, "conversations that were cut"),
         (counts.ties, "conversations without another that began alike and is worth less or more"),
     ):

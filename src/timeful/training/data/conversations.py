@@ -30,6 +30,8 @@ class Conversation:
         completion: Its words, and what the world said between them.
         tokens: How many it generated.
         is_whole: Whether each thought came to its own end: none was cut.
+        thought: The number of its first thought in the episode.
+        reward: What it is worth; None if nobody can tell.
     """
 
     purpose: str
@@ -38,6 +40,8 @@ class Conversation:
     completion: list[Said] = field(default_factory=list)
     tokens: int = 0
     is_whole: bool = True
+    thought: int = 0
+    reward: float | None = None
 
     @property
     def messages(self) -> list[Said]:
@@ -108,7 +112,9 @@ def _unwrapped(event: Event) -> tuple[str, Event]:
 
 
 def _begun(event: ThoughtStarted, shown: _Shown) -> Conversation:
-    return Conversation(purpose=event.purpose, model=event.model, prompt=_plain(shown))
+    return Conversation(
+        purpose=event.purpose, model=event.model, prompt=_plain(shown), thought=event.thought
+    )
 
 
 def _end(here: _Open, event: ThoughtEnded) -> None:

@@ -68,8 +68,9 @@ _REASONING = ("timely/reasoning", "traces")
 _TOOLS = {"timely/fiction": FictionTask.tools, "timely/coding": (EXECUTE,)}
 """What is offered beside the timer."""
 
-Worth = Callable[[list[AnyEvent]], float | None]
-"""What an episode is worth, from its record; None if this reward says nothing of it."""
+Worth = Callable[[list[AnyEvent], list[Conversation]], float | None]
+"""What an episode is worth, from its record; None if this reward says nothing of it. A reward of
+turns gives each conversation that of its turn, else all have the episode's."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -118,7 +119,7 @@ class Run:
 
     Args:
         folder: The folder.
-        reward: What an episode is worth; the world's own score by default.
+        worth: What an episode is worth; the world's own score by default.
         shares: How problems are divided.
 
     Raises:
@@ -127,7 +128,7 @@ class Run:
     """
 
     def __init__(
-        self, folder: Path, *, reward: Worth | None = None, shares: Shares = SHARES
+        self, folder: Path, *, worth: Worth | None = None, shares: Shares = SHARES
     ) -> None:
         self.settings = read_settings(folder)
         self.suite = str(self.settings.get("suite"))
@@ -139,7 +140,7 @@ class Run:
             )
         self.left_out = LeftOut()
         self._folder = folder
-        self._reward = reward or _score
+        self._worth = worth or score
         self._shares = shares
 
     @property
@@ -160,14 +161,15 @@ class Run:
                 events = list(read_record(path))
                 end = next((e for e in events if isinstance(e, EpisodeEnded | EpisodeFailed)), None)
                 if end is None:
-                    raise RecordError(f"{path.name}: its end is missing")
+                    raise RecordError("its end is missing")
                 if isinstance(end, EpisodeFailed):
                     count = self.left_out.failed
                     count[end.boundary] = count.get(end.boundary, 0) + 1
                     continue
                 yield self._episode(path, events)
             except RecordError as error:
-                self.left_out.broken.append(str(error))
+                named = str(error).startswith(path.name)
+                self.left_out.broken.append(str(error) if named else f"{path.name}: {error}")
 
     def read(self, key: str) -> Episode:
         """Read one episode again."""
@@ -177,7 +179,7 @@ class Run:
     def _episode(self, path: Path, events: list[AnyEvent]) -> Episode:
         begin = events[0]
         if not isinstance(begin, EpisodeStarted):
-            raise RecordError(f"{path.name}: its beginning is missing")
+            raise RecordError("its beginning is missing")
         names, settings = _OF_SUITES[self.suite], begin.settings
         case = "/".join(str(_at(settings, name)) for name in names.case)
         budget = _at(settings, "episode.budget_ns")
@@ -186,8 +188,6 @@ class Run:
             said = conversations(events)
         except SettingsError as error:
             raise SettingsError(f"{path.name}: {error}") from None
-        except RecordError as error:
-            raise RecordError(f"{path.name}: {error}") from None
         conditions = {name: _at(settings, name) for name in names.conditions}
         return Episode(
             key=path.stem,
@@ -195,7 +195,7 @@ class Run:
             conditions=msgspec.json.encode(conditions).decode(),
             budget_s=None if budget is None else budget / 1e9,
             alpha=float(_at(settings, "alpha") or 1.0),
-            reward=self._reward(events),
+            reward=self._worth(events, said),
             is_in_time=_is_in_time(events, budget),
             split=split_of(
                 f"{self.suite} {case}" if problem is None else problem.question, self._shares
@@ -226,9 +226,16 @@ class Run:
         return msgspec.json.encode([tool.schema() for tool in tools]).decode()
 
 
-def _score(events: list[AnyEvent]) -> float | None:
+def score(events: list[AnyEvent], said: list[Conversation]) -> float | None:
     """The world's own score, at the end."""
-    return next((event.score for event in events if isinstance(event, EpisodeEnded)), None)
+    return shared(next((e.score for e in events if isinstance(e, EpisodeEnded)), None), said)
+
+
+def shared(worth: float | None, said: list[Conversation]) -> float | None:
+    """Let all conversations have what the episode is worth."""
+    for conversation in said:
+        conversation.reward = worth
+    return worth
 
 
 def _is_in_time(events: list[AnyEvent], budget: int | None) -> bool:

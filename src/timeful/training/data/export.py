@@ -20,6 +20,7 @@ import msgspec
 from timeful.training.data.card import listed, write_card
 from timeful.training.data.conversations import Conversation
 from timeful.training.data.episodes import Episode, LeftOut, Run
+from timeful.training.data.rewards import check_fits
 from timeful.training.data.split import Split
 from timeful.training.data.writing import Columns, Format, Row, check_form, write_rows
 
@@ -64,7 +65,7 @@ class Choice:
 
     Attributes:
         split: Only of this side.
-        minimum: Only of episodes that are worth this much.
+        minimum: Only conversations that are worth this much.
         is_best: Only the best episode of each case and condition; of several, the first by name.
         is_in_time: Only of episodes that were over before their deadline.
     """
@@ -75,12 +76,11 @@ class Choice:
     is_in_time: bool = False
 
     def __contains__(self, episode: Episode) -> bool:
-        worth = episode.reward
-        return (
-            self.split in (None, episode.split)
-            and (self.minimum is None or (worth is not None and worth >= self.minimum))
-            and (episode.is_in_time or not self.is_in_time)
-        )
+        return self.split in (None, episode.split) and (episode.is_in_time or not self.is_in_time)
+
+    def is_worth(self, one: Conversation) -> bool:
+        """Whether a conversation is worth enough."""
+        return self.minimum is None or (one.reward is not None and one.reward >= self.minimum)
 
 
 @dataclass(slots=True)
@@ -91,6 +91,7 @@ class Counts:
         episodes: That came to their end.
         chosen: Of which rows could be made.
         unrewarded: Of which the reward says nothing.
+        worthless: Conversations that are not worth enough.
         cut: Conversations that were cut, and so are no example of how to end.
         ties: Conversations without a pair: nobody else began so, or all were worth the same.
         splits: Rows by their side.
@@ -99,6 +100,7 @@ class Counts:
     episodes: int = 0
     chosen: int = 0
     unrewarded: int = 0
+    worthless: int = 0
     cut: int = 0
     ties: int = 0
     splits: dict[str, int] = field(default_factory=dict)
@@ -133,9 +135,11 @@ def export_run(
         reward: The name of what episodes are worth, for the card.
 
     Raises:
-        SettingsError: If a record has no transcript, or Parquet cannot be written here.
+        SettingsError: If a record has no transcript, the reward is none of this suite, or Parquet
+            cannot be written here.
     """
     check_form(form)
+    check_fits(reward, run.suite)
     counts = Counts()
     count = write_rows(rows(run, kind, choice, counts), out, COLUMNS[kind], form)
     left = run.left_out
@@ -152,6 +156,7 @@ def export_run(
                 **{f"that failed: {where}": n for where, n in sorted(left.failed.items())},
             },
             "Conversations left out": {
+                "that are not worth enough": counts.worthless,
                 "that were cut": counts.cut,
                 "without another that began alike and was worth less or more": counts.ties,
             },
@@ -203,7 +208,7 @@ def sft_row(episode: Episode, conversation: Conversation) -> Row:
     """A conversation as an example to follow."""
     return {
         "messages": conversation.messages,
-        "reward": episode.reward,
+        "reward": conversation.reward,
         "tokens": conversation.tokens,
         "model": conversation.model,
         "episode": episode.key,
@@ -218,7 +223,9 @@ def _sft(run: Run, choice: Choice, counts: Counts) -> Iterator[Row]:
             counts.chosen -= 1
             continue
         for conversation in episode.conversations:
-            if conversation.has_ended:
+            if not choice.is_worth(conversation):
+                counts.worthless += 1
+            elif conversation.has_ended:
                 yield sft_row(episode, conversation)
             else:
                 counts.cut += 1
@@ -238,7 +245,7 @@ def _best(run: Run, choice: Choice) -> dict[tuple[str, str], str]:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """Where a conversation is, and what its episode is worth."""
+    """Where a conversation is, and what it is worth."""
 
     reward: float
     key: str
@@ -253,10 +260,10 @@ def _preference(run: Run, choice: Choice, counts: Counts) -> Iterator[Row]:
     """
     groups: dict[bytes, list[_Candidate]] = {}
     for episode in _chosen(run, choice, counts):
-        if episode.reward is None:
-            continue
         for place, one in enumerate(episode.conversations):
-            there = _Candidate(episode.reward, episode.key, place, one.has_ended)
+            if one.reward is None:
+                continue
+            there = _Candidate(one.reward, episode.key, place, one.has_ended)
             groups.setdefault(_beginning(episode, one), []).append(there)
     for group in groups.values():
         group.sort(key=lambda one: (-one.reward, not one.is_whole, one.key, one.place))

@@ -1,31 +1,85 @@
-"""What an episode is worth, by the name of a reward, or as its world scores it."""
+"""What an episode is worth, by the name of a reward, or as its world scores it.
 
+A reward of turns, such as ProActor's, gives each conversation that of the turn which it predicted
+for, and the episode their mean.
+"""
+
+from collections.abc import Iterable
+from contextlib import suppress
 from functools import partial
 
+import msgspec
+
 from timeful.errors import SettingsError, check_known
-from timeful.records.events import AnyEvent
-from timeful.rewards.names import REWARDS, Reward, reward_of
-from timeful.training.data.episodes import Worth
+from timeful.records.events import Acted, AnyEvent, ThoughtEnded
+from timeful.rewards.names import REWARDS, Reward, read_turns, reward_of
+from timeful.training.data.conversations import Conversation
+from timeful.training.data.episodes import Worth, score, shared
 
 SCORE = "score"
 """The world's own score."""
 
 
-def find_reward(name: str) -> Worth | None:
-    """The reward of a name; None for the world's own score.
+class _Predicted(msgspec.Struct):
+    """What an action says of the turn that it is for."""
+
+    turn: int
+
+
+def find_worth(name: str) -> Worth:
+    """What episodes are worth by a reward, or by the world's own score.
 
     Raises:
-        SettingsError: If there is none, or it needs more than a record.
+        SettingsError: If there is no such reward, or it needs more than a record.
     """
     if name == SCORE:
-        return None
+        return score
     check_known("reward", name, (SCORE, *REWARDS))
     kind = REWARDS[name]
     if kind.needs_judge or kind.needs_progress:
-        need = "a judge" if kind.needs_judge else "how far training is"
-        raise SettingsError(f"{name} cannot be read from a record: it needs {need}")
-    return partial(_worth, reward=Reward(name=name))
+        need = "a judge's scores" if kind.needs_judge else "to know how far training is"
+        raise SettingsError(f"{name} cannot be told from a record: it needs {need}")
+    of = _of_turns if kind.of == "turn" else _of_task
+    return partial(of, reward=Reward(name=name))
 
 
-def _worth(events: list[AnyEvent], *, reward: Reward) -> float | None:
+def check_fits(name: str, suite: str) -> None:
+    """Refuse a reward that says nothing of a suite's episodes.
+
+    Raises:
+        SettingsError: If it is one of turns, and they have none, or one of tasks.
+    """
+    if name == SCORE:
+        return
+    is_of_turns = REWARDS[name].of == "turn"
+    if is_of_turns != (suite == "proactor") or not suite.startswith(("timely", "traces", "proac")):
+        what = "conversations: runs of proactor" if is_of_turns else "tasks: runs of timely"
+        raise SettingsError(f"{name} is a reward of {what}, and this is a run of {suite}")
+
+
+def _of_task(events: list[AnyEvent], said: list[Conversation], *, reward: Reward) -> float | None:
+    return shared(reward_of(events, reward), said)
+
+
+def _of_turns(events: list[AnyEvent], said: list[Conversation], *, reward: Reward) -> float | None:
+    turns = read_turns(events) or {}
+    predicted = _predicted(events)
+    for conversation in said:
+        turn = predicted.get(conversation.thought)
+        if turn in turns:
+            conversation.reward = reward_of(events, reward, turn=turn)
     return reward_of(events, reward)
+
+
+def _predicted(events: Iterable[AnyEvent]) -> dict[int, int]:
+    """The turn that each thought was for: that of the action which it led to."""
+    found: dict[int, int] = {}
+    thought: int | None = None
+    for event in events:
+        if isinstance(event, ThoughtEnded):
+            thought = event.thought
+        elif isinstance(event, Acted) and thought is not None:
+            with suppress(msgspec.DecodeError):
+                found[thought] = msgspec.json.decode(event.action, type=_Predicted).turn
+            thought = None
+    return found

@@ -1,0 +1,73 @@
+"""Splits: by the words of a problem alone, so that none is ever on two sides."""
+
+from collections import Counter
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from timeful.environments.reasoning.problems import load
+from timeful.training.data.split import SHARES, SPLITS, Shares, split_of
+
+WORDS = st.text(min_size=1)
+
+
+def test_a_problem_stays_where_it_is_on_every_machine_and_in_every_version() -> None:
+    found = {n: split_of(f"What is {n} + {n}?") for n in range(60)}
+    assert {n: split for n, split in found.items() if split != "train"} == {
+        2: "test",
+        4: "test",
+        8: "validation",
+        16: "test",
+        18: "test",
+        23: "test",
+        29: "test",
+        43: "validation",
+        46: "test",
+        48: "validation",
+        50: "validation",
+        57: "test",
+    }
+
+
+@given(WORDS)
+def test_neither_case_nor_white_space_makes_another_problem(words: str) -> None:
+    assert split_of(f"  {words}\n\n") == split_of(words)
+    assert split_of(words.casefold()) == split_of(words)
+    assert split_of(" \n".join(words.split())) == split_of(words)
+
+
+def test_the_shares_are_met_by_our_own_problems() -> None:
+    problems = load("mixed", size=4000, seed=5)
+    counts = Counter(split_of(problem.question) for problem in problems)
+    for split in SPLITS:
+        share = getattr(SHARES, split)
+        # Five standard deviations of a binomial law.
+        assert abs(counts[split] / 4000 - share) < 5 * (share * (1 - share) / 4000) ** 0.5
+
+
+@given(WORDS, st.floats(0, 1), st.floats(0, 1))
+def test_a_side_without_a_share_gets_nothing(words: str, one: float, other: float) -> None:
+    assert split_of(words, Shares(train=1, validation=0, test=0)) == "train"
+    assert split_of(words, Shares(train=0, validation=0, test=1)) == "test"
+    assert split_of(words, Shares(train=0, validation=1, test=0)) == "validation"
+    assert split_of(words, Shares(train=one, validation=1 - one, test=0)) != "test"
+    assert split_of(words, Shares(train=one, validation=0, test=1 - one)) != "validation"
+
+
+@given(WORDS, st.floats(0, 0.5), st.floats(0, 0.5))
+def test_more_for_training_never_takes_a_problem_out_of_it(
+    words: str, least: float, more: float
+) -> None:
+    before = split_of(words, Shares(train=least, validation=0.2, test=0.8 - least))
+    after = split_of(
+        words, Shares(train=least + more / 2, validation=0.2, test=0.8 - least - more / 2)
+    )
+    assert before != "train" or after == "train"
+
+
+@pytest.mark.parametrize("shares", [{"train": 0.9}, {"train": -0.1, "test": 1.0}, {"dev": 0.1}])
+def test_shares_that_are_none_are_refused(shares: dict[str, float]) -> None:
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert(shares, Shares)
