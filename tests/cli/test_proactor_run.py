@@ -11,8 +11,10 @@ pytest.importorskip("yaml")
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
 
+from tests.servers.fake import FakeServer, Say, Status
 from timeful.cli.main import app
 from timeful.errors import SettingsError, TimefulError
+from timeful.models.calibrate import Calibration
 
 FEW = ["--dialogues", "1", "--runs", "1", "--agent", "non-reasoning", "--workers", "1"]
 QUICK = [*FEW, "--no-curve", "--timing", "by-turn"]
@@ -46,7 +48,7 @@ def test_thresholds_agents_and_questions_are_options(tmp_path: Path) -> None:
     assert "Non-Reasoning, 0.45" in said
     assert "Reasoning + ASG, 0.45" in said
     assert "cautious" not in said
-    assert "information consistency" in said
+    assert float(said.partition("Further metrics")[2].splitlines()[2].split()[-3]) > 0, "IC"
 
 
 def test_a_domain_may_be_a_folder_and_has_published_rows_that_are_like_it(tmp_path: Path) -> None:
@@ -72,7 +74,13 @@ def test_a_file_of_ones_own(tmp_path: Path, name: str) -> None:
         (["--agent", "reasonning"], "unknown agent"),
         (["--threshold", "1.5"], "from 0 to 1"),
         (["--timing", "by-turns"], "unknown law of time"),
-        (["--temperature", "1"], "would change nothing"),
+        (["--temperature", "3"], "from 0 to 2"),
+        (["--pages", "-1"], "0 or more, all"),
+        (["--pace", "no.json", "--token-ms", "1"], "would change nothing"),
+        (["--pace", "no.json"], "cannot be read"),
+        (["--judge", "openai:m"], "--base-url"),
+        (["--judge", "judges.yaml"], "judges.yaml"),
+        (["--base-url", "http://127.0.0.1:1"], "would change nothing"),
         (["--abcd", "."], "would change nothing"),
         (["--split", "tset"], "unknown split"),
         (["--token-ms", "-1"], "0 ms or above"),
@@ -92,3 +100,46 @@ def test_a_folder_does_not_go_on_with_other_options(tmp_path: Path) -> None:
     play(tmp_path / "run", *QUICK)
     with pytest.raises(SettingsError, match="other settings"):
         play(tmp_path / "run", *QUICK, "--threshold", "0.4")
+
+
+def test_a_pace_may_be_one_that_was_measured(tmp_path: Path) -> None:
+    Calibration(
+        model="m",
+        endpoint="",
+        alpha_s_per_token=1 / 80,
+        beta_s=0.5,
+        r_squared=1.0,
+        first_token_s=0.5,
+        timings=(),
+    ).save(tmp_path / "pace.json")
+    said = play(
+        tmp_path / "run", *FEW, "--no-curve", "--timing", "pace", "--pace", f"{tmp_path}/pace.json"
+    )
+    assert "80 +0.5 s tokens/s" in said
+
+
+def test_a_judge_is_asked_once_and_reports_are_made_again_without_it(tmp_path: Path) -> None:
+    pytest.importorskip("openai")
+    out = tmp_path / "run"
+    with FakeServer([Say('{"reasoning": "so", "rating": 4}')]) as server:
+        judge = ["--judge", "openai:kind", "--base-url", server.base_url]
+        said = play(out, *QUICK, *judge)
+        asked = len(server.requests)
+        assert play(out, *QUICK, *judge) == said
+        assert len(server.requests) == asked > 0
+    assert "PR by kind (kind)" in said
+    assert f"{asked:,} requests" in said.replace("\n", " ")
+    assert invoke("report", str(out)) == said
+
+
+def test_a_judge_that_does_not_answer_costs_neither_run_nor_many_requests(tmp_path: Path) -> None:
+    pytest.importorskip("openai")
+    with FakeServer([Status(400)]) as server:
+        judge = ["--judge", "openai:kind", "--base-url", server.base_url]
+        result = CliRunner().invoke(
+            app, ["run", "proactor", *QUICK, *judge, "--out", str(tmp_path / "run")]
+        )
+        assert len(server.requests) <= 32
+    assert result.exit_code == 1
+    assert "Table 1" in result.stdout
+    assert "does not answer, and is asked no more" in result.stdout

@@ -5,6 +5,15 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
+from timeful.cli.proactor_plan import (
+    asks_endpoint,
+    judges_of,
+    paces,
+    pages_of,
+    pages_option,
+    rate_run,
+    source_of,
+)
 from timeful.cli.suite import (
     FILE,
     batch_options,
@@ -18,8 +27,6 @@ from timeful.cli.suite import (
 if TYPE_CHECKING:
     from timeful.agents.proactive.agent import Policy
     from timeful.agents.session import Transcripts
-    from timeful.models.pace import Pace
-    from timeful.suites.proactor.source import Source
     from timeful.suites.proactor.spec import Clock, Law
 
 CURVE = tuple(tenth / 10 for tenth in range(1, 10))
@@ -86,6 +93,7 @@ CURVE = tuple(tenth / 10 for tenth in range(1, 10))
     help="What a token of the model takes, in milliseconds; repeatable.  [default: 2 5 10 20]",
 )
 @click.option("--first-token-ms", default=0.0, help="What passes before the first token.")
+@click.option("--pace", type=FILE, help="What tokens cost, as `timeful calibrate` measured it.")
 @click.option(
     "--policy",
     default="finish",
@@ -107,6 +115,12 @@ CURVE = tuple(tenth / 10 for tenth in range(1, 10))
 )
 @click.option("--runs", default=3, show_default=True, help="How often.")
 @click.option("--seed", default=0, show_default=True, help="The seed of all chance.")
+@click.option(
+    "--judge",
+    help="Who rates proactiveness, PR: openai:NAME at --base-url, or a YAML file of judges. A "
+    "request for each turn of Table 1 that is not rated yet.",
+)
+@pages_option
 @click.option("--transcripts", help="full or answers.  [default: answers for rules, else full]")
 @batch_options
 def proactor(
@@ -128,6 +142,7 @@ def proactor(
     timings: tuple[str, ...],
     token_ms: tuple[float, ...],
     first_token_ms: float,
+    pace: Path | None,
     policy: str,
     interface: str,
     clock: str,
@@ -135,6 +150,8 @@ def proactor(
     thinking: int | None,
     runs: int,
     seed: int,
+    judge: str | None,
+    pages: str,
     transcripts: str | None,
     workers: int | None,
     replace: bool,
@@ -143,12 +160,18 @@ def proactor(
     """Agents that foresee what software could do, in conversations that do not wait.
 
     Everything runs offline: a rule that retrieves workflows answers, and is labelled as a
-    stand-in. With --model openai:NAME and --base-url a language model does; the key is read from
-    OPENAI_API_KEY. A run that was stopped goes on when the same command is given again.
+    stand-in; its --temperature (0.3 unless given) makes runs differ. With --model openai:NAME and
+    --base-url a language model does; the key is read from OPENAI_API_KEY. A run that was stopped
+    goes on when the same command is given again.
     """
     from dataclasses import asdict
+    from functools import partial
 
+    from timeful.runs.experiment import read_settings
+    from timeful.suites.proactor.judging import read_bench
     from timeful.suites.proactor.material import digests, material
+    from timeful.suites.proactor.numbers import main_cells, make_cells
+    from timeful.suites.proactor.report import write_report
     from timeful.suites.proactor.run import experiment
     from timeful.suites.proactor.spec import THINKING, Rig
     from timeful.suites.proactor.sweep import ALIASES, Sweep, episodes
@@ -174,15 +197,20 @@ def proactor(
             "thinking": (who.is_stand_in, "--model rules; a language model thinks for itself"),
             "domain": (abcd is None, "a run without --abcd"),
             "arrival": (who.is_live, "an openai:NAME model"),
+            "token_ms": (pace is None, "a run without --pace"),
+            "first_token_ms": (pace is None, "a run without --pace"),
             **live_needs(who.is_live),
+            "temperature": (who.is_stand_in or who.is_live, "rules or an openai:NAME model"),
+            "base_url": (who.is_live or asks_endpoint(judge), "an openai:NAME model or judge"),
         }
     )
+    judges = None if judge is None else judges_of(judge, base_url)
     sweep = Sweep(
         agents=tuple(ALIASES.get(name, name) for name in agents) or usual.agents,
         thresholds=thresholds or usual.thresholds,
         curve=CURVE if curve and who.is_stand_in else (),
         timings=laws,
-        paces=paces(token_ms, first_token_ms),
+        paces=paces(token_ms, first_token_ms, pace),
         runs=runs,
     )
     rig = Rig(
@@ -193,14 +221,18 @@ def proactor(
         clock=cast("Clock", clock),
         arrival=arrival,
         thinking=THINKING if thinking is None else thinking,
+        temperature=(
+            temperature if who.is_stand_in and temperature is not None else Rig().temperature
+        ),
         seed=seed,
         # Words that cost money are kept; a rule's can be had again.
         transcripts=cast("Transcripts", transcripts or ("answers" if who.is_stand_in else "full")),
         agents=digests(sweep.agents),
     )
     settings = {**rig.settings(), "sweep": asdict(sweep), "voice": who.settings()}
+    drawn = pages_of(pages)
     finished = run(
-        experiment,
+        partial(experiment, pages=drawn),
         episodes(sweep, rig, who, count=len(material(rig.source).dialogues)),
         out,
         settings=settings,
@@ -208,45 +240,13 @@ def proactor(
         replace=replace,
         retry_failed=retry_failed,
     )
-    show(finished, out, text_tables(finished.rows, settings))
-
-
-def paces(token_ms: tuple[float, ...], first_ms: float) -> "tuple[Pace, ...]":
-    """What tokens cost, as a command line says it."""
-    from timeful.core.units import milliseconds
-    from timeful.errors import SettingsError
-    from timeful.models.pace import Pace
-    from timeful.suites.proactor.sweep import PACES
-
-    for given in (*token_ms, first_ms):
-        if not 0 <= given < 1e6:
-            raise SettingsError(f"what a token takes must be 0 ms or above, got {given:g}")
-    first = milliseconds(first_ms)
-    if not token_ms:
-        return tuple(Pace(first=first, per_token=pace.per_token) for pace in PACES)
-    return tuple(Pace(first=first, per_token=milliseconds(each)) for each in token_ms)
-
-
-def source_of(
-    domain: str,
-    data: Path | None,
-    abcd: Path | None,
-    *,
-    split: str,
-    dialogues: int | None,
-    seed: int,
-) -> "Source":
-    """Which conversations a command line names."""
-    from timeful.suites.proactor.material import digest
-    from timeful.suites.proactor.source import Source
-
-    size = dialogues if data is not None or dialogues is not None else Source().size
-    return Source(
-        domain=domain,
-        data=None if data is None else str(data),
-        abcd=None if abcd is None else str(abcd),
-        split="" if split == "all" else split,
-        size=size,
-        seed=seed,
-        digest="" if data is None else digest(data),
-    )
+    wrong = [] if judges is None else rate_run(out, finished.rows, judges)
+    if judges is not None:
+        write_report(finished.rows, out, read_settings(out), pages=drawn)
+    bench = read_bench(out, main_cells(make_cells(finished.rows)))
+    show(finished, out, text_tables(finished.rows, settings, bench))
+    for each in wrong:
+        print(f"judge    {each}")
+    if wrong:
+        print("again    the same command asks for what is missing")
+        raise SystemExit(1)

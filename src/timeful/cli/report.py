@@ -1,23 +1,27 @@
 """`timeful report`: make the report of a run folder again."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import click
 
-from timeful.cli.suite import show
+from timeful.cli.proactor_plan import pages_of, pages_option
+from timeful.cli.suite import refuse_idle, show
 from timeful.errors import RecordError, unknown
 
 
 @click.command()
 @click.argument("out", type=click.Path(path_type=Path))
-def report(out: Path) -> None:
+@pages_option
+def report(out: Path, pages: str) -> None:
     """Print the tables of the run in folder OUT and write its report again.
 
-    Both are made from the run's records alone.
+    Both are made from the run's records alone. --pages is for runs of proactor.
     """
     from timeful.runs.experiment import read_settings
 
-    reports = {
+    reports: dict[str, Callable[[Path], None]] = {
         "realtime": _realtime,
         "engagement/inbox": _inbox,
         "engagement/kitchen": _kitchen,
@@ -25,11 +29,12 @@ def report(out: Path) -> None:
         "timely/fiction": _timely,
         "timely/coding": _timely,
         "timely/reasoning": _timely,
-        "proactor": _proactor,
+        "proactor": partial(_proactor, pages=pages),
     }
     suite = str(read_settings(out).get("suite"))
     if suite not in reports:
         raise RecordError(f"{out} holds a run of an {unknown('experiment', suite, reports)}")
+    refuse_idle({"pages": (suite == "proactor", "runs of proactor")})
     reports[suite](out)
 
 
@@ -73,13 +78,16 @@ def _timely(out: Path) -> None:
     show(finished, out, tables(finished))
 
 
-def _proactor(out: Path) -> None:
+def _proactor(out: Path, pages: str) -> None:
     from timeful.runs.experiment import read_settings, report_again
+    from timeful.suites.proactor.judging import read_bench
+    from timeful.suites.proactor.numbers import main_cells, make_cells
     from timeful.suites.proactor.run import experiment
     from timeful.suites.proactor.tables import text_tables
 
-    finished = report_again(experiment(), out)
-    show(finished, out, text_tables(finished.rows, read_settings(out)))
+    finished = report_again(experiment(pages=pages_of(pages)), out)
+    bench = read_bench(out, main_cells(make_cells(finished.rows)))
+    show(finished, out, text_tables(finished.rows, read_settings(out), bench))
 
 
 def _toys(out: Path) -> None:

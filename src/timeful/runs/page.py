@@ -40,11 +40,15 @@ class Bullets:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry of a table: what counts, and below it in small what goes with it."""
+    """One entry of a table: what counts, and below it in small what goes with it.
+
+    `link` is an address beside the page that the text leads to.
+    """
 
     text: str
     small: str = ""
     tone: Tone = ""
+    link: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +160,10 @@ def _classes(is_number: bool, tone: Tone = "") -> str:
 
 def _entry(entry: Entry) -> str:
     small = f"<small>{escape(entry.small)}</small>" if entry.small else ""
-    return escape(entry.text) + small
+    said = escape(entry.text)
+    if entry.link:
+        said = f'<a href="{escape(entry.link, quote=True)}">{said}</a>'
+    return said + small
 
 
 def _figure(figure: Figure, prefix: str) -> str:

@@ -11,9 +11,12 @@ pytest.importorskip("matplotlib")
 
 from tests.suites.proactor.material import RIG, SMALL, foresee, run, turns
 from timeful.dialogues.prediction import Prediction
+from timeful.errors import SettingsError
 from timeful.metrics.proactor.episodes import Conversed, Sent
 from timeful.metrics.proactor.files import PredictedTurn
+from timeful.runs.experiment import report_again
 from timeful.runs.results import read_results
+from timeful.suites.proactor.run import experiment
 from timeful.suites.proactor.tables import text_tables
 from timeful.suites.proactor.timeline import BAR, COLOURS, draw, rows_of
 
@@ -92,7 +95,11 @@ def test_a_report_labels_stand_ins_and_published_rows_and_loads_nothing(tmp_path
     found = read_results(tmp_path / "results.json")
     assert all((row.value is None) == (row.method not in OURS) for row in found if row.published)
     assert not any(row.published for row in found if row.method in OURS)
-    assert {row.method for row in found if row.published is None} == OURS
+    further = {row.metric for row in found if row.method in OURS}
+    assert {"ATR", "false triggered", "FRR", "AD", "IC by tfidf"} <= further
+    assert "run-to-run consistency, combined" in further
+    assert {row.metric for row in found if row.method == "the references"} >= {"EC, sigma 4"}
+    assert {row.method for row in found if row.published is None} == {*OURS, "the references"}
     pri = [row for row in found if row.metric.startswith("PRI in the group")]
     assert len(pri) == len(OURS)
     assert all(name in pri[0].metric for name in OURS)
@@ -105,10 +112,42 @@ def test_tables_fit_a_terminal_and_name_their_group(tmp_path: Path) -> None:
     rows = run(tmp_path, SMALL).rows
     said = text_tables(rows, {"source": {"size": 2}})
     assert max(map(len, said.splitlines())) <= 80
-    assert said.count("± over 2 runs") == 2
+    assert said.count("± over 2 runs") == 4, "in Table 1 and in the further metrics"
     group = said.partition("PRI within this group")[2].partition("\n\n")[0]
     assert all(name in " ".join(group.split()) for name in OURS)
-    for title in ("Table 1: domain shop", "Published, ABCD+", "Table 8", "By action", "By subflow"):
+    for title in (
+        "Table 1: domain shop",
+        "Further metrics",
+        "EC, ready so many turns",
+        "Published, ABCD+",
+        "Table 8",
+        "By action",
+        "By subflow",
+    ):
         assert title in said
     lost = [line.split()[1] for line in said.splitlines() if re.match(r" +(1000|50)  ", line)]
     assert len(lost) == 4
+
+
+def test_any_dialogue_can_be_opened_and_the_usual_report_stays_light(tmp_path: Path) -> None:
+    run(tmp_path)
+    names = [row.dialogue for row in report_again(experiment(), tmp_path).rows if row.run == 0]
+    first, second = sorted(set(names))
+    folder = tmp_path / "dialogues"
+
+    def drawn(pages: int | str) -> list[str]:
+        report_again(experiment(pages=pages), tmp_path)
+        return sorted(path.name for path in folder.glob("*.html"))
+
+    assert drawn(1) == ["001.html"]
+    page = (tmp_path / "report.html").read_text()
+    assert f'<a href="dialogues/001.html">{first}</a>' in page
+    assert second in page, "in the list, but no link to it"
+    assert "dialogues/002.html" not in page
+    assert drawn(second) == ["001.html", "002.html"], "one more by its name, the others stay"
+    assert f"Dialogue {second}" in (folder / "002.html").read_text()
+    assert 'href="dialogues/002.html"' in (tmp_path / "report.html").read_text()
+    assert drawn(0) == []
+    assert drawn("all") == ["001.html", "002.html"]
+    with pytest.raises(SettingsError, match="unknown dialogue"):
+        drawn("shop-9")

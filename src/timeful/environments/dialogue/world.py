@@ -7,7 +7,7 @@ when the next turn has begun is late: it is taken, said to be late, and stands f
 without a prediction in time is lost; an empty set is a prediction.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -70,25 +70,33 @@ class Conversation:
 
     Events are "begins" (the next turn; quiet, and only where a turn takes time to say), "turn",
     "prediction" (quiet; what became of one) and "over", which holds all that scoring needs: the
-    references, ready ranges and reference questions, which nobody can see before.
+    references, ready ranges and reference questions, which nobody can see before, and workflows.
 
     Args:
         dialogue: The conversation, with at least one turn.
         timing: When its turns come.
         seed: Of a pace that varies.
         actions: The names that may be predicted; any if there are none.
+        workflows: The actions of each workflow in their order, told at the end for scoring.
 
     Raises:
         SettingsError: If the dialogue has no turn, or not what its timing needs.
     """
 
     def __init__(
-        self, dialogue: Dialogue, timing: Timing, *, seed: int, actions: Collection[str] = ()
+        self,
+        dialogue: Dialogue,
+        timing: Timing,
+        *,
+        seed: int,
+        actions: Collection[str] = (),
+        workflows: Iterable[Sequence[str]] = (),
     ) -> None:
         if not dialogue.turns:
             raise SettingsError(f"dialogue {dialogue.id} has no turn")
         self._dialogue = dialogue
         self._actions = frozenset(actions)
+        self._workflows = tuple(map(tuple, workflows))
         self._patience: Duration | None = None
         if isinstance(timing, ByTurn):
             self._patience = timing.patience
@@ -221,6 +229,8 @@ class Conversation:
             "references": plain(one.references),
             "ready_ranges": plain(one.ready_ranges),
             "questions": plain(one.questions),
+            "actions": sorted(self._actions),
+            "workflows": plain(self._workflows),
         }
 
     def next_change(self) -> Instant | None:

@@ -5,7 +5,7 @@ reference, and EC(g) = 1 if start + sigma <= t, else 0 (equations 18 and 19). Re
 share one start, so all but the first are nearly always in time.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, pstdev
 from typing import Literal
@@ -71,13 +71,21 @@ class Alignment:
         return self.n_kept / self.n_dialogues if self.n_dialogues else None
 
 
+def margins(
+    observed: Iterable[tuple[int, str]], ranges: Mapping[str, Sequence[int]]
+) -> list[int | None]:
+    """By how many turns each observed action was ready before; None if its name never is.
+
+    Args:
+        observed: The turn and the name of each.
+        ranges: The turns at which each name is ready in the reference.
+    """
+    return [turn - min(ready) if (ready := ranges.get(name)) else None for turn, name in observed]
+
+
 def early_ready(dialogue: Dialogue, sigma: int) -> list[bool | None]:
     """EC of each observed action; None for one whose name is never ready (equations 18, 19)."""
-    found: list[bool | None] = []
-    for turn, action in dialogue.observed:
-        ready_at = dialogue.ready_ranges.get(action.name)
-        found.append(min(ready_at) + sigma <= turn if ready_at else None)
-    return found
+    return _foreseen(_margins(dialogue), sigma)
 
 
 def dialogue_score(
@@ -108,10 +116,20 @@ def alignments(
     unmatched: Unmatched = "skip",
 ) -> list[Alignment]:
     """EC of dialogues for some thresholds: Table 3 as it stands, in one pass."""
+    return tally(map(_margins, dialogues), sigmas, unmatched=unmatched)
+
+
+def tally(
+    every: Iterable[Sequence[int | None]],
+    sigmas: Sequence[int] = SIGMAS,
+    *,
+    unmatched: Unmatched = "skip",
+) -> list[Alignment]:
+    """The same from the `margins` of each dialogue."""
     tables = [_Tally(sigma, unmatched) for sigma in sigmas]
-    for dialogue in dialogues:
+    for some in every:
         for table in tables:
-            table.add(early_ready(dialogue, table.sigma))
+            table.add(_foreseen(some, table.sigma))
     return [table.done() for table in tables]
 
 
@@ -149,6 +167,15 @@ class _Tally:
             dialogue_std=pstdev(means) if means else None,
             n_kept=sum(mean > KEEP_ABOVE for mean in means),
         )
+
+
+def _margins(dialogue: Dialogue) -> list[int | None]:
+    observed = ((turn, action.name) for turn, action in dialogue.observed)
+    return margins(observed, dialogue.ready_ranges)
+
+
+def _foreseen(some: Sequence[int | None], sigma: int) -> list[bool | None]:
+    return [None if one is None else one >= sigma for one in some]
 
 
 def _counted(found: list[bool | None], unmatched: Unmatched) -> list[bool]:

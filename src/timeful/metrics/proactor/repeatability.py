@@ -1,11 +1,13 @@
-"""How alike two runs of one training are (appendix M.2.1).
+"""How alike two runs are: of one training (appendix M.2.1), or of one agent.
 
-A run is what a metric was at each step. Only the last values and the steps that both runs have
-are looked at.
+A run of a training is what a metric was at each step; only the last values and the steps that
+both runs have are looked at. Of an agent that listens to the same conversations again, the run's
+mean is the last value, and the conversations take the place of the steps **(chosen)**.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from math import sqrt
 from statistics import fmean
 
@@ -72,6 +74,34 @@ def repeatability(first: Mapping[str, Series], second: Mapping[str, Series]) -> 
     defined = [value for value in every if value is not None]
     return Repeatability(
         final=fmean(finals),
+        trajectory=fmean(defined) if defined else None,
+        n_undefined=len(every) - len(defined),
+    )
+
+
+Run = Mapping[str, tuple[float, Series]]
+"""A run of an agent: each metric's mean, and what it was in each conversation by its number."""
+
+
+def between_runs(runs: Sequence[Run]) -> Repeatability | None:
+    """Compare the runs of one agent, pair by pair (equations 39 to 42, see above).
+
+    Returns:
+        Means over all pairs and metrics; None for fewer than two runs or without a metric that
+        both of some pair have.
+    """
+    finals: list[float] = []
+    every: list[float | None] = []
+    for one, other in combinations(runs, 2):
+        for name in one.keys() & other.keys():
+            (mean, series), (other_mean, other_series) = one[name], other[name]
+            finals.append(final_consistency(mean, other_mean))
+            every.append(trajectory_correlation(series, other_series))
+    defined = sorted(value for value in every if value is not None)
+    if not finals:
+        return None
+    return Repeatability(
+        final=fmean(sorted(finals)),
         trajectory=fmean(defined) if defined else None,
         n_undefined=len(every) - len(defined),
     )

@@ -1,38 +1,110 @@
-"""A section of the report for a conversation: its turns, and what each agent made of them."""
+"""Conversations drawn: a page for each, with its turns and what each agent made of them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from timeful.dialogues.opportunity import Opportunity
+from timeful.errors import SettingsError, unknown
 from timeful.metrics.proactor.episodes import Conversed, read_conversation
 from timeful.records.recorder import read_record
-from timeful.runs.page import Block, Entry, Figure, Paragraph, Section, Table
+from timeful.runs.page import Block, Entry, Figure, Paragraph, Section, Table, render
 from timeful.suites.proactor.numbers import Cell, main_cells, timed_cells
 from timeful.suites.proactor.rows import verdict
-from timeful.suites.proactor.tables import TIMINGS, tokens_a_second
 from timeful.suites.proactor.timeline import draw
+from timeful.suites.proactor.words import TIMINGS, text, tokens_a_second
 
 ON_PAGE = 3
-"""So many conversations stand in the report itself, the first ones."""
+"""So many conversations stand in the report itself, the first ones that are drawn."""
 
 SAMPLE = 20
-"""So many are drawn at all."""
+"""So many are drawn unless more are asked for."""
+
+Pages = int | str
+"""Which conversations are drawn: the first so many, "all", or one by its name."""
 
 _COLUMNS = 2
 """So many agents have a column in the table of turns; all of them have a figure."""
 
 
-def sections(cells: Sequence[Cell], out: Path, *, count: int = SAMPLE) -> list[Section]:
-    """Sections for the first conversations, from the records of their first run.
+def dialogues(cells: Sequence[Cell], out: Path, pages: Pages) -> list[Section]:
+    """Draw conversations, each on a page of its own in the folder `dialogues`.
 
     Args:
         cells: All cells of the run.
         out: The run folder; where a record is missing, nothing is shown.
-        count: How many conversations.
+        pages: Which of them. Pages of earlier reports stay if one is asked for by its name.
+
+    Returns:
+        The first ones as sections, and a list of all with links to those that are drawn.
+
+    Raises:
+        SettingsError: If there is none of this name.
     """
     shown = [*main_cells(cells), *_slow(timed_cells(cells))]
-    places = sorted({row.place for cell in shown for row in cell.ok})[:count]
-    return [one for place in places for one in _section(shown, place, out)]
+    names = {row.place: row.dialogue for cell in shown for row in cell.ok}
+    folder = out / "dialogues"
+    if isinstance(pages, int) or pages == "all":
+        for old in folder.glob("*.html"):
+            old.unlink()
+    found = []
+    for place in chosen(names, pages):
+        for section in _section(shown, place, out):
+            folder.mkdir(exist_ok=True)
+            page = render(title=f"Dialogue {names[place]}", sections=[section])
+            _page(folder, place).write_text(page, encoding="utf-8", newline="\n")
+            found.append(section)
+    if not names:
+        return []
+    bars = (
+        "Bars are the turns at which an action is ready in the reference, marks are predictions of "
+        "it; a filled one said that it is ready. Pointed at, a mark says what was predicted."
+    )
+    return [
+        Section("Dialogues", (Paragraph(bars),)),
+        *found[:ON_PAGE],
+        _all(shown, names, folder),
+    ]
+
+
+def chosen(names: Mapping[int, str], pages: Pages) -> list[int]:
+    """The places of the conversations that are drawn.
+
+    Raises:
+        SettingsError: If there is none of this name.
+    """
+    if isinstance(pages, int) or pages == "all":
+        return sorted(names)[: None if pages == "all" else int(pages)]
+    found = [place for place in sorted(names) if names[place] == pages]
+    if not found:
+        raise SettingsError(unknown("dialogue", pages, names.values()))
+    return found
+
+
+def _page(folder: Path, place: int) -> Path:
+    return folder / f"{place + 1:03d}.html"
+
+
+def _all(cells: Sequence[Cell], names: Mapping[int, str], folder: Path) -> Section:
+    """Every conversation, with what the first agent made of it."""
+    rows: list[tuple[str | Entry, ...]] = []
+    for place in sorted(names):
+        row = next(row for cell in cells for row in cell.ok if row.place == place)
+        page = _page(folder, place)
+        link = f"{folder.name}/{page.name}" if page.exists() else ""
+        means = [
+            text(row.sums[name] / row.scored if row.scored else None, 3)
+            for name in ("ac", "pt", "ftr", "rar")
+        ]
+        entry = Entry(names[place], link=link)
+        rows.append((entry, row.subflow or "(unknown)", str(row.turns), *means))
+    words = Paragraph(
+        "A name that is a link has a page. `timeful report RUN --pages all` draws all of them, "
+        "and `--pages NAME` one."
+    )
+    head = ("dialogue", "workflow", "turns", "AC", "PT", "FTR", "RAR")
+    caption = f"The numbers are those of {cells[0].title}, in its first run"
+    table = Table(head=head, rows=tuple(rows), caption=caption, words=2)
+    return Section("All dialogues", (words, table), is_folded=True)
 
 
 def _slow(cells: Sequence[Cell]) -> list[Cell]:

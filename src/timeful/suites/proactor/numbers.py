@@ -7,12 +7,6 @@ from itertools import groupby
 
 import numpy as np
 
-from timeful.errors import SettingsError
-from timeful.metrics.proactor.questions import (
-    InformationConsistency,
-    Tfidf,
-    mean_information_consistency,
-)
 from timeful.metrics.proactor.ranking import Ranked, Result, rank
 from timeful.metrics.proactor.spread import Spread, difference, over_runs
 from timeful.suites.proactor.rows import ActionCounts, ProactorRow
@@ -27,7 +21,7 @@ COLUMNS: Mapping[str, str] = {
 }
 """The columns of Table 1 beside PRI, and what tables call them."""
 
-_CONSISTENCY = ("ac", "max_ac", "difference")
+OF_REFERENCES = ("ac", "max_ac", "difference", "atr", "false_triggered", "frr")
 """What needs references, and not only their ready ranges."""
 
 TITLES = {
@@ -76,23 +70,29 @@ class Cell:
         return len(self.rows) - len(self.ok)
 
     @cached_property
-    def _runs(self) -> list[list[ProactorRow]]:
+    def runs(self) -> list[list[ProactorRow]]:
+        """The same, run by run."""
         ordered = sorted(self.ok, key=lambda row: row.run)
         return [list(part) for _, part in groupby(ordered, key=lambda row: row.run)]
 
     @cached_property
     def numbers(self) -> dict[str, Spread | None]:
         """The columns of Table 1, over runs; a mean over no turn is None."""
-        found = {name: self._over(name, by_scored) for name in COLUMNS if name != "difference"}
+        found = {name: self.mean(name) for name in COLUMNS if name != "difference"}
         ac, max_ac = found["ac"], found["max_ac"]
         found["difference"] = difference(ac, max_ac) if ac and max_ac else None
-        if not self.has_references:
-            found |= dict.fromkeys(_CONSISTENCY, None)
         return {name: found[name] for name in COLUMNS}
+
+    def mean(self, name: str) -> Spread | None:
+        """A metric over the turns that were scored; None where it is unknown."""
+        is_known = any(name in row.sums for row in self.ok)
+        if not is_known or (name in OF_REFERENCES and not self.has_references):
+            return None
+        return self._over(name, by_scored)
 
     def of_all(self, name: str) -> Spread | None:
         """A metric over the turns that were scored or lost, a lost one as 0."""
-        if name in _CONSISTENCY and not self.has_references:
+        if name in OF_REFERENCES and not self.has_references:
             return None
         return self._over(name, by_scored_or_lost)
 
@@ -104,7 +104,7 @@ class Cell:
     def share(self, name: str) -> Spread | None:
         """A count, such as that of lost turns, as a share of all turns."""
         shares = []
-        for run in self._runs:
+        for run in self.runs:
             turns = sum(row.turns for row in run)
             if turns:
                 shares.append(sum(getattr(row, name) for row in run) / turns)
@@ -113,7 +113,7 @@ class Cell:
     def _over(self, name: str, weight: Callable[[ProactorRow], int]) -> Spread | None:
         """A mean over turns within each run, over the runs that have one."""
         means = []
-        for run in self._runs:
+        for run in self.runs:
             count = sum(map(weight, run))
             if count:
                 means.append(sum(row.sums.get(name, 0.0) for row in run) / count)
@@ -254,20 +254,3 @@ def ready_per_turn(cell: Cell) -> Distribution | None:
         quartiles=(low, middle, high),
         most=float(every.max()),
     )
-
-
-def questions(cells: Sequence[Cell]) -> dict[str, InformationConsistency]:
-    """IC of the cells that asked, by title; none if scikit-learn is not installed."""
-    asked = {cell.title: [pair for row in cell.ok for pair in row.asked] for cell in cells}
-    corpus = sorted({text for pairs in asked.values() for _, theirs in pairs for text in theirs})
-    if not corpus:
-        return {}
-    try:
-        similarity = Tfidf(corpus)
-    except SettingsError:
-        return {}
-    return {
-        title: mean_information_consistency(pairs, similarity)
-        for title, pairs in asked.items()
-        if pairs
-    }

@@ -39,7 +39,11 @@ def play(spec: ProactorSpec, recorder: Recorder, *, api_key: str = "") -> bool:
     return play_episode(
         EpisodeSetting(settings=spec.settings(), seed=seed, transcripts=rig.transcripts),
         environment=Conversation(
-            dialogue, spec.law, seed=child_seed(seed, "pace"), actions=tuple(catalog.actions)
+            dialogue,
+            spec.law,
+            seed=child_seed(seed, "pace"),
+            actions=tuple(catalog.actions),
+            workflows=about.knowledge.ontology.orders().values(),
         ),
         interface=interface(rig),
         agent=partial(

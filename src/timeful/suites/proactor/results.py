@@ -7,12 +7,14 @@ import msgspec
 
 from timeful.metrics.proactor.spread import Spread
 from timeful.runs.results import ResultRow
-from timeful.suites.proactor.numbers import COLUMNS, Cell, main_cells, questions, ranking
+from timeful.suites.proactor.further import FURTHER, alike_runs, further, of_references
+from timeful.suites.proactor.judging import Bench
+from timeful.suites.proactor.numbers import COLUMNS, Cell, main_cells, ranking
 from timeful.suites.proactor.published import PUBLISHED, SOURCE, nearest_data
 from timeful.suites.proactor.rows import ProactorRow
 from timeful.suites.proactor.source import Source
 from timeful.suites.proactor.spec import NAME
-from timeful.suites.proactor.tables import TIMINGS, tokens_a_second
+from timeful.suites.proactor.words import TIMINGS, tokens_a_second
 
 
 class EpisodeLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,11 +62,12 @@ def episode_lines(rows: Sequence[ProactorRow]) -> list[EpisodeLine]:
     return found
 
 
-def result_rows(cells: Sequence[Cell], source: Source) -> list[ResultRow]:
+def result_rows(cells: Sequence[Cell], source: Source, bench: Bench) -> list[ResultRow]:
     """All numbers, and below them the published ones of models that were not run here."""
     return [
         *(row for cell in cells for row in _cell(cell, source)),
-        *_of_main(main_cells(cells), source),
+        *_of_main(main_cells(cells), source, bench),
+        *_references(main_cells(cells), source),
         *_published(nearest_data(source.title)),
     ]
 
@@ -78,17 +81,49 @@ def _cell(cell: Cell, source: Source) -> Iterator[ResultRow]:
         yield _row(cell, source, f"{COLUMNS[name]}, a lost turn as 0", cell.of_all(name))
 
 
-def _of_main(cells: Sequence[Cell], source: Source) -> Iterator[ResultRow]:
-    ranked, asked = ranking(cells), questions(cells)
+def _of_main(cells: Sequence[Cell], source: Source, bench: Bench) -> Iterator[ResultRow]:
+    ranked, more = ranking(cells), further(cells)
     group = f"PRI in the group {'; '.join(sorted(ranked))}"
     for cell in cells:
         pri = ranked.get(cell.title)
         if pri is not None:
             yield _row(cell, source, group, Spread(mean=pri.pri, std=None, n=len(ranked)))
-        found = asked.get(cell.title)
-        if found is not None and found.mean is not None:
-            number = Spread(mean=found.mean, std=None, n=found.n_turns - found.n_skipped)
-            yield _row(cell, source, f"IC by {found.similarity}", number)
+        for name, title in FURTHER.items():
+            by = " by tfidf" if name == "ic" else ""
+            yield _row(cell, source, title + by, more[cell.title][name])
+        for one in bench.judged.get(cell.title, ()):
+            yield _row(cell, source, f"PR by {one.judge} ({one.model})", one.spread)
+        alike = alike_runs(cell)
+        if alike is not None:
+            for title, value in (
+                ("means", alike.final),
+                ("by conversation", alike.trajectory),
+                ("combined", alike.combined),
+            ):
+                found = None if value is None else Spread(mean=value, std=None, n=len(cell.runs))
+                yield _row(cell, source, f"run-to-run consistency, {title}", found)
+
+
+def _references(cells: Sequence[Cell], source: Source) -> Iterator[ResultRow]:
+    for one in of_references(cells):
+        for metric, value, n in (
+            (f"EC, sigma {one.sigma}", one.action_level, one.n_actions),
+            (f"EC by dialogue, sigma {one.sigma}", one.dialogue_mean, one.n_dialogues),
+        ):
+            yield ResultRow(
+                suite=NAME,
+                experiment=f"references: {source.title}",
+                setting="unmatched actions left out",
+                method="the references",
+                metric=metric,
+                value=value,
+                low=None,
+                high=None,
+                n=n,
+                published=None,
+                source=None,
+                stand_in=None,
+            )
 
 
 def _row(cell: Cell, source: Source, metric: str, found: Spread | None) -> ResultRow:

@@ -9,11 +9,13 @@ import numpy as np
 from timeful.core.units import in_seconds
 from timeful.dialogues.opportunity import Opportunity
 from timeful.errors import RecordError
+from timeful.metrics.proactor.alignment import margins
 from timeful.metrics.proactor.arrays import turn_arrays
 from timeful.metrics.proactor.episodes import Conversed, read_conversation
 from timeful.metrics.proactor.files import PredictedTurn
 from timeful.metrics.proactor.matching import best_match
 from timeful.metrics.proactor.turns import METRICS
+from timeful.metrics.proactor.workflow import transitions
 from timeful.records.events import EpisodeEnded, EpisodeFailed, EpisodeStarted, Event
 from timeful.records.recorder import record_hash
 
@@ -65,7 +67,7 @@ class ActionCounts(msgspec.Struct, kw_only=True):
 
 
 Asked = tuple[tuple[str, ...], tuple[str, ...]]
-"""The questions of a turn: those predicted, and those of the reference."""
+"""The questions of a turn, those predicted and those of the reference, where there are any."""
 
 
 class ProactorRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,6 +77,8 @@ class ProactorRow(msgspec.Struct, frozen=True, kw_only=True):
     prediction in time (`lost_late` of them one that came late), and `empty` an empty set.
     `ready` is the number of ready predictions of every turn, 0 where it is lost. `has_references`
     is false where only ready ranges are known, so that there is nothing to be consistent with.
+    `ad` is among the sums where the workflows are known. `margins` says of each observed action by
+    how many turns the reference was ready before it, None where it never is.
     """
 
     key: str
@@ -107,6 +111,7 @@ class ProactorRow(msgspec.Struct, frozen=True, kw_only=True):
     sums: dict[str, float]
     actions: dict[str, ActionCounts]
     asked: tuple[Asked, ...]
+    margins: tuple[int | None, ...]
     notes: dict[str, int]
     sha256: str
 
@@ -149,6 +154,7 @@ _NOTHING: dict[str, Any] = {
     "sums": {},
     "actions": {},
     "asked": (),
+    "margins": (),
     "notes": {},
 }
 
@@ -178,11 +184,29 @@ def _counted(found: Conversed) -> dict[str, Any]:
         "revised": found.revised,
         "tokens": found.tokens,
         "ready": tuple(sum(one.is_ready for one in turn.predictions) for turn in found.turns),
-        "sums": {name: float(scores[name][is_scored].sum()) for name in METRICS},
+        "sums": {
+            **{name: float(scores[name][is_scored].sum()) for name in METRICS},
+            **_dependency(found),
+        },
         "actions": actions_of(found.turns),
-        "asked": tuple(pair for pair in found.questions if pair[0]),
+        "asked": tuple(pair for pair in found.questions if any(pair)),
+        "margins": tuple(_margins(found)),
         "notes": dict(found.notes),
     }
+
+
+def _dependency(found: Conversed) -> dict[str, float]:
+    """The sum of AD over the turns with predictions; nothing where no workflow is known."""
+    if not found.workflows:
+        return {}
+    known = transitions(found.workflows, found.actions)
+    mean = known.mean([[[one.name for one in turn.predictions] for turn in found.turns]])
+    return {"ad": (mean.mean or 0.0) * (mean.n_turns - mean.n_skipped)}
+
+
+def _margins(found: Conversed) -> list[int | None]:
+    done = ((turn.number, one.name) for turn in found.spoken for one in turn.observed)
+    return margins(done, found.turns[0].ready_ranges if found.turns else {})
 
 
 def verdict(one: Opportunity, turn: int, due: tuple[int, ...]) -> Verdict:

@@ -6,6 +6,7 @@ from functools import partial
 from timeful.environments.dialogue.timing import Stamped
 from timeful.errors import SettingsError
 from timeful.runs.experiment import Experiment
+from timeful.suites.proactor.dialogues import SAMPLE, Pages
 from timeful.suites.proactor.material import material
 from timeful.suites.proactor.play import agent_file, play
 from timeful.suites.proactor.report import write_report
@@ -13,15 +14,22 @@ from timeful.suites.proactor.rows import ProactorRow, summarize
 from timeful.suites.proactor.spec import NAME, ProactorSpec
 
 
-def experiment(api_key: str = "") -> Experiment[ProactorSpec, ProactorRow]:
-    """How it is run; the key goes to the endpoint and is never written down."""
+def experiment(
+    api_key: str = "", *, pages: Pages = SAMPLE
+) -> Experiment[ProactorSpec, ProactorRow]:
+    """How it is run; the key goes to the endpoint and is never written down.
+
+    Args:
+        api_key: For the endpoint.
+        pages: Which dialogues are drawn in the report.
+    """
     return Experiment(
         name=NAME,
         play=partial(play, api_key=api_key),
         summarize=summarize,
         row=ProactorRow,
         check=check,
-        write_report=write_report,
+        write_report=partial(write_report, pages=pages),
     )
 
 

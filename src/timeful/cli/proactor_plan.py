@@ -1,0 +1,133 @@
+"""What the options of `timeful run proactor` mean: conversations, paces, judges and pages."""
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from timeful.judges.settings import JudgeFile, Judger
+    from timeful.models.model import Model
+    from timeful.models.pace import Pace
+    from timeful.suites.proactor.dialogues import Pages
+    from timeful.suites.proactor.rows import ProactorRow
+    from timeful.suites.proactor.source import Source
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def pages_option(command: _Command) -> _Command:
+    """Add `pages`."""
+    option = click.option(
+        "--pages",
+        default="20",
+        show_default=True,
+        help="Which dialogues are drawn, a page each: the first so many, all, or one by its name.",
+    )
+    return option(command)
+
+
+def asks_endpoint(judge: str | None) -> bool:
+    """Whether a judge is named by its model, and not by a file that says where it is."""
+    return judge is not None and judge.startswith("openai:")
+
+
+def judges_of(judge: str, base_url: str | None) -> "JudgeFile":
+    """The judges that a command line names, before anything is played.
+
+    Raises:
+        SettingsError: If there is none of this name, or its file is wrong.
+    """
+    from timeful.errors import SettingsError
+    from timeful.judges.settings import JudgeFile, Judger, read_judges
+
+    if not asks_endpoint(judge):
+        return read_judges(Path(judge))
+    model = judge.partition(":")[2]
+    if not model or not base_url:
+        raise SettingsError(f"the judge {judge} needs a model's name and --base-url")
+    return JudgeFile(
+        judgers=(Judger(name=model, model=model, base_url=base_url, using_short_model_name=False),)
+    )
+
+
+def rate_run(out: Path, rows: "Sequence[ProactorRow]", judges: "JudgeFile") -> list[str]:
+    """Have a run rated; Ctrl-C keeps what was said, and exits with 130."""
+    from timeful.suites.proactor.judging import rate
+
+    def open_judge(judger: "Judger") -> "Model":
+        return judger.endpoint(os.environ.get(judger.api_key_name, ""))
+
+    try:
+        return rate(out, rows, judges, open_judge, lambda said: print(said, file=sys.stderr))
+    except KeyboardInterrupt:
+        print("\nstopped; what was rated is kept, the same command goes on", file=sys.stderr)
+        raise SystemExit(130) from None
+
+
+def pages_of(pages: str) -> "Pages":
+    """Which dialogues a command line wants drawn.
+
+    Raises:
+        SettingsError: If it is less than none.
+    """
+    from timeful.errors import SettingsError
+
+    try:
+        count = int(pages)
+    except ValueError:
+        return pages
+    if count < 0:
+        raise SettingsError(f"--pages is 0 or more, all, or the name of a dialogue, got {count}")
+    return count
+
+
+def paces(
+    token_ms: tuple[float, ...], first_ms: float, measured: Path | None = None
+) -> "tuple[Pace, ...]":
+    """What tokens cost, as a command line or what was measured says it."""
+    from timeful.core.units import milliseconds
+    from timeful.errors import SettingsError
+    from timeful.models.calibrate import load_calibration
+    from timeful.models.pace import Pace
+    from timeful.suites.proactor.sweep import PACES
+
+    if measured is not None:
+        return (load_calibration(measured).pace,)
+    for given in (*token_ms, first_ms):
+        if not 0 <= given < 1e6:
+            raise SettingsError(f"what a token takes must be 0 ms or above, got {given:g}")
+    first = milliseconds(first_ms)
+    if not token_ms:
+        return tuple(Pace(first=first, per_token=pace.per_token) for pace in PACES)
+    return tuple(Pace(first=first, per_token=milliseconds(each)) for each in token_ms)
+
+
+def source_of(
+    domain: str,
+    data: Path | None,
+    abcd: Path | None,
+    *,
+    split: str,
+    dialogues: int | None,
+    seed: int,
+) -> "Source":
+    """Which conversations a command line names."""
+    from timeful.suites.proactor.material import digest
+    from timeful.suites.proactor.source import Source
+
+    size = dialogues if data is not None or dialogues is not None else Source().size
+    return Source(
+        domain=domain,
+        data=None if data is None else str(data),
+        abcd=None if abcd is None else str(abcd),
+        split="" if split == "all" else split,
+        size=size,
+        seed=seed,
+        digest="" if data is None else digest(data),
+    )

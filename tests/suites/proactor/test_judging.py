@@ -1,0 +1,158 @@
+"""PR: each case is rated once, whoever predicted it, and what was said is kept."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pytest
+
+pytest.importorskip("yaml")
+pytest.importorskip("jinja2")
+pytest.importorskip("matplotlib")
+
+from tests.suites.proactor.material import RIG, SMALL, run
+from timeful.core.source import Chunk
+from timeful.errors import RecordError
+from timeful.judges.settings import JudgeFile, Judger
+from timeful.metrics.proactor.spread import over_runs
+from timeful.models.model import Model, Prompt
+from timeful.models.scripted import ScriptedModel
+from timeful.suites.proactor.judging import FILE, NOBODY, Bench, Rating, rate, read_bench
+from timeful.suites.proactor.numbers import main_cells, make_cells
+from timeful.suites.proactor.rows import ProactorRow
+from timeful.suites.proactor.tables import text_tables
+
+SWEEP = replace(SMALL, agents=("non-reasoning", "reasoning"), timings=("by-turn",))
+JUDGES = JudgeFile(judgers=(Judger(name="judge", model="m", base_url="http://127.0.0.1:1"),))
+
+
+class Bar:
+    """A judge by rule that counts how often it was asked."""
+
+    def __init__(self, answer: Callable[[str], str]) -> None:
+        self.asked: list[str] = []
+        self._answer = answer
+
+    def __call__(self, judger: Judger) -> Model:
+        return ScriptedModel(self._say)
+
+    def _say(self, prompt: Prompt) -> list[Chunk]:
+        said = prompt.render()[1].content
+        self.asked.append(said)
+        return [Chunk(self._answer(said), 1)]
+
+
+def rating(value: int) -> str:
+    return msgspec.json.encode({"reasoning": "so", "rating": value}).decode()
+
+
+def by_predictions(said: str) -> str:
+    """5 for who predicts something, else 1; -1 at the first turn."""
+    if "Turn 2," not in said:
+        return rating(-1)
+    return rating(5 if '"name"' in said else 1)
+
+
+def judged(out: Path, rows: list[ProactorRow], bar: Bar, judges: JudgeFile = JUDGES) -> list[str]:
+    return rate(out, rows, judges, bar, lambda _: None)
+
+
+def bench(out: Path, rows: list[ProactorRow]) -> Bench:
+    return read_bench(out, main_cells(make_cells(rows)))
+
+
+def test_a_case_is_rated_once_whoever_predicted_it_and_in_whichever_run(tmp_path: Path) -> None:
+    rows = run(tmp_path, SWEEP, replace(RIG, temperature=0.0)).rows
+    said: list[str] = []
+    bar = Bar(by_predictions)
+    assert rate(tmp_path, rows, JUDGES, bar, said.append) == []
+    turns = sum(row.turns for row in rows if row.agent == "reasoning" and row.run == 0)
+    assert len(bar.asked) == len(set(bar.asked)) < turns, "where two thresholds agree, once"
+    assert f"{len(bar.asked)} requests or more" in said[0]
+    assert judged(tmp_path, rows, bar) == []
+    assert len(bar.asked) == len((tmp_path / FILE).read_bytes().splitlines()), "nothing twice"
+    found = bench(tmp_path, rows).judged
+    one, other = (found[f"{who}, eager 0.2"][0] for who in ("Non-Reasoning", "Reasoning"))
+    assert one == other, "who says the same is rated the same"
+    spread = one.spread
+    assert spread is not None
+    assert (spread.n, spread.std) == (2, 0)
+    assert one.ratings.n_unjudged == 2 * 2, "the first turn of two dialogues in two runs"
+    assert one.n_missing == 0
+
+
+def test_pr_is_the_mean_of_what_was_rated_from_1_to_5(tmp_path: Path) -> None:
+    rows = run(tmp_path, SWEEP).rows
+    judged(tmp_path, rows, Bar(by_predictions))
+    for cell in main_cells(make_cells(rows)):
+        (found,) = bench(tmp_path, rows).judged[cell.title]
+        counts = found.ratings.counts
+        first, scored = len(cell.rows), sum(row.scored for row in cell.rows)
+        assert counts[-1] == first, "nothing is predicted of a greeting"
+        assert counts[5] == scored
+        assert counts[1] == sum(row.turns for row in cell.rows) - first - scored > 0
+        assert found.spread is not None
+        means = []
+        for rows_of_run in cell.runs:
+            fives = sum(row.scored for row in rows_of_run)
+            ones = sum(row.turns - row.scored - 1 for row in rows_of_run)
+            means.append((5 * fives + ones) / (fives + ones))
+        assert found.spread == over_runs(means)
+
+
+def test_what_failed_is_counted_asked_for_again_and_in_no_mean(tmp_path: Path) -> None:
+    rows = run(tmp_path, SWEEP).rows
+    wrong = judged(tmp_path, rows, Bar(lambda said: "no" if "Turn 5," in said else rating(3)))
+    assert "cases without a rating" in wrong[0]
+    (found,) = bench(tmp_path, rows).judged["Reasoning, cautious 0.7"]
+    assert found.n_missing > 0
+    assert found.spread is not None
+    assert found.spread.mean == 3
+    again = Bar(lambda _: rating(3))
+    assert judged(tmp_path, rows, again) == []
+    assert again.asked
+    assert all("Turn 5," in said for said in again.asked), "only what was missing"
+    (found,) = bench(tmp_path, rows).judged["Reasoning, cautious 0.7"]
+    assert found.n_missing == 0
+
+
+def test_another_way_of_asking_is_another_judge(tmp_path: Path) -> None:
+    rows = run(tmp_path, SWEEP).rows
+    judged(tmp_path, rows, Bar(lambda _: rating(2)))
+    other = JudgeFile(judgers=JUDGES.judgers, system_prompt="Be kind.")
+    bar = Bar(lambda _: rating(5))
+    judged(tmp_path, rows, bar, other)
+    assert bar.asked
+    (found,) = bench(tmp_path, rows).judged["Reasoning, cautious 0.7"]
+    assert found.spread is not None
+    assert found.spread.mean == 5, "the last way counts"
+
+
+def test_a_kill_loses_one_line_at_most_and_another_file_is_refused(tmp_path: Path) -> None:
+    rows = run(tmp_path, SWEEP).rows
+    judged(tmp_path, rows, Bar(lambda _: rating(3)))
+    whole = (tmp_path / FILE).read_bytes()
+    (tmp_path / FILE).write_bytes(whole[:-9])
+    bar = Bar(lambda _: rating(3))
+    judged(tmp_path, rows, bar)
+    assert len(bar.asked) == 1
+    assert len((tmp_path / FILE).read_bytes().splitlines()) == len(whole.splitlines())
+    (tmp_path / FILE).write_bytes(b"{}\n")
+    with pytest.raises(RecordError, match="delete it to ask again"):
+        bench(tmp_path, rows)
+
+
+def test_the_tables_name_the_judge_its_cost_and_say_where_there_was_none(tmp_path: Path) -> None:
+    rows = run(tmp_path, SWEEP).rows
+    assert bench(tmp_path, rows) == NOBODY
+    assert "no judge was asked" in text_tables(rows, {"source": {"size": 2}})
+    judged(tmp_path, rows, Bar(lambda _: rating(4)))
+    lines = [
+        msgspec.json.decode(line, type=Rating)
+        for line in (tmp_path / FILE).read_bytes().splitlines()
+    ]
+    said = text_tables(rows, {"source": {"size": 2}}, bench(tmp_path, rows))
+    assert f"PR by judge (m), {len(lines)} requests" in " ".join(said.split())
+    assert "4.000" in said
+    assert max(map(len, said.splitlines())) <= 80
