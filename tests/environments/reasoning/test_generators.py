@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 from timeful.environments.reasoning import arithmetic, discrete
 from timeful.environments.reasoning.checking import Checker
 from timeful.environments.reasoning.matching import chosen
-from timeful.environments.reasoning.problems import FAMILIES, MIXED, Problem, load, set_names
+from timeful.environments.reasoning.problems import (
+    FAMILIES,
+    MIXED,
+    MIXED_FAMILIES,
+    Problem,
+    load,
+    set_names,
+)
 from timeful.errors import SettingsError
 from timeful.seeding import child
 
@@ -95,6 +102,18 @@ def shortest(question):
     return far[start, end]
 
 
+def filled(question):
+    """By composing all events into one function, x -> min(max(x + shift, low), high)."""
+    signs = [word for word in question.split() if word in ("+", "-")]
+    shift, low, high = 0, 0, 9
+    for sign in signs[2:]:  # the first two are the words that explain them
+        step = 1 if sign == "+" else -1
+        shift += step
+        low, high = (min(max(one + step, 0), 9) for one in (low, high))
+    start = int(re.search(r"starts at (\d)", question)[1])
+    return min(max(start + shift, low), high)
+
+
 def between(question):
     found = re.fullmatch(r"How many days after (.*) is (.*)\?", question).groups()
     return (day_of(found[1]) - day_of(found[0])).days
@@ -113,6 +132,7 @@ ANOTHER_WAY = {
     "counting": counted,
     "paths": shortest,
     "dates": between,
+    "levels": filled,
 }
 
 
@@ -227,7 +247,7 @@ def test_no_two_problems_of_a_set_are_the_same(name):
 
 def test_a_set_mixes_families_and_difficulties():
     problems = load(MIXED, size=7 * 4, seed=0)
-    assert Counter(problem.family for problem in problems) == dict.fromkeys(FAMILIES, 4)
+    assert Counter(problem.family for problem in problems) == dict.fromkeys(MIXED_FAMILIES, 4)
     assert {problem.terms for problem in problems if problem.family == "sums"} == {4, 8, 12, 16}
 
 

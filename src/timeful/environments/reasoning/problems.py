@@ -9,9 +9,10 @@
 | paths | towns | 4, 6, 8, 10 |
 | dates | ends of months | 3, 6, 9, 12 |
 | choices | terms, as in sums; four values to choose from | 4, 7, 10 |
+| levels | events; not in the mixed set | 8, 16, 24 |
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Literal
@@ -20,6 +21,7 @@ import numpy as np
 
 from timeful.environments.reasoning import arithmetic, discrete
 from timeful.environments.reasoning.exercise import Exercise
+from timeful.environments.reasoning.levels import levels
 from timeful.errors import SettingsError, check_known
 from timeful.seeding import child
 
@@ -27,7 +29,7 @@ Kind = Literal["exact", "letter", "math", "gym"]
 """How an answer is checked: see `checking.py`."""
 
 MIXED = "mixed"
-"""The set of all our families, one after the other."""
+"""The set of our families, one after the other; those with `is_mixed` alone."""
 
 _TRIES = 1000
 
@@ -74,12 +76,14 @@ class Family:
         usual: The numbers of terms that a set mixes.
         least: The fewest terms it can have.
         most: The most.
+        is_mixed: Whether the mixed set has it.
     """
 
     make: Callable[[np.random.Generator, int], Exercise]
     usual: tuple[int, ...]
     least: int
     most: int
+    is_mixed: bool = True
 
 
 FAMILIES = {
@@ -90,7 +94,11 @@ FAMILIES = {
     "paths": Family(discrete.paths, (4, 6, 8, 10), 3, 26),
     "dates": Family(discrete.dates, (3, 6, 9, 12), 1, 200),
     "choices": Family(arithmetic.choices, (4, 7, 10), 3, 200),
+    "levels": Family(levels, (8, 16, 24), 1, 200, is_mixed=False),
 }
+
+
+MIXED_FAMILIES = tuple(name for name, family in FAMILIES.items() if family.is_mixed)
 
 
 def set_names() -> tuple[str, ...]:
@@ -125,7 +133,7 @@ def _plan(name: str) -> Iterator[tuple[str, int]]:
     family, _, terms = name.partition(":")
     check_known("set of problems", family, set_names())
     if not terms:
-        return _in_turn(list(FAMILIES) if family == MIXED else [family])
+        return _in_turn(MIXED_FAMILIES if family == MIXED else (family,))
     if family == MIXED:
         raise SettingsError(f"{MIXED!r} mixes difficulties; give a family, such as 'sums:8'")
     law = FAMILIES[family]
@@ -136,7 +144,7 @@ def _plan(name: str) -> Iterator[tuple[str, int]]:
     return _always(family, int(terms))
 
 
-def _in_turn(families: list[str]) -> Iterator[tuple[str, int]]:
+def _in_turn(families: Sequence[str]) -> Iterator[tuple[str, int]]:
     turn = 0
     while True:
         for family in families:

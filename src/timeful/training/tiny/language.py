@@ -1,0 +1,198 @@
+"""A language of a few dozen words, for problems of levels under a budget of time.
+
+The model reads ordinary conversations: the chat template of its tokenizer translates them. Of a
+problem it keeps the start and the events, of a budget which of a few steps it reaches, of the
+timer's reply how many eighths of the budget are gone. What it says needs no translation.
+
+    <bos> <t8> 4 + + - ... ?  by6 5 3 4 <answer>4</answer> <eos>
+
+A *way* of solving a problem says a word that names it, then the level after every so many events,
+the last one as the answer; the longest way spells each event out as well. So a way has a length
+that is known, and the more steps it takes the less has to be done in one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from timeful.core.units import in_seconds
+from timeful.environments.reasoning.levels import Course
+from timeful.errors import SettingsError
+from timeful.models.pace import Pace
+
+BOS, EOS, PAD, ASK = "<bos>", "<eos>", "<pad>", "?"
+TIMER_CALL = '<tool_call>{"name":"get_duration"}</tool_call>'
+"""A call of the timer, as one word."""
+
+EIGHTHS = 8
+SPELL = 0
+"""The way that spells every event out, as a stride."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Language:
+    """The words, and what is said in them.
+
+    Attributes:
+        levels: How many levels there are, at most 10.
+        events: How many events a problem has.
+        strides: The ways, each by how many events one step of it takes, longest step first;
+            `SPELL` is the last of them.
+        budgets: Steps of a budget, in tokens, ascending.
+        pace: What a token costs.
+
+    Raises:
+        SettingsError: If a stride does not divide the events, or the budgets do not ascend.
+    """
+
+    levels: int
+    events: int
+    strides: tuple[int, ...]
+    budgets: tuple[int, ...]
+    pace: Pace
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.levels <= 10:
+            raise SettingsError(f"there are 2 to 10 levels, got {self.levels}")
+        for stride in self.strides:
+            if stride != SPELL and (stride < 1 or self.events % stride):
+                raise SettingsError(f"a stride divides {self.events} events, got {stride}")
+        if sorted(set(self.budgets)) != list(self.budgets) or not self.budgets:
+            raise SettingsError(f"budgets ascend, got {self.budgets}")
+
+    # --- words -----------------------------------------------------------------------------------
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """All words, each with its place as its id."""
+        return (
+            *(PAD, BOS, EOS, ASK, "+", "-"),
+            *(str(level) for level in range(self.levels)),
+            *(answer(level) for level in range(self.levels)),
+            *(self.way(stride) for stride in self.strides),
+            *(tag(budget) for budget in self.budgets),
+            *(f"<u{eighth}>" for eighth in range(EIGHTHS + 1)),
+            TIMER_CALL,
+        )
+
+    @staticmethod
+    def way(stride: int) -> str:
+        """The word that names a way."""
+        return "spell" if stride == SPELL else f"by{stride}"
+
+    # --- texts -----------------------------------------------------------------------------------
+
+    def question(self, course: Course, budget: int) -> list[str]:
+        """What the model reads: a problem under a budget of so many tokens."""
+        signs = ["+" if one > 0 else "-" for one in course.events]
+        return [BOS, tag(self.reached(budget)), str(course.start), *signs, ASK]
+
+    def solution(self, course: Course, stride: int) -> list[str]:
+        """What it may say, in one of its ways, to the end."""
+        levels = course.levels
+        said: list[str] = []
+        for at, (event, level) in enumerate(zip(course.events, levels, strict=True), 1):
+            if stride == SPELL:
+                said.append("+" if event > 0 else "-")
+            if at == len(levels):
+                said.append(answer(level))
+            elif stride == SPELL or at % stride == 0:
+                said.append(str(level))
+        return [self.way(stride), *said, EOS]
+
+    def length(self, stride: int) -> int:
+        """How many tokens a way takes."""
+        return 2 + (2 * self.events if stride == SPELL else self.events // stride)
+
+    def reached(self, budget: int) -> int:
+        """The largest step that a budget reaches; the smallest where it reaches none."""
+        return max((one for one in self.budgets if one <= budget), default=self.budgets[0])
+
+    # --- the tokenizer ---------------------------------------------------------------------------
+
+    def tokenizer(self) -> Any:
+        """A tokenizer of transformers with these words and the template that translates."""
+        from tokenizers import Tokenizer  # noqa: PLC0415 - an extra
+        from tokenizers.models import WordLevel  # noqa: PLC0415
+        from tokenizers.pre_tokenizers import WhitespaceSplit  # noqa: PLC0415
+        from transformers import PreTrainedTokenizerFast  # noqa: PLC0415
+
+        words = {word: i for i, word in enumerate(self.words)}
+        inner = Tokenizer(WordLevel(words, unk_token=PAD))
+        inner.pre_tokenizer = WhitespaceSplit()
+        made = PreTrainedTokenizerFast(
+            tokenizer_object=inner,
+            bos_token=BOS,
+            eos_token=EOS,
+            pad_token=PAD,
+            clean_up_tokenization_spaces=False,
+        )
+        made.chat_template = self.template()
+        return made
+
+    def template(self) -> str:
+        """The chat template, in Jinja.
+
+        A budget that is not named is read as the largest. Whatever is no problem of levels, such
+        as a greeting, is read as a problem without events: the model answers, and is wrong.
+        """
+        steps = "\n".join(
+            f"{{%- if s.budget >= {in_seconds(self.pace(budget)):.9g} - 0.005 -%}}"
+            f"{{%- set s.tag = '{tag(budget)}' -%}}{{%- endif -%}}"
+            for budget in self.budgets
+        )
+        return _TEMPLATE.replace("STEPS", steps).replace("FIRST", tag(self.budgets[0]))
+
+
+def answer(level: int) -> str:
+    """The word that gives a level as the answer."""
+    return f"<answer>{level}</answer>"
+
+
+def tag(budget: int) -> str:
+    """The word for a budget of so many tokens."""
+    return f"<t{budget}>"
+
+
+def ids(words: Sequence[str], language: Language) -> list[int]:
+    """Words as ids.
+
+    Raises:
+        KeyError: If there is no such word.
+    """
+    places = {word: i for i, word in enumerate(language.words)}
+    return [places[word] for word in words]
+
+
+# A budget is told with two decimals, so that one that is 5 ms short of a step may have reached it.
+# A message of the assistant is its own words; one of a tool, or one between the tags of a reply,
+# holds what the timer said. The first other message of the user is the problem.
+_TEMPLATE = """\
+{%- set s = namespace(budget=1e9, tag='FIRST', asked=false) -%}
+{%- for m in messages -%}
+{%- set text = m.content or '' -%}
+{%- if m.role == 'assistant' -%}
+{{ ' ' + text }}
+{%- for c in m.tool_calls or [] %} <tool_call>{"name":"{{ (c.function or c).name }}"}</tool_call>
+{%- endfor -%}
+{%- elif m.role == 'tool' or '<tool_response>' in text -%}
+{%- for word in text.replace('<tool_response>', ' ').split() -%}
+{%- if loop.nextitem is defined and loop.nextitem.startswith('seconds') -%}
+{{ ' <u' + ([8, (8 * (word | float) / s.budget) | int] | min | string) + '>' }}
+{%- endif -%}
+{%- endfor -%}
+{%- elif m.role == 'user' and not s.asked -%}
+{%- set s.asked = true -%}
+{%- if 'Finish within ' in text -%}
+{%- set s.budget = text.split('Finish within ')[1].split(' seconds')[0] | float -%}
+{%- endif -%}
+STEPS
+{{- bos_token + ' ' + s.tag -}}
+{%- if ' starts at ' in text -%}
+{{- ' ' + text.split(' starts at ')[1][0] }}
+{{- ' ' + text.split(' in the end, after ')[1].split(' ?')[0] }}
+{%- endif -%}
+{{- ' ?' -}}
+{%- endif -%}
+{%- endfor -%}
+"""
