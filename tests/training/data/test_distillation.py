@@ -1,0 +1,381 @@
+"""Traces from an endpoint: side by side, killed and continued, checked by rules and a judge."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+pytest.importorskip("openai")
+
+from tests.servers.fake import Body, FakeServer, Hang, Say, Status, Step, Think
+from tests.training.data.making import files, rows_of, saved, timeful
+from timeful.environments.reasoning.problems import load
+from timeful.errors import SettingsError
+
+CALL = '<tool_call>{"name": "get_duration", "arguments": {}}</tool_call>'
+N = 4
+SPLITS = ("train.jsonl", "validation.jsonl", "test.jsonl", "rejected.jsonl")
+
+ANSWERS = {problem.question: problem.answer for problem in load("sums", size=N, seed=0)}
+
+
+def config(server: FakeServer, *, judge: bool = False, **also: object) -> str:
+    at = f'model = "fake"\nbase_url = "{server.base_url}"\n'
+    top = "".join(f"{name} = {json.dumps(value)}\n" for name, value in also.items())
+    return (
+        f'source = "teacher"\n{top}[problems]\nsets = ["sums"]\nsize = {N}\n'
+        f'[time]\nbudget = ["20s", "30s"]\n[teacher]\n{at}'
+        + (f"[judge]\n{at}max_tokens = 50\n" if judge else "")
+    )
+
+
+def is_judge(body: Body) -> bool:
+    return "THE RIGHT ANSWER" in body["messages"][-1]["content"]
+
+
+def right(body: Body) -> str:
+    question: str = body["messages"][1]["content"].partition("\n")[0]
+    return ANSWERS[question]
+
+
+def readings(body: Body) -> list[str]:
+    text = "\n".join(one["content"] for one in body["messages"])
+    return re.findall(r"<tool_response>\n([0-9.]+) seconds", text)
+
+
+def solving(answer: Callable[[Body], str] = right) -> Callable[[Body], Iterator[Step]]:
+    """A teacher that asks the timer once, and then answers."""
+
+    def script(body: Body) -> Iterator[Step]:
+        read = readings(body)
+        if not read:
+            yield Say(f"I add up.\n{CALL}", tokens=40)
+        else:
+            yield Say(f"<conclusion>total duration: {read[-1]} seconds</conclusion>\n", tokens=5)
+            yield Say(f"<answer>{answer(body)}</answer>", tokens=12)
+
+    return script
+
+
+def traces(folder: Path, *options: object, workers: int = 1) -> tuple[int, str]:
+    command = ["traces", folder / "traces.toml", "--out", folder / "out", "--workers", workers]
+    found = timeful(*command, *options, env={"OPENAI_API_KEY": "sk-private-77"})
+    if found.exception is not None and not isinstance(found.exception, SystemExit):
+        raise found.exception
+    return found.exit_code, found.output
+
+
+def test_what_a_teacher_solves_in_time_becomes_data(tmp_path: Path) -> None:
+    with FakeServer(solving()) as server:
+        saved(tmp_path, config(server))
+        code, output = traces(tmp_path)
+        assert code == 0, output
+        assert len(server.requests) == 2 * N
+        assert all("sk-private-77" in one.headers["authorization"] for one in server.requests)
+    rows = [row for name in SPLITS[:3] for row in rows_of(tmp_path / "out" / name)]
+    assert len(rows) == N
+    for row in rows:
+        assert [one["role"] for one in row["messages"]] == [
+            "system",
+            "user",
+            "assistant",
+            "user",
+            "assistant",
+        ]
+        assert row["model"] == "fake"
+        assert row["tokens"] == 52
+    for path in (tmp_path / "out").rglob("*"):
+        assert path.is_dir() or b"sk-private-77" not in path.read_bytes()
+
+
+def test_what_a_teacher_thought_stands_before_what_it_said(tmp_path: Path) -> None:
+    def script(body: Body) -> Iterator[Step]:
+        yield Think("let me see")
+        yield from solving()(body)
+
+    with FakeServer(script) as server:
+        saved(tmp_path, config(server))
+        assert traces(tmp_path)[0] == 0
+    row = rows_of(tmp_path / "out" / "train.jsonl")[0]
+    said = [one["content"] for one in row["messages"] if one["role"] == "assistant"]
+    assert len(said) == 2
+    assert all(text.startswith("<think>\nlet me see\n</think>\n\n") for text in said)
+
+
+BAD: dict[str, tuple[str, Callable[[Body], Iterator[Step]]]] = {}
+
+
+def bad(name: str, rule: str) -> Callable[[Callable[[Body], Iterator[Step]]], object]:
+    def add(script: Callable[[Body], Iterator[Step]]) -> object:
+        BAD[name] = rule, script
+        return script
+
+    return add
+
+
+@bad("no answer between tags", "form")
+def _plain(body: Body) -> Iterator[Step]:
+    yield Say(f"So it is {right(body)}." if readings(body) else CALL)
+
+
+@bad("it makes up what the timer said", "form")
+def _made_up(body: Body) -> Iterator[Step]:
+    told = f"{CALL}\n<tool_response>\n1.00 seconds.\n</tool_response>"
+    yield Say(f"<answer>{right(body)}</answer>" if readings(body) else told)
+
+
+@bad("it never asks the timer", "calls")
+def _hasty(body: Body) -> Iterator[Step]:
+    yield Say(f"<answer>{right(body)}</answer>")
+
+
+@bad("it calls what is no tool", "calls")
+def _wild(body: Body) -> Iterator[Step]:
+    if len(body["messages"]) == 2:
+        yield Say('<tool_call>{"name": "calculator", "arguments": {}}</tool_call>')
+    else:
+        yield from solving()(body)
+
+
+@bad("it claims another duration", "times")
+def _liar(body: Body) -> Iterator[Step]:
+    said = f"<conclusion>total duration: 19 seconds</conclusion><answer>{right(body)}</answer>"
+    yield Say(said if readings(body) else CALL)
+
+
+@bad("it takes too long", "late")
+def _slow(body: Body) -> Iterator[Step]:
+    if readings(body):
+        yield Say("and so on, ", tokens=100_000)
+    yield from solving()(body)
+
+
+@bad("it is wrong", "answer")
+def _wrong(body: Body) -> Iterator[Step]:
+    yield from solving(lambda _: "123456")(body)
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_each_rule_rejects_what_it_is_for_and_the_card_counts_it(tmp_path: Path, name: str) -> None:
+    rule, script = BAD[name]
+    with FakeServer(script) as server:
+        saved(tmp_path, config(server))
+        code, output = traces(tmp_path)
+    assert code == 0, output
+    assert f"rejected   {N}: {N} {rule}" in output
+    out = tmp_path / "out"
+    assert [row["rule"] for row in rows_of(out / "rejected.jsonl")] == [rule] * N
+    assert all(not (out / split).read_bytes() for split in SPLITS[:3])
+    assert f"| {rule} | {N} |" in (out / "README.md").read_text()
+
+
+# --- the judge -----------------------------------------------------------------------------------
+
+
+def spelled(body: Body) -> str:
+    return f"the number {right(body)}, I think"
+
+
+def judging(votes: list[str]) -> Callable[[Body], Iterator[Step]]:
+    """A teacher whose answers no rule can read, and a judge with these votes, in turn."""
+    count: dict[str, int] = {}
+
+    def script(body: Body) -> Iterator[Step]:
+        if not is_judge(body):
+            yield from solving(spelled)(body)
+            return
+        asked = body["messages"][-1]["content"]
+        number = count[asked] = count.get(asked, 0) + 1
+        yield Say(f"They agree? <answer>{votes[(number - 1) % len(votes)]}</answer>")
+
+    return script
+
+
+@pytest.mark.parametrize(
+    ("votes", "asked", "kept"),
+    [(["yes", "yes", "yes"], 3, N), (["yes", "yes", "no"], 3, 0), (["no"], 1, 0)],
+)
+def test_a_judge_must_say_yes_three_times(
+    tmp_path: Path, votes: list[str], asked: int, kept: int
+) -> None:
+    with FakeServer(judging(votes)) as server:
+        saved(tmp_path, config(server, judge=True))
+        code, output = traces(tmp_path)
+        assert code == 0, output
+        judged = [one.body for one in server.requests if is_judge(one.body)]
+    assert len(judged) == asked * N
+    assert len({body["seed"] for body in judged}) == len(judged), "each vote has luck of its own"
+    rows = [row for name in SPLITS[:3] for row in rows_of(tmp_path / "out" / name)]
+    assert len(rows) == kept
+    assert f"judged     {N} {'right' if kept else 'wrong'}" in output
+
+
+def test_the_judge_is_asked_about_nothing_but_answers_that_break_no_other_rule(
+    tmp_path: Path,
+) -> None:
+    with FakeServer(solving()) as server:
+        saved(tmp_path, config(server, judge=True))
+        assert traces(tmp_path)[0] == 0
+        assert not any(is_judge(one.body) for one in server.requests)
+    for script in (_hasty, _slow, _liar):
+        with FakeServer(script) as server:
+            saved(tmp_path, config(server, judge=True))
+            assert traces(tmp_path, "--replace")[0] == 0
+            assert not any(is_judge(one.body) for one in server.requests)
+
+
+def test_a_judge_without_a_verdict_is_a_failure_that_is_listed_and_asked_again(
+    tmp_path: Path,
+) -> None:
+    is_well = Event()
+
+    def script(body: Body) -> Iterator[Step]:
+        if is_judge(body) and not is_well.is_set():
+            yield Say("hard to say")
+        else:
+            yield from judging(["yes"])(body)
+
+    with FakeServer(script) as server:
+        saved(tmp_path, config(server, judge=True))
+        code, output = traces(tmp_path)
+        assert code == 1
+        assert f"judged     {N} no verdict" in output
+        assert "it must end with <answer>yes</answer>" in output
+        asked = len(server.requests)
+        assert asked == N * (2 + 3), "three tries of the first vote"
+        is_well.set()
+        assert traces(tmp_path)[0] == 1
+        assert len(server.requests) == asked, "what failed is kept, too"
+        code, output = traces(tmp_path, "--retry-failed")
+        assert code == 0, output
+        assert len(server.requests) == asked + 3 * N, "no problem is solved again"
+    assert f"judged     {N} right" in output
+
+
+def test_a_run_that_was_played_already_is_judged_without_playing(tmp_path: Path) -> None:
+    with FakeServer(judging(["yes"])) as server:
+        found = timeful(
+            *("run", "timely/reasoning", "--model", "openai:fake", "--base-url", server.base_url),
+            *("--case", "sums", "--size", N, "--budget", "20s", "--calls", "text"),
+            *("--out", tmp_path / "run", "--workers", 1),
+        )
+        assert found.exit_code == 0, found.output
+        played = len(server.requests)
+        at = f'model = "fake"\nbase_url = "{server.base_url}"\n'
+        saved(tmp_path, f'records = "run"\n[judge]\n{at}')
+        code, output = traces(tmp_path)
+        assert code == 0, output
+        assert len(server.requests) == played + 3 * N
+        assert traces(tmp_path)[0] == 0
+        assert len(server.requests) == played + 3 * N, "what was judged is kept"
+    rows = [row for name in SPLITS[:3] for row in rows_of(tmp_path / "out" / name)]
+    assert len(rows) == N
+    assert not (tmp_path / "out" / "episodes").exists()
+
+
+# --- stopping and failing ------------------------------------------------------------------------
+
+
+def data_of(out: Path) -> list[bytes]:
+    return [(out / name).read_bytes() for name in SPLITS]
+
+
+@pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"])
+def test_what_was_stopped_goes_on_and_comes_to_the_same_bytes(
+    tmp_path: Path, sign: signal.Signals
+) -> None:
+    reached, hangs = Event(), Event()
+    judged: list[Body] = []
+
+    def stopping(body: Body) -> Iterator[Step]:
+        """It hangs in the middle of judging, when all episodes are played."""
+        if is_judge(body) and hangs.is_set():
+            judged.append(body)
+            if len(judged) > 7:
+                reached.set()
+                yield Hang()
+        yield from judging(["yes"])(body)
+
+    folder = tmp_path / "stopped"
+    with FakeServer(stopping) as server:
+        for place in (tmp_path / "calm", folder):
+            saved(place, config(server, judge=True))
+        assert traces(tmp_path / "calm")[0] == 0
+        undisturbed = len(server.requests)
+        hangs.set()
+        command = [sys.executable, "-m", "timeful", "traces", str(folder / "traces.toml")]
+        with subprocess.Popen(
+            [*command, "--out", str(folder / "out"), "--workers", "1"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
+        ) as process:
+            try:
+                assert reached.wait(60)
+                process.send_signal(sign)
+                output, _ = process.communicate(timeout=60)
+            finally:
+                process.kill()
+        assert process.returncode == (-sign if sign == signal.SIGKILL else 130), output
+        assert "Traceback" not in output
+        assert not (folder / "out" / "train.jsonl").exists(), "a half would be taken for a whole"
+        first = len(server.requests)
+        hangs.clear()
+        assert traces(folder)[0] == 0
+        # Two answers were judged, three votes each; the third was hanging at its second vote.
+        assert len(server.requests) - first == undisturbed - 2 * N - 6
+    assert data_of(folder / "out") == data_of(tmp_path / "calm" / "out")
+
+
+def test_how_many_work_side_by_side_changes_nothing(tmp_path: Path) -> None:
+    with FakeServer(solving()) as server:
+        saved(tmp_path / "one", config(server))
+        saved(tmp_path / "many", config(server))
+        assert traces(tmp_path / "one", workers=1)[0] == 0
+        assert traces(tmp_path / "many", workers=3)[0] == 0
+    assert files(tmp_path / "one" / "out") == files(tmp_path / "many" / "out")
+
+
+def test_an_endpoint_that_fails_is_counted_and_asked_again(tmp_path: Path) -> None:
+    is_well = Event()
+
+    def script(body: Body) -> Iterator[Step]:
+        if not is_well.is_set() and body["messages"][1]["content"].startswith(sick):
+            yield Status(400, "no")
+        else:
+            yield from solving()(body)
+
+    sick = next(iter(ANSWERS))
+    with FakeServer(script) as server:
+        saved(tmp_path, config(server))
+        code, output = traces(tmp_path)
+        assert code == 1
+        assert "failed     1 episodes, at the boundary of the model" in output
+        rows = [row for name in SPLITS for row in rows_of(tmp_path / "out" / name)]
+        assert len(rows) == N - 1, "a failed episode is neither data nor a rejected trace"
+        is_well.set()
+        assert traces(tmp_path, "--retry-failed")[0] == 0
+    rows = [row for name in SPLITS[:3] for row in rows_of(tmp_path / "out" / name)]
+    assert len(rows) == N
+
+
+def test_private_problems_are_never_made_data(tmp_path: Path) -> None:
+    line = {"Question": "1+1?", "Correct Answer": "2"}
+    line |= {f"Incorrect Answer {i}": str(i + 5) for i in (1, 2, 3)}
+    (tmp_path / "mine.jsonl").write_text(json.dumps(line) + "\n")
+    with FakeServer(solving()) as server:
+        text = config(server).replace(
+            f'sets = ["sums"]\nsize = {N}', 'file = "mine.jsonl"\nbenchmark = "gpqa"'
+        )
+        saved(tmp_path, text)
+        with pytest.raises(SettingsError, match="private"):
+            traces(tmp_path)
+        assert not server.requests
+    assert not (tmp_path / "out").exists()
