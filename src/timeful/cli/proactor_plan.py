@@ -111,8 +111,10 @@ def paces(
 def source_of(
     domain: str,
     data: Path | None,
-    abcd: Path | None,
     *,
+    abcd: Path | None,
+    catalog: Path | None,
+    ontology: Path | None,
     split: str,
     dialogues: int | None,
     seed: int,
@@ -124,10 +126,16 @@ def source_of(
     size = dialogues if data is not None or dialogues is not None else Source().size
     return Source(
         domain=domain,
-        data=None if data is None else str(data),
-        abcd=None if abcd is None else str(abcd),
+        data=_text(data),
+        abcd=_text(abcd),
+        catalog=_text(catalog),
+        ontology=_text(ontology),
         split="" if split == "all" else split,
         size=size,
         seed=seed,
-        digest="" if data is None else digest(data),
+        digest="-".join(digest(one) for one in (data, catalog, ontology) if one is not None),
     )
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)

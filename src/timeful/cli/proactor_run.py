@@ -54,6 +54,10 @@ CURVE = tuple(tenth / 10 for tenth in range(1, 10))
 @click.option(
     "--abcd", type=FILE, help="The folder of ABCD's ontology, kb and guidelines, for --data."
 )
+@click.option("--catalog", type=FILE, help="A catalog of your own, for --data.")
+@click.option(
+    "--ontology", type=FILE, help="The workflows of --catalog, which the offline agent follows."
+)
 @click.option("--split", default="test", show_default=True, help="Which split; all for all of it.")
 @click.option("--dialogues", type=int, help="At most so many.  [default: 20; of --data, all]")
 @click.option(
@@ -76,7 +80,7 @@ CURVE = tuple(tenth / 10 for tenth in range(1, 10))
     "--model",
     default="rules",
     show_default=True,
-    help="Who thinks: rules (offline), openai:NAME or replay:FILE[#NAME].",
+    help="Who thinks: rules (offline), openai:NAME, replay:FILE[#NAME] or local:PATH.",
 )
 @endpoint_options
 @click.option(
@@ -129,6 +133,8 @@ def proactor(
     domain: str,
     data: Path | None,
     abcd: Path | None,
+    catalog: Path | None,
+    ontology: Path | None,
     split: str,
     dialogues: int | None,
     agents: tuple[str, ...],
@@ -192,14 +198,16 @@ def proactor(
     refuse_idle(
         {
             "abcd": (data is not None, "--data"),
+            "catalog": (data is not None and abcd is None, "--data, without --abcd"),
+            "ontology": (catalog is not None, "--catalog"),
             "thresholds": (who.is_stand_in, "--model rules"),
             "curve": (who.is_stand_in, "--model rules"),
             "thinking": (who.is_stand_in, "--model rules; a language model thinks for itself"),
-            "domain": (abcd is None, "a run without --abcd"),
-            "arrival": (who.is_live, "an openai:NAME model"),
+            "domain": (abcd is None and catalog is None, "a run without --abcd or --catalog"),
+            "arrival": (who.is_sampled, "an openai:NAME or local:PATH model"),
             "token_ms": (pace is None, "a run without --pace"),
             "first_token_ms": (pace is None, "a run without --pace"),
-            **live_needs(who.is_live),
+            **live_needs(who.is_live, is_sampled=who.is_sampled),
             "temperature": (who.is_stand_in or who.is_live, "rules or an openai:NAME model"),
             "base_url": (who.is_live or asks_endpoint(judge), "an openai:NAME model or judge"),
         }
@@ -214,7 +222,16 @@ def proactor(
         runs=runs,
     )
     rig = Rig(
-        source=source_of(domain, data, abcd, split=split, dialogues=dialogues, seed=seed),
+        source=source_of(
+            domain,
+            data,
+            abcd=abcd,
+            catalog=catalog,
+            ontology=ontology,
+            split=split,
+            dialogues=dialogues,
+            seed=seed,
+        ),
         asks=questions,
         policy=cast("Policy", policy),
         interface=interface,

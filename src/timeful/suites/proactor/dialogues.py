@@ -13,6 +13,9 @@ from timeful.suites.proactor.rows import verdict
 from timeful.suites.proactor.timeline import draw
 from timeful.suites.proactor.words import TIMINGS, text, tokens_a_second
 
+TITLE = "timeful: ProActor"
+"""The heading of every page."""
+
 ON_PAGE = 3
 """So many conversations stand in the report itself, the first ones that are drawn."""
 
@@ -50,7 +53,7 @@ def dialogues(cells: Sequence[Cell], out: Path, pages: Pages) -> list[Section]:
     for place in chosen(names, pages):
         for section in _section(shown, place, out):
             folder.mkdir(exist_ok=True)
-            page = render(title=f"Dialogue {names[place]}", sections=[section])
+            page = render(title=TITLE, sections=[section])
             _page(folder, place).write_text(page, encoding="utf-8", newline="\n")
             found.append(section)
     if not names:

@@ -10,7 +10,10 @@ import msgspec
 
 from timeful.agents.proactive.settings import load_agent
 from timeful.catalogs.abcd import AbcdSource, abcd_knowledge
+from timeful.catalogs.catalog import read_catalog
 from timeful.catalogs.knowledge import Knowledge
+from timeful.catalogs.ontology import Ontology
+from timeful.catalogs.reading import read_as
 from timeful.dialogues.abcd import read_abcd
 from timeful.dialogues.dialogue import Dialogue
 from timeful.dialogues.files import read_bytes
@@ -28,7 +31,7 @@ class Material(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         knowledge: The catalog, the workflows and the guidelines.
-        observes: Whether it is recorded when an action is taken.
+        observes: Whether it is recorded in any of them when an action is taken.
         dialogues: The conversations, all with a reference.
     """
 
@@ -44,12 +47,6 @@ def material(source: Source) -> Material:
     Raises:
         SettingsError: If there is no such domain, file or split, or a dialogue has no reference.
     """
-    observes = True
-    if source.abcd is None:
-        domain = load_domain(source.domain)
-        knowledge, observes = domain.knowledge, domain.settings.observes_actions
-    else:
-        knowledge = abcd_knowledge(AbcdSource(folder=source.abcd), Path())
     found = tuple(map(_with_questions, islice(_wanted(source), source.size)))
     for one in found:
         if not one.references and not one.ready_ranges:
@@ -57,7 +54,21 @@ def material(source: Source) -> Material:
                 f"dialogue {one.id} has no reference to compare with; make one with "
                 "`timeful annotate`"
             )
-    return Material(knowledge=knowledge, observes=observes, dialogues=found)
+    observes = any(one.observed for one in found)
+    return Material(knowledge=_knowledge(source), observes=observes, dialogues=found)
+
+
+def _knowledge(source: Source) -> Knowledge:
+    """What agents may look up."""
+    if source.abcd is not None:
+        return abcd_knowledge(AbcdSource(folder=source.abcd), Path())
+    if source.catalog is None:
+        return load_domain(source.domain).knowledge
+    catalog, ontology = read_catalog(Path(source.catalog)), Ontology()
+    if source.ontology is not None:
+        ontology = read_as(Path(source.ontology), Ontology)
+        ontology.check(catalog.actions, source.ontology)
+    return Knowledge(catalog=catalog, ontology=ontology, guidelines={})
 
 
 def digest(path: Path) -> str:

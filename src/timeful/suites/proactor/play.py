@@ -104,7 +104,7 @@ def model(spec: ProactorSpec, *, api_key: str = "") -> Model:
 
 def _speaker(voice: Voice, agent: str) -> Voice:
     choice = voice.choice
-    if choice is None or not choice.is_live or choice.temperature is not None:
+    if choice is None or not choice.is_sampled or choice.temperature is not None:
         return voice
     temperature = agent_file(agent).llm.temperature
     return replace(voice, choice=replace(choice, temperature=temperature))

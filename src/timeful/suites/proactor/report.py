@@ -18,7 +18,7 @@ from timeful.runs.page import (
 from timeful.runs.results import save_report
 from timeful.suites.parts import failures
 from timeful.suites.proactor.breakdowns import TIMED_HEADS, timed_entries
-from timeful.suites.proactor.dialogues import SAMPLE, Pages, dialogues
+from timeful.suites.proactor.dialogues import SAMPLE, TITLE, Pages, dialogues
 from timeful.suites.proactor.judging import Bench, read_bench
 from timeful.suites.proactor.numbers import (
     Cell,
@@ -39,8 +39,6 @@ from timeful.suites.proactor.sections import (
 )
 from timeful.suites.proactor.tables import source_of
 from timeful.suites.proactor.words import TIMINGS, remarks
-
-TITLE = "timeful: ProActor"
 
 
 def write_report(

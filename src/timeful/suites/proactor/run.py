@@ -48,6 +48,11 @@ def check(specs: Sequence[ProactorSpec]) -> None:
         if spec.rig.asks and file.question_prompts is None:
             raise SettingsError(f"the agent {spec.title} has no prompts to raise questions with")
         spec.voice.check(pace=spec.pace)
+        if spec.voice.is_stand_in and not material(spec.rig.source).knowledge.ontology.workflows:
+            raise SettingsError(
+                "the offline agent follows workflows, and there are none; give --ontology, or a "
+                "language model"
+            )
     for spec in {(spec.timing, spec.place): spec for spec in specs}.values():
         if isinstance(spec.law, Stamped):
             spec.law.timetable(material(spec.rig.source).dialogues[spec.place])

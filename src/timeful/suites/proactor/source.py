@@ -15,15 +15,19 @@ class Source:
         data: A file of dialogues with references, JSONL or in ABCD's shape; None makes dialogues
             of the domain.
         abcd: The folder of ABCD's own ontology, workflows and guidelines, in place of a domain's.
+        catalog: A catalog in place of a domain's, as `timeful catalog make` writes it.
+        ontology: The workflows that go with it.
         split: Which split is listened to; "" for all of a file.
         size: The most dialogues, the first ones; None takes all of a file.
         seed: Of dialogues that are made.
-        digest: Of the file's bytes, so that another file is another run.
+        digest: Of the files' bytes, so that another file is another run.
     """
 
     domain: str = "shop"
     data: str | None = None
     abcd: str | None = None
+    catalog: str | None = None
+    ontology: str | None = None
     split: str = "test"
     size: int | None = 20
     seed: int = 0
@@ -39,5 +43,7 @@ class Source:
     def title(self) -> str:
         """What tables call it."""
         whose = f"domain {PurePath(self.domain).name}" if self.abcd is None else "ABCD"
+        if self.catalog is not None:
+            whose = f"catalog {PurePath(self.catalog).name}"
         made = "dialogues made by a seed" if self.data is None else PurePath(self.data).name
         return f"{whose}, {made}" + (f", split {self.split}" if self.split else "")
