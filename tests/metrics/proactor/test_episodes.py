@@ -130,7 +130,7 @@ def test_questions_workflows_and_what_was_done_are_scored_from_the_record() -> N
         done = turn(2)
         done.data["observed"] = [{"name": "open"}, {"name": "fly"}]
         events = [turn(1), acted(says(1, A, questions=questions)), done, acted(says(2, B))]
-        facts = {"ready_ranges": {"open": [1]}, "questions": {"1": ["What name?"]}}
+        facts = {"ready_ranges": {"open": [2]}, "questions": {"1": ["What name?"]}}
         domain = {"actions": ["open", "pay"], "workflows": [["open", "pay"]]}
         found = read_conversation(
             [START, *events, happened("over", dialogue=name, **facts | domain)]
@@ -157,10 +157,10 @@ def test_notes_and_tokens_are_counted() -> None:
         text_sha256="", answer="",
     )  # fmt: skip
     noted = Noted(at=0, topic="no-json", text="hm")
-    one = read(turn(1), ended, noted, noted, over())
-    assert (one.tokens, one.notes) == (7, {"no-json": 2})
+    one = read(turn(1), ended, ended, noted, noted, over())
+    assert (one.tokens, one.notes) == (14, {"no-json": 2})
     both = score_conversations([one, one, None])
-    assert (both.tokens, both.notes, both.n_dialogues, both.n_failed) == (14, {"no-json": 4}, 2, 1)
+    assert (both.tokens, both.notes, both.n_dialogues, both.n_failed) == (28, {"no-json": 4}, 2, 1)
 
 
 def test_a_failed_episode_is_none_and_a_record_of_something_else_is_refused() -> None:

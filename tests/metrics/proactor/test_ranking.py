@@ -170,7 +170,7 @@ def test_a_table_that_cannot_be_ranked_is_refused_with_line_and_column(
 def test_a_table_from_a_spreadsheet_is_read(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     path.write_bytes(
-        b"\xef\xbb\xbfnote, rar ,ftr,pt,difference,max_ac,ac,name\r\n"
-        b'x,6,5,4,3,2,1,"A, and B"\r\n\r\n'
+        b"\xef\xbb\xbfftr, rar ,note,pt,difference,max_ac,ac,name\r\n"
+        b'5,6,x,4,3,2,1,"A, and B"\r\n\r\n'
     )
     assert read_results(path) == [result("A, and B", 1, 2, 3, 4, 5, 6)]
