@@ -120,6 +120,28 @@ def test_a_source_is_asked_once_for_one_piece_however_often_its_thought_is_pause
     assert (thought.state, source.asked) == ("completed", 1)
 
 
+def test_what_has_arrived_is_not_lost_by_a_pause_that_was_due_before_it(fake, kernel):
+    """The kernel is late: a pause due at 10 comes to its turn at 13, as does what came by then."""
+    source, watch = Fed(), Arrivals(kernel)
+    thought = kernel.stream(source, pacing=None, observer=watch)
+    fake.at(40, lambda: source.put(End()))
+
+    async def slow():
+        await kernel.sleep(9)
+        fake.shown += 4
+        source.put(Chunk("a", 1))
+
+    async def pauser():
+        await kernel.sleep(10)
+        thought.pause()
+        thought.resume()
+
+    kernel.start(slow())
+    kernel.start(pauser())
+    kernel.run()
+    assert watch.seen == [(10, "paused"), (10, "running"), (13, "a"), (40, "completed")]
+
+
 def test_what_arrives_during_a_pause_waits_for_the_resumption(fake, kernel):
     source, watch = Fed(), Arrivals(kernel)
     thought = kernel.stream(source, pacing=None, observer=watch)

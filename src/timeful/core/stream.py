@@ -124,6 +124,8 @@ class Stream(Event["Stream"]):
         """
         if self.state != "running":
             return False
+        if self._ticket != -1:  # it has come, and is called off before it was looked at
+            self._pulling = False
         self._kernel._call_off(self)
         self._kernel._awaited.discard(self)
         self._paused_at = self._kernel.now
@@ -216,6 +218,7 @@ class Stream(Event["Stream"]):
             self._source.when_ready(lambda: kernel._post(STREAM, self))
 
     def _fire(self) -> None:
+        self._ticket = -1
         self._pulling = False
         if self.state != "running":
             return  # it arrived for a paused or ended stream; a paused one asks again
