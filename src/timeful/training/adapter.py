@@ -78,6 +78,9 @@ class TimedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # TRL is not followe
             rollout_func=_rollout,
             **others,
         )
+        self.accelerator.unwrap_model(self.model).register_forward_pre_hook(
+            _positions, with_kwargs=True
+        )
 
     def play(self, keys: Sequence[str]) -> dict[str, list[Any]]:
         """Play a batch and lay it out as TRL wants it."""
@@ -118,6 +121,18 @@ class TimedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # TRL is not followe
                 if turn >= 0 and sample.turns:
                     advantages[i, t] = sample.turns[turn]
         return advantages
+
+
+def _positions(model: Any, args: tuple[Any, ...], given: dict[str, Any]) -> Any:
+    """Count positions from the first token that is no padding.
+
+    TRL pads prompts on the left and leaves counting to the model; one with learnt positions would
+    count the padding too, and find other probabilities than those by which was sampled.
+    """
+    mask = given.get("attention_mask")
+    if mask is not None and mask.dim() == 2 and given.get("position_ids") is None:
+        given["position_ids"] = (mask.long().cumsum(-1) - 1).clamp(min=0)
+    return args, given
 
 
 def _rollout(prompts: list[str], trainer: TimedGRPOTrainer) -> dict[str, list[Any]]:
