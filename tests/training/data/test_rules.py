@@ -12,6 +12,7 @@ from timeful.training.data.rules import broken
 
 Change = Callable[[str], str]
 
+TEXT = """
 [problems]
 sets = ["sums:8"]
 size = 1
