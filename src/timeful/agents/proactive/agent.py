@@ -61,6 +61,7 @@ class _Mind:
     file: AgentFile
     catalog: Catalog
     catalog_text: str
+    tracks: bool
     states: tuple[Opportunity, ...] = ()
     taken_in: int = 0
 
@@ -76,7 +77,7 @@ class _Mind:
 
     def prompt(self, asks: Asks, prompts: Prompts, turns: tuple[Turn, ...]) -> Prompt:
         """What is asked about the latest of some turns."""
-        states = self.states if self.file.tracks else ()
+        states = self.states if self.tracks else ()
         tools = self.catalog_text
 
         def render() -> Sequence[Message]:
@@ -110,7 +111,7 @@ class _Mind:
 
     def allowed(self, predicted: tuple[Opportunity, ...]) -> tuple[Opportunity, ...]:
         """Take predictions into the states; those that the graph rejects are not said."""
-        if not self.file.tracks:
+        if not self.tracks:
             return predicted
         self.states, rejected = update(
             self.states, predicted, triggered=False, transitions=self.file.transitions
@@ -142,7 +143,7 @@ async def proactive(
         policy: What becomes of a thought when the next turn comes.
         thought_limit: The longest span of a thought; what was said by then is read.
     """
-    mind = _Mind(session, file, catalog, catalog.text())
+    mind = _Mind(session, file, catalog, catalog.text(), file.tracks)
     wanted: list[tuple[Asks, Prompts]] = [("actions", file.action_prompts)]
     if asks and file.question_prompts is not None:
         wanted.append(("questions", file.question_prompts))

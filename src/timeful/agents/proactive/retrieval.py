@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from timeful.agents.proactive.agent import Shown
-from timeful.agents.proactive.lookup import Lookup
+from timeful.agents.proactive.lookup import Found, Lookup
 from timeful.agents.proactive.reading import ACTIONS, QUESTIONS
 from timeful.agents.proactive.values import label
 from timeful.catalogs.knowledge import Knowledge
@@ -96,8 +96,8 @@ class Retrieval:
 
     def __call__(self, shown: Shown, rng: np.random.Generator) -> Answer:
         """Answer a prompt."""
-        chances = self.chances(shown.turns, rng)
-        known = self._lookup(shown.turns).known
+        found = self._lookup(shown.turns)
+        chances, known = self._chances(found, shown.turns, rng), found.known
         said: dict[str, Any]
         if shown.asks == "actions":
             named = self._opportunities(chances, known, shown.states)
@@ -112,7 +112,11 @@ class Retrieval:
 
     def chances(self, turns: Sequence[Turn], rng: np.random.Generator) -> list[Chance]:
         """The actions that were done at the latest turn, and those that may come next by chance."""
-        found = self._lookup(turns)
+        return self._chances(self._lookup(turns), turns, rng)
+
+    def _chances(
+        self, found: Found, turns: Sequence[Turn], rng: np.random.Generator
+    ) -> list[Chance]:
         shares = self._sampled(found.shares, rng)
         total = sum(shares.values()) or 1.0
         likely: dict[str, float] = {}
