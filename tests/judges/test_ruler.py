@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Barrier, Lock
+from threading import Barrier, Lock, get_ident
 from typing import Any
 
 import msgspec
@@ -206,6 +206,16 @@ def test_the_order_is_drawn_from_the_seed_and_the_groups_name() -> None:
     assert len({order(Rubric(seed=seed), name) for seed in (1, 2) for name in "ab"}) == 4
 
 
+def test_a_request_has_a_seed_of_its_own_from_that_of_the_rubric() -> None:
+    def seeds(rubric: Rubric) -> tuple[int, ...]:
+        some = (group("worth 0", name="a"), group("worth 0", name="b"))
+        _, requests = scored(says_what_it_is_worth, *some, rubric=rubric, workers=1)
+        return tuple(request.body["seed"] for request in requests)
+
+    assert seeds(Rubric(seed=1)) == seeds(Rubric(seed=1))
+    assert len({*seeds(Rubric(seed=1)), *seeds(Rubric(seed=2))}) == 4
+
+
 def test_no_place_is_favoured() -> None:
     """Each candidate comes first as often as the others, so that a judge's habit is no reward."""
     judge = rule_judge(lambda one: 0.0)
@@ -249,15 +259,22 @@ GOOD = [entry("1", 0.5), entry("2", 1)]
         ("", "scores"),
     ],
 )
+def test_what_is_not_one_score_for_each_is_no_answer(answer: object, reason: str) -> None:
+    text = answer if isinstance(answer, str) else json.dumps(answer)
+    with pytest.raises(ValueError, match=reason):
+        read_verdicts(text, count=2)
+
+
+@pytest.mark.parametrize("answer", [{"scores": GOOD[:1]}, {"scores": [*GOOD, GOOD[1]]}, "", "hm"])
 def test_a_bad_answer_is_told_asked_for_again_and_in_the_end_drops_the_group(
-    answer: object, reason: str
+    answer: object,
 ) -> None:
     text = answer if isinstance(answer, str) else json.dumps(answer)
     found, requests = scored([Say(text)] if text else [], group("a", "b"), rubric=Rubric(tries=3))
     [one] = found
     assert (one.scores, one.explanations, one.failure, one.tries) == (None, (), "answer", 3)
-    assert reason in one.error
     assert len(requests) == 3
+    assert one.error
     assert one.error in requests[1].body["messages"][3]["content"]
     assert requests[1].body["seed"] != requests[0].body["seed"]
 
@@ -334,24 +351,23 @@ def test_a_stream_that_broke_off_is_asked_for_again() -> None:
     assert requests[1].body["messages"] == requests[0].body["messages"]
 
 
-def test_scores_come_in_the_order_of_their_groups_and_no_more_are_asked_at_a_time() -> None:
-    lock, under_way, most = Lock(), 0, 0
-    all_three = Barrier(3)
-
-    def script(body: Body) -> Iterator[Step]:
-        nonlocal under_way, most
-        with lock:
-            under_way += 1
-            most = max(most, under_way)
-        all_three.wait(60)  # so that as many are needed as well
-        with lock:
-            under_way -= 1
-        yield Say(honest(body))
-
+def test_scores_come_in_the_order_of_their_groups_whoever_is_first() -> None:
     groups = [group(f"worth 0.{n}", "worth 1", name=f"g{n}") for n in range(6)]
-    found, _ = scored(script, *groups, workers=3)
-    assert [one.scores for one in found] == [(n / 10, 1.0) for n in range(6)]
-    assert most == 3
+    for workers in (1, 4):
+        found, _ = scored(says_what_it_is_worth, *groups, workers=workers)
+        assert [one.scores for one in found] == [(n / 10, 1.0) for n in range(6)]
+
+
+def test_as_many_are_asked_at_a_time_as_there_are_workers_and_no_more() -> None:
+    both, threads = Barrier(2), set()
+
+    def rule(one: Trajectory) -> float:
+        both.wait(60)
+        threads.add(get_ident())
+        return 0.5
+
+    ruler(rule_judge(rule), [group("a", name=f"g{n}") for n in range(40)], workers=2)
+    assert len(threads) == 2
 
 
 def test_what_cannot_be_is_refused() -> None:
