@@ -97,10 +97,10 @@ def test_agents_that_are_mixed_are_said_to_be(tmp_path: Path, played: list[Playe
     folder = tmp_path / "run" / "episodes"
     assert "mixed" not in timeful("metrics", "proactor", folder)
     record = (folder / "a.jsonl").read_text()
-    for name in ("c", "d"):
-        told = f'"settings":{{"episode":{{"agent":"{name}","run":1}},'
-        (folder / f"{name}.jsonl").write_text(record.replace('"settings":{', told, 1))
-    assert "3 agents or paces are mixed" in timeful("metrics", "proactor", folder)
+    for run in (0, 1):
+        told = f'"settings":{{"episode":{{"agent":"c","run":{run}}},'
+        (folder / f"c{run}.jsonl").write_text(record.replace('"settings":{', told, 1))
+    assert "2 agents or paces are mixed" in timeful("metrics", "proactor", folder)
 
 
 def test_what_is_no_record_is_refused(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -82,6 +83,16 @@ def test_the_last_prediction_before_the_next_turn_begins_stands() -> None:
     assert found.questions == ((("Why?",), ("Who?",)), ((), ()), ((), ()))
     assert [one.is_late for one in found.sent] == [False, False, True, True]
     assert (found.dialogue, found.settings) == ("d1", {"agent": "toy"})
+
+
+def test_a_turn_began_when_its_beginning_was_seen_or_else_when_it_came() -> None:
+    came = [
+        msgspec.structs.replace(event, at=at)
+        for at, event in [(3, turn(1)), (5, happened("begins", turn=2)), (8, turn(2)), (9, turn(3))]
+    ]
+    found = read(*came, over())
+    assert [one.at for one in found.spoken] == [3, 5, 9]
+    assert found.arrived == (3, 8, 9)
 
 
 def test_what_is_said_when_the_conversation_is_over_is_late() -> None:
