@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from timeful.cli.record_files import record_files
+
 if TYPE_CHECKING:
     from timeful.metrics.proactor.auxiliary import Auxiliary
     from timeful.metrics.proactor.episodes import Conversed
@@ -34,9 +36,7 @@ def records(records: tuple[Path, ...], as_json: bool, turns_file: Path | None) -
     from timeful.metrics.proactor.auxiliary import auxiliary
     from timeful.metrics.proactor.episodes import score_conversations
 
-    # A file that is named twice is one conversation.
-    paths = {path.resolve(): path for given in records for path in _records(given)}
-    read = [_read(path) for path in paths.values()]
+    read = [_read(path) for path in record_files(records)]
     whole = [one for one in read if one is not None]
     found, beside = score_conversations(read), auxiliary(whole)
     if turns_file is not None:
@@ -45,19 +45,6 @@ def records(records: tuple[Path, ...], as_json: bool, turns_file: Path | None) -
         print(json.dumps({**tables.conversations_json(found), **_json(beside)}, indent=2))
     else:
         print("\n".join([tables.conversations_table(found), *_lines(beside), *_mixed(whole)]))
-
-
-def _records(given: Path) -> list[Path]:
-    """A record, or those of a folder; of a run, those in its folder `episodes`."""
-    from timeful.errors import RecordError
-
-    if not given.is_dir():
-        return [given]
-    inner = given / "episodes"
-    found = sorted((inner if inner.is_dir() else given).glob("*.jsonl"))
-    if not found:
-        raise RecordError(f"there is no record in {given}; records are .jsonl files")
-    return found
 
 
 def _read(path: Path) -> "Conversed | None":

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from timeful.cli.record_files import record_files
+
 if TYPE_CHECKING:
     from timeful.rewards.names import Reward
 
@@ -45,7 +47,7 @@ def rewards(
     reward = Reward(name=name, parameters=dict(map(_parameter, given)))
     _check_offline(reward)
     found: list[tuple[str, float | None]] = []
-    for path in dict.fromkeys(one for each in records for one in _records(each)):
+    for path in record_files(records):
         try:
             value = reward_of(read_record(path), reward, progress=progress, turn=turn)
         except RecordError as error:
@@ -62,19 +64,6 @@ def _check_offline(reward: "Reward") -> None:
             f"{reward.name} needs a judge, which scores whole groups: what it said in training is "
             "in the run's log of it"
         )
-
-
-def _records(given: Path) -> list[Path]:
-    """A record, or those of a folder; of a run, those in its folder `episodes`."""
-    from timeful.errors import RecordError
-
-    if not given.is_dir():
-        return [given]
-    inner = given / "episodes"
-    found = sorted((inner if inner.is_dir() else given).glob("*.jsonl"))
-    if not found:
-        raise RecordError(f"there is no record in {given}; records are .jsonl files")
-    return found
 
 
 def _parameter(text: str) -> tuple[str, float]:
