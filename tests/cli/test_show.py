@@ -93,5 +93,5 @@ def test_a_list_has_what_commands_take_in_lines_for_any_terminal() -> None:
         "decompositions": "single, milestones",
         "policies": "stand-in, urgent-first",
         "interfaces": "event-driven, polling, loop, reflex",
-        "models": "rules, openai:NAME, replay:FILE",
+        "models": "rules, openai:NAME, replay:FILE, local:PATH",
     }

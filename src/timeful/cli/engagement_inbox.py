@@ -71,13 +71,14 @@ PRESETS = {"quick": (40, 1), "paper": (200, 5)}
     "--model",
     default="rules",
     show_default=True,
-    help="Who sorts emails: rules, openai:NAME or replay:FILE[#NAME].",
+    help="Who sorts emails: rules, openai:NAME, replay:FILE[#NAME] or local:PATH.",
 )
 @click.option(
     "--writer",
     default="prose",
     show_default=True,
-    help="Who writes the main task: prose (of drawn length), openai:NAME or replay:FILE[#NAME].",
+    help="Who writes the main task: prose (of drawn length), openai:NAME, replay:FILE[#NAME] or "
+    "local:PATH.",
 )
 @click.option(
     "--hints/--no-hints",
@@ -146,7 +147,10 @@ def inbox(
         {
             "policies": (sorter.is_stand_in, "--model rules; a language model has its own"),
             "hints": (not sorter.is_stand_in, "a language model; a rule reads no prompt"),
-            **live_needs(sorter.is_live or author.is_live),
+            **live_needs(
+                sorter.is_live or author.is_live,
+                is_sampled=sorter.is_sampled or author.is_sampled,
+            ),
             "poll_interval": (not interfaces or "polling" in interfaces, "the interface polling"),
         }
     )

@@ -85,13 +85,13 @@ PRESETS = {"quick": (1, 24), "paper": (5, None)}
     "--model",
     default="rules",
     show_default=True,
-    help="Who decides: rules, openai:NAME or replay:FILE[#NAME].",
+    help="Who decides: rules, openai:NAME, replay:FILE[#NAME] or local:PATH.",
 )
 @click.option(
     "--tutor",
     default="prose",
     show_default=True,
-    help="Who tutors: prose (of drawn length), openai:NAME or replay:FILE[#NAME].",
+    help="Who tutors: prose (of drawn length), openai:NAME, replay:FILE[#NAME] or local:PATH.",
 )
 @endpoint_options
 @click.option("--transcripts", help="full or answers.  [default: answers for rules, else full]")
@@ -148,7 +148,9 @@ def kitchen(
             "answer_tokens": (cook.is_stand_in, "--model rules; a language model's tokens count"),
             "variants": (cook.is_stand_in, "--model rules; a language model has no variants"),
             "prompt": (not cook.is_stand_in, "a language model; a rule reads no prompt"),
-            **live_needs(cook.is_live or writer.is_live),
+            **live_needs(
+                cook.is_live or writer.is_live, is_sampled=cook.is_sampled or writer.is_sampled
+            ),
             "poll_interval": (not interfaces or "polling" in interfaces, "the interface polling"),
             "reflex_delay": (not interfaces or "reflex" in interfaces, "the interface reflex"),
         }

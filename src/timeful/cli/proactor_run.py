@@ -208,7 +208,10 @@ def proactor(
             "token_ms": (pace is None, "a run without --pace"),
             "first_token_ms": (pace is None, "a run without --pace"),
             **live_needs(who.is_live, is_sampled=who.is_sampled),
-            "temperature": (who.is_stand_in or who.is_live, "rules or an openai:NAME model"),
+            "temperature": (
+                who.is_stand_in or who.is_sampled,
+                "rules, an openai:NAME or a local:PATH model",
+            ),
             "base_url": (who.is_live or asks_endpoint(judge), "an openai:NAME model or judge"),
         }
     )

@@ -72,8 +72,8 @@ if TYPE_CHECKING:
     "--model",
     default="search",
     show_default=True,
-    help="search, openai:NAME or replay:FILE, for both roles; replay:FILE#NAME if a cassette "
-    "holds several models.",
+    help="search, openai:NAME, replay:FILE or local:PATH, for both roles; replay:FILE#NAME if a "
+    "cassette holds several models.",
 )
 @click.option("--planner", help="Another model to plan.")
 @click.option("--reactor", help="Another model to react.")
@@ -88,7 +88,7 @@ if TYPE_CHECKING:
     "--pace",
     type=FILE,
     help="What tokens cost, of both models, as `timeful calibrate` measured it. With --clock "
-    "wall, an endpoint's own tokens come when they come.",
+    "wall, tokens of an endpoint or a local model come when they come.",
 )
 @click.option("--time-scale", default=1.0, show_default=True, help="The speed of a wall clock.")
 @click.option("--transcripts", help="full or answers.  [default: answers for search, else full]")
@@ -159,7 +159,7 @@ def realtime(
         return ModelChoice(
             spec=spec,
             base_url=base_url if live else None,
-            temperature=temperature if live else None,
+            temperature=temperature if live or spec.startswith("local:") else None,
             record=str(record) if record is not None and live else None,
         )
 
@@ -208,7 +208,10 @@ def _refuse_idle_options(sweep: "Sweep", like: "EpisodeSpec") -> None:
             "planner": ("planner" in used, "an agent that plans"),
             "reactor": ("reactor" in used, "an agent that reacts with a model of its own"),
             "model": (bool(shared), "a role that has no model of its own"),
-            **live_needs(any(choices[role].is_live for role in used)),
+            **live_needs(
+                any(choices[role].is_live for role in used),
+                is_sampled=any(choices[role].is_sampled for role in used),
+            ),
             "reserve": (
                 swept and any(a in TWO_THREADS for a in sweep.agents),
                 "an agile agent, outside of the sweep",

@@ -61,7 +61,7 @@ def list_parts() -> None:
     from timeful.suites.timely.families import PARTS
     from timeful.suites.timely.presets import PRESETS
 
-    models = ("rules", "openai:NAME", "replay:FILE")
+    models = ("rules", "openai:NAME", "replay:FILE", "local:PATH")
     parts: dict[str, dict[str, Iterable[str]]] = {
         "realtime": {
             "experiments": EXPERIMENTS,

@@ -22,7 +22,9 @@ def endpoint_options(command: _Command) -> _Command:
     """Add `base_url`, `temperature` and `record`."""
     for option in (
         click.option("--record", type=FILE, help="Record the endpoint's answers to this cassette."),
-        click.option("--temperature", type=float, help="The sampling temperature."),
+        click.option(
+            "--temperature", type=float, help="The sampling temperature; also of local:PATH."
+        ),
         click.option("--base-url", envvar="OPENAI_BASE_URL", help="The endpoint's API."),
     ):
         command = option(command)
@@ -65,10 +67,11 @@ def refuse_idle(needs: Mapping[str, tuple[bool, str]]) -> None:
             raise SettingsError(f"{names[option]} would change nothing: it is for {need}")
 
 
-def live_needs(is_live: bool) -> dict[str, tuple[bool, str]]:
-    """What the options of an endpoint need."""
+def live_needs(is_live: bool, *, is_sampled: bool) -> dict[str, tuple[bool, str]]:
+    """What the options of an endpoint need, and that of whoever samples."""
     need = (is_live, "an openai:NAME model")
-    return {"base_url": need, "temperature": need, "record": need}
+    sampled = (is_sampled, "an openai:NAME or local:PATH model")
+    return {"base_url": need, "temperature": sampled, "record": need}
 
 
 def run(

@@ -127,7 +127,9 @@ OWN: "Mapping[Family, Options]" = {
 
 WHO = _all(
     click.option("--player", "players", multiple=True, help="Only this stand-in; repeatable."),
-    click.option("--model", help="A language model: openai:NAME or replay:FILE[#NAME]."),
+    click.option(
+        "--model", help="A language model: openai:NAME, replay:FILE[#NAME] or local:PATH."
+    ),
     endpoint_options,
 )
 

@@ -166,11 +166,12 @@ def _refuse_idle(asked: Asked, voices: "list[Voice]", source: "Source") -> None:
     """Refuse what was asked for on the command line and would change nothing."""
     is_live = any(voice.is_live for voice in voices)
     needs = {
-        **live_needs(is_live),
+        **live_needs(is_live, is_sampled=any(voice.is_sampled for voice in voices)),
         "calls": (any(not voice.is_stand_in for voice in voices), "a language model"),
         "pace": (
-            asked.clock != "wall" or not all(voice.is_live for voice in voices),
-            "anybody but an endpoint in wall time, whose tokens come when they come",
+            asked.clock != "wall" or not all(voice.is_sampled for voice in voices),
+            "anybody but an endpoint or a local model in wall time, whose tokens come when they "
+            "come",
         ),
         "baselines": (is_live, "an openai:NAME model; the others' are made on the way"),
         "benchmark": (asked.problems is not None, "--problems FILE"),

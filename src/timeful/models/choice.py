@@ -1,18 +1,21 @@
 """Models by name, as a command line names them.
 
 `search` is the built-in search reasoner, `openai:NAME` a model behind an OpenAI-compatible
-endpoint, `replay:FILE` a cassette, and `replay:FILE#NAME` one of several models on a cassette.
+endpoint, `replay:FILE` a cassette, `replay:FILE#NAME` one of several models on a cassette, and
+`local:PATH` a checkpoint that answers in this process.
 A choice is a value that can be pickled, compared and written down; it never holds a key, which
 is handed over when the model is made.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import inf
 from pathlib import Path
 from typing import Literal
 
 from timeful.errors import SettingsError, check_known
 from timeful.models.chat import OpenAIModel
+from timeful.models.local.checkpoint import check
 from timeful.models.model import Model
 from timeful.models.pace import TOKEN_TIME, Pace
 from timeful.models.recording import RecordingModel
@@ -21,7 +24,7 @@ from timeful.models.request import address
 from timeful.models.search.reasoner import SearchModel
 from timeful.models.search.settings import DEEP, SHALLOW
 
-KINDS = ("openai", "replay", "search")
+KINDS = ("local", "openai", "replay", "search")
 Role = Literal["planner", "reactor"]
 
 
@@ -30,9 +33,10 @@ class ModelChoice:
     """Which model, and how to reach it.
 
     Args:
-        spec: `search`, `openai:NAME`, `replay:FILE` or `replay:FILE#NAME`.
+        spec: `search`, `openai:NAME`, `replay:FILE`, `replay:FILE#NAME` or `local:PATH`.
         base_url: Where the endpoint's API begins; only for `openai`.
-        temperature: Sampling temperature; None leaves it to the server; only for `openai`.
+        temperature: Sampling temperature; None leaves it to the server, or to the checkpoint;
+            only for `openai` and `local`.
         record: A cassette to record to; only for `openai`.
 
     Raises:
@@ -49,16 +53,22 @@ class ModelChoice:
         check_known("kind of model", kind, KINDS)
         if (kind == "search") == bool(rest):
             raise SettingsError(
-                f"a model is `search`, `openai:NAME` or `replay:FILE`: {self.spec!r}"
+                f"a model is `search`, `openai:NAME`, `replay:FILE` or `local:PATH`: {self.spec!r}"
             )
         if kind == "openai" and not self.base_url:
             raise SettingsError(f"{self.spec} needs an endpoint: give --base-url")
         if kind == "openai":
             address(self.base_url or "")
-        elif self.base_url or self.record or self.temperature is not None:
-            raise SettingsError(f"{self.spec} takes no endpoint, no temperature and no record")
+        elif self.base_url or self.record:
+            raise SettingsError(f"{self.spec} takes no endpoint and no record")
+        elif self.temperature is not None and kind != "local":
+            raise SettingsError(f"{self.spec} takes no temperature")
+        if self.temperature is not None and not 0 <= self.temperature < inf:
+            raise SettingsError(f"a temperature is 0 or above, got {self.temperature}")
         if kind == "replay" and not _cassette(rest)[0].is_file():
             raise SettingsError(f"there is no cassette {rest!r}")
+        if kind == "local":
+            check(Path(rest))
 
     @property
     def is_stand_in(self) -> bool:
@@ -71,6 +81,11 @@ class ModelChoice:
         return self.spec.startswith("openai:")
 
     @property
+    def is_sampled(self) -> bool:
+        """Whether a temperature says something to it."""
+        return self.is_live or self.spec.startswith("local:")
+
+    @property
     def endpoint(self) -> str | None:
         """Where it is reached, without credentials; None if nowhere."""
         return address(self.base_url) if self.base_url else None
@@ -81,7 +96,8 @@ class ModelChoice:
         Args:
             role: What it is for.
             pace: What its tokens cost; None is token time for the search reasoner, the recorded
-                pace for a cassette, and arrival for an endpoint, which needs a wall clock.
+                pace for a cassette, and arrival for an endpoint or a checkpoint, which needs a
+                wall clock.
             scope: Whose requests a cassette holds.
             api_key: For the endpoint.
         """
@@ -91,10 +107,25 @@ class ModelChoice:
         if kind == "replay":
             path, name = _cassette(rest)
             return ReplayModel(path, model=name, scope=scope, pace=pace)
+        if kind == "local":
+            # torch is loaded for whoever has such a model, and for nobody else
+            from timeful.models.local.sharing import local_model  # noqa: PLC0415
+
+            return local_model(Path(rest), temperature=self.temperature, pace=pace)
         model = _endpoint(rest, self.base_url or "", api_key or "none", self.temperature, pace)
         if self.record is None:
             return model
         return RecordingModel(model, Path(self.record), scope=scope)
+
+    def try_out(self, role: Role, *, pace: Pace | None) -> None:
+        """Find what would keep the model from being made; nothing is recorded or loaded yet.
+
+        Raises:
+            SettingsError: If there is no client, or a cassette holds no such model.
+            RecordError: If a cassette cannot be read.
+        """
+        if not self.spec.startswith("local:"):  # its folder was looked at already
+            replace(self, record=None).make(role, pace=pace, scope="", api_key="")
 
 
 def _cassette(named: str) -> tuple[Path, str | None]:

@@ -1,11 +1,11 @@
-"""Who speaks in an experiment: a stand-in, an endpoint or a cassette.
+"""Who speaks in an experiment: a stand-in, an endpoint, a cassette or a checkpoint.
 
 Each role, such as the one who sorts the post, has one stand-in that is no language model, known
 by a name of its own ("rules", "prose"); whatever else a command line may name is a `ModelChoice`.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from timeful.errors import SettingsError, unknown
@@ -42,8 +42,13 @@ class Voice:
         return self.choice is not None and self.choice.is_live
 
     @property
+    def is_sampled(self) -> bool:
+        """Whether a temperature says something to it."""
+        return self.choice is not None and self.choice.is_sampled
+
+    @property
     def temperature(self) -> float | None:
-        """An endpoint's sampling temperature, if one was given."""
+        """The sampling temperature, if one was given."""
         return None if self.choice is None else self.choice.temperature
 
     def settings(self) -> dict[str, Any]:
@@ -84,7 +89,7 @@ class Voice:
             RecordError: If a cassette cannot be read.
         """
         if self.choice is not None:
-            replace(self.choice, record=None).make("planner", pace=pace, scope="", api_key="")
+            self.choice.try_out("planner", pace=pace)
 
 
 def voice(
@@ -100,10 +105,11 @@ def voice(
     What is for endpoints only is left out for others, since an environment may set it.
 
     Args:
-        spec: The name of the stand-in, `openai:NAME`, `replay:FILE` or `replay:FILE#NAME`.
+        spec: The name of the stand-in, `openai:NAME`, `replay:FILE`, `replay:FILE#NAME` or
+            `local:PATH`.
         stand_in: The name of the role's stand-in.
         base_url: Where an endpoint's API begins.
-        temperature: An endpoint's sampling temperature.
+        temperature: The sampling temperature of an endpoint or a checkpoint.
         record: The cassette that an endpoint's answers are recorded to.
 
     Raises:
@@ -113,10 +119,11 @@ def voice(
         return Voice(stand_in=stand_in)
     kind, _, rest = spec.partition(":")
     if kind not in (stand_in, *KINDS) or kind == "search":
-        raise SettingsError(unknown("model", kind, [stand_in, "openai:NAME", "replay:FILE"]))
+        known = [stand_in, "local:PATH", "openai:NAME", "replay:FILE"]
+        raise SettingsError(unknown("model", kind, known))
     if kind == stand_in or not rest:
         raise SettingsError(
-            f"a model is `{stand_in}`, `openai:NAME` or `replay:FILE`, got {spec!r}"
+            f"a model is `{stand_in}`, `openai:NAME`, `replay:FILE` or `local:PATH`, got {spec!r}"
         )
     live = kind == "openai"
     return Voice(
@@ -124,7 +131,7 @@ def voice(
         choice=ModelChoice(
             spec=spec,
             base_url=base_url if live else None,
-            temperature=temperature if live else None,
+            temperature=temperature if kind in ("local", "openai") else None,
             record=record if live else None,
         ),
     )

@@ -16,7 +16,7 @@ from trl import GRPOConfig
 
 from timeful.core.units import seconds
 from timeful.models.local.checkpoint import hold
-from timeful.models.local.model import Style
+from timeful.models.local.request import Style
 from timeful.models.local.sampler import Sampler
 from timeful.models.pace import Pace
 from timeful.training.adapter import TimedGRPOTrainer

@@ -10,7 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from timeful.models.local.batching import Batcher, Seat
-from timeful.models.local.model import LocalModel, Style
+from timeful.models.local.model import LocalModel
+from timeful.models.local.request import Style
 from timeful.models.local.sampler import Sampler
 from timeful.models.pace import TOKEN_TIME, Pace
 from timeful.records.events import Event

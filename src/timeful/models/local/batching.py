@@ -82,10 +82,11 @@ class Ticket:
 class Seat:
     """Whose requests these are; a context manager that leaves."""
 
-    def __init__(self, batcher: Batcher) -> None:
+    def __init__(self, batcher: Batcher, place: int) -> None:
         self._batcher = batcher
+        self._place = place
         self._waiting = 0  # threads of it
-        self._asked: dict[Ticket, None] = {}  # and not answered yet, in order
+        self._asked = 0  # requests that no batch has taken yet
         self._has_left = False
 
     @property
@@ -144,7 +145,9 @@ class Batcher:
         self.batches: list[int] = []
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
-        self._seats: dict[Seat, None] = {}  # in order
+        self._asked: dict[Ticket, None] = {}  # that no batch has taken yet, in order
+        self._seats: dict[Seat, None] = {}  # that are waited for
+        self._taken = 0
         self._running: Sequence[Ticket] = ()
         self._is_closed = False
         self._thread: threading.Thread | None = None
@@ -160,8 +163,10 @@ class Batcher:
         """
         with self._lock:
             self._check_open()
-            taken = [Seat(self) for _ in range(count)]
-            self._seats.update(dict.fromkeys(taken))
+            taken = [Seat(self, self._taken + i) for i in range(count)]
+            self._taken += count
+            if self.policy == "together":
+                self._seats.update(dict.fromkeys(taken))
             if self._thread is None:
                 # A daemon: whoever forgets to close must still be able to end the process.
                 self._thread = threading.Thread(target=self._work, name="sampler", daemon=True)
@@ -175,7 +180,7 @@ class Batcher:
         """
         with self._lock:
             self._is_closed = True
-            waiting = [*self._running, *(one for seat in self._seats for one in seat._asked)]
+            waiting = [*self._running, *self._asked]
         self._withdraw(waiting)
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
@@ -193,7 +198,8 @@ class Batcher:
             self._check_open()
             if seat._has_left:
                 raise ModelError("a seat that was left asks for nothing more")
-            seat._asked[ticket] = None
+            self._asked[ticket] = None
+            seat._asked += 1
             if self.policy == "at once":
                 self._changed.notify_all()
 
@@ -214,7 +220,8 @@ class Batcher:
             notify = []
             for ticket in tickets:
                 ticket._is_wanted = False
-                ticket._seat._asked.pop(ticket, None)
+                if ticket in self._asked:
+                    self._take(ticket)
                 why = "the sampler was closed" if self._is_closed else "the request was withdrawn"
                 notify.append(ticket._settle(ModelError(why)))
             self._changed.notify_all()
@@ -224,8 +231,12 @@ class Batcher:
         with self._lock:
             seat._has_left = True
             self._seats.pop(seat, None)
-            asked = list(seat._asked)
+            asked = [ticket for ticket in self._asked if ticket._seat is seat]
         self._withdraw(asked)
+
+    def _take(self, ticket: Ticket) -> None:
+        del self._asked[ticket]
+        ticket._seat._asked -= 1
 
     def _check_open(self) -> None:
         if self._is_closed:
@@ -240,20 +251,22 @@ class Batcher:
                     self._changed.wait()
                 if self._is_closed:
                     return
-                batch = [ticket for seat in self._seats for ticket in seat._asked]
+                batch = list(self._asked)
                 if self.policy == "at once":
                     batch = batch[: self.sampler.rows]
+                else:
+                    # By seats: who asked first is up to the machine, within a seat it is not.
+                    batch.sort(key=lambda ticket: ticket._seat._place)
                 for ticket in batch:
-                    ticket._seat._asked.pop(ticket)
+                    self._take(ticket)
                 self._running = batch
             self._answer(batch)
 
     def _is_ready(self) -> bool:
-        asked = any(seat._asked for seat in self._seats)
         if self.policy == "at once":
-            return asked
-        # A thread that was just answered may not have left its wait: then nothing of it is open.
-        return asked and all(seat._waiting and seat._asked for seat in self._seats)
+            return bool(self._asked)
+        # Who was just answered may still be on the way out of its wait: it then asks for nothing.
+        return bool(self._seats) and all(one._waiting and one._asked for one in self._seats)
 
     def _answer(self, batch: Sequence[Ticket]) -> None:
         self.batches.append(len(batch))

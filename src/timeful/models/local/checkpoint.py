@@ -5,13 +5,13 @@ name of a hub is no folder; nothing is ever fetched.
 """
 
 import json
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from timeful.errors import ModelError, SettingsError, check_known
+from timeful.models.local.request import Style
 from timeful.models.local.texts import Texts
 
 DTYPES = ("float32", "bfloat16", "float16")
@@ -32,6 +32,8 @@ class Checkpoint:
         name: A short name for records and tables.
         stop_ids: The tokens that end a text.
         context: The most tokens of a prompt and its answer together.
+        texts: Its tokens as text.
+        style: How it answers where nobody says otherwise, by its `generation_config.json`.
     """
 
     model: Any
@@ -40,6 +42,7 @@ class Checkpoint:
     stop_ids: tuple[int, ...]
     context: int
     texts: Texts
+    style: Style = field(default_factory=Style)
 
     def check_room(self, given: int, wanted: int) -> int:
         """How many tokens may follow so many of a prompt.
@@ -58,7 +61,7 @@ class Checkpoint:
         return room
 
 
-def hold(model: Any, tokenizer: Any, *, name: str) -> Checkpoint:
+def hold(model: Any, tokenizer: Any, *, name: str, style: Style | None = None) -> Checkpoint:
     """Take a model and a tokenizer that are in memory already, such as those being trained."""
     config = model.config
     found = [
@@ -77,6 +80,7 @@ def hold(model: Any, tokenizer: Any, *, name: str) -> Checkpoint:
         stop_ids=tuple(dict.fromkeys(stops)),
         context=context or 1 << 20,
         texts=Texts(tokenizer),
+        style=style or Style(),
     )
 
 
@@ -161,13 +165,7 @@ def load(
             f"{_named(path)} lacks weights of its own model, such as {missing[0]}: it was "
             "saved from another one"
         )
-    return hold(model.to(device).eval(), tokenizer, name=path.name)
-
-
-@lru_cache(maxsize=2)
-def shared(path: str) -> Checkpoint:
-    """The checkpoint of this process on its CPU, loaded when it is first asked for."""
-    return load(Path(path))
+    return hold(model.to(device).eval(), tokenizer, name=path.name, style=_style(path))
 
 
 # --- what is looked at before ---------------------------------------------------------------------
@@ -187,6 +185,16 @@ def _json(path: Path, name: str) -> dict[str, Any] | None:
     if not isinstance(found, dict):
         raise SettingsError(f"{_named(path)}: {name} is no JSON object")
     return found
+
+
+def _style(path: Path) -> Style:
+    """What a checkpoint says of its own use; as servers read it."""
+    said = _json(path, "generation_config.json") or {}
+    usual = Style()
+    if said.get("do_sample") is False:
+        return replace(usual, temperature=0.0)
+    known = {name: said[name] for name in ("temperature", "top_p", "top_k") if said.get(name)}
+    return replace(usual, **known)
 
 
 def _has_template(path: Path) -> bool:

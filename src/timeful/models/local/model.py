@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from threading import Condition
 
 from timeful.core.source import Channel, Chunk, End, Sampled
@@ -12,29 +11,10 @@ from timeful.errors import ModelError
 from timeful.models.events import Thinking, ThinkSplitter
 from timeful.models.local.batching import Seat, Ticket
 from timeful.models.local.checkpoint import Checkpoint
-from timeful.models.local.request import Drawn, Request, Sampling
+from timeful.models.local.request import Drawn, Request, Sampling, Style
 from timeful.models.local.splice import Answered, Conversations
 from timeful.models.model import Prompt
 from timeful.models.pace import TOKEN_TIME, Pace
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Style:
-    """How a local model answers, whatever it is asked.
-
-    Args:
-        temperature: As in `Sampling`, and so are the next two.
-        top_p: Likewise.
-        top_k: Likewise.
-        stop: Texts that end an answer, which keeps them.
-        thinking: What `<think>` tags mean; as for an endpoint.
-    """
-
-    temperature: float = 1.0
-    top_p: float = 1.0
-    top_k: int = 0
-    stop: tuple[str, ...] = ("</tool_call>",)
-    thinking: Thinking = "split"
 
 
 class LocalModel:
@@ -46,7 +26,7 @@ class LocalModel:
     Args:
         checkpoint: The model and its tokenizer.
         seat: Where it asks.
-        style: How it answers.
+        style: How it answers; None leaves it to the checkpoint.
         pace: What a token costs; None if only a wall clock shall tell.
         name: For records and tables; None means the checkpoint's.
     """
@@ -64,7 +44,7 @@ class LocalModel:
     ) -> None:
         self._checkpoint = checkpoint
         self._seat = seat
-        self._style = style or Style()
+        self._style = style or checkpoint.style
         self._conversations = Conversations(checkpoint)
         self.name = name or checkpoint.name
         self.pace = pace

@@ -6,6 +6,7 @@ from math import inf
 from typing import Literal
 
 from timeful.errors import SettingsError
+from timeful.models.events import Thinking
 
 Alternatives = tuple[tuple[int, float], ...]
 """Tokens with their log-probabilities, the most probable first."""
@@ -47,6 +48,25 @@ class Sampling:
             raise SettingsError(f"max_tokens is 1 or more, got {self.max_tokens}")
         if not all(self.stop):
             raise SettingsError("a text that stops must not be empty")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Style:
+    """How a local model answers, whatever it is asked.
+
+    Args:
+        temperature: As in `Sampling`, and so are the next two.
+        top_p: Likewise.
+        top_k: Likewise.
+        stop: Texts that end an answer, which keeps them.
+        thinking: What `<think>` tags mean; as for an endpoint.
+    """
+
+    temperature: float = 1.0
+    top_p: float = 1.0
+    top_k: int = 0
+    stop: tuple[str, ...] = ("</tool_call>",)
+    thinking: Thinking = "split"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """The real-time suite: what a run needs of it."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -59,8 +59,7 @@ def check(specs: Sequence[EpisodeSpec]) -> None:
         for role, choice in zip(roles(spec.agent), spec.models, strict=True)
     }
     for (role, choice), spec in made.items():
-        # Without its cassette to record to, which only a run may begin.
-        replace(choice, record=None).make(role, pace=spec.pace, scope=spec.scope, api_key="")
+        choice.try_out(role, pace=spec.pace)
     if any(spec.agent == "code-policy" for spec in specs):
         reason = unavailable()
         if reason is not None:

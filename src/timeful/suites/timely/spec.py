@@ -154,7 +154,7 @@ class TimelySpec:
         part of who it is.
         """
         who = self.who
-        if self.voice.is_live:
+        if self.voice.is_sampled:
             settings = json.dumps(self.voice.settings(), sort_keys=True)
             who += f"-{sha256(settings.encode()).hexdigest()[:6]}"
         return _joined(who, self.scope)

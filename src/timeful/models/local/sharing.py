@@ -1,0 +1,36 @@
+"""One checkpoint a process, for whoever names its folder."""
+
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+from timeful.models.local.batching import Batcher
+from timeful.models.local.checkpoint import load
+from timeful.models.local.model import LocalModel
+from timeful.models.local.sampler import Sampler
+from timeful.models.pace import Pace
+
+
+def local_model(path: Path, *, temperature: float | None, pace: Pace | None) -> LocalModel:
+    """A model over the checkpoint in a folder, which is loaded when it is first asked for.
+
+    Args:
+        path: The folder.
+        temperature: The sampling temperature; None leaves it to the checkpoint.
+        pace: What a token costs; None if only a wall clock shall tell.
+
+    Raises:
+        SettingsError: If it cannot be loaded.
+    """
+    batcher = _batcher(path.resolve())
+    checkpoint = batcher.sampler.checkpoint
+    style = checkpoint.style
+    if temperature is not None:
+        style = replace(style, temperature=temperature)
+    (seat,) = batcher.seats(1)
+    return LocalModel(checkpoint, seat, style=style, pace=pace)
+
+
+@lru_cache(maxsize=2)
+def _batcher(path: Path) -> Batcher:
+    return Batcher(Sampler(load(path)))
