@@ -13,6 +13,7 @@ that is known, and the more steps it takes the less has to be done in one.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from timeful.core.units import in_seconds
@@ -104,6 +105,11 @@ class Language:
         """How many tokens a way takes."""
         return 2 + (2 * self.events if stride == SPELL else self.events // stride)
 
+    def longest_within(self, budget: int) -> int:
+        """The longest way that a budget has room for; the shortest where it has room for none."""
+        fits = [stride for stride in self.strides if self.length(stride) <= budget]
+        return max(fits, key=self.length) if fits else min(self.strides, key=self.length)
+
     def reached(self, budget: int) -> int:
         """The largest step that a budget reaches; the smallest where it reaches none."""
         return max((one for one in self.budgets if one <= budget), default=self.budgets[0])
@@ -160,8 +166,13 @@ def ids(words: Sequence[str], language: Language) -> list[int]:
     Raises:
         KeyError: If there is no such word.
     """
-    places = {word: i for i, word in enumerate(language.words)}
+    places = _places(language)
     return [places[word] for word in words]
+
+
+@cache
+def _places(language: Language) -> dict[str, int]:
+    return {word: i for i, word in enumerate(language.words)}
 
 
 # A budget is told with two decimals, so that one that is 5 ms short of a step may have reached it.

@@ -1,0 +1,161 @@
+"""Cold start: the decoder learns its language from worked solutions, before any reward.
+
+Phases teach the ways of solving in given shares. In a share of the examples the way is the longest
+that the budget leaves room for; in all others it has nothing to do with the budget. That share,
+the *cold start fraction*, is how much of a sense of time the model is handed.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import cos, pi
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F  # noqa: N812 - as everybody calls it
+
+from timeful.environments.reasoning.levels import Course
+from timeful.errors import SettingsError
+from timeful.training.tiny.language import PAD, Language, ids
+
+Draw = Callable[[int], Sequence[Course]]
+"""So many problems to learn from; new ones each time."""
+
+WARM_UP = 20
+"""Steps in which the learning rate rises."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phase:
+    """A part of the cold start.
+
+    Attributes:
+        steps: Updates.
+        batch: Examples of an update.
+        rate: The learning rate at its height, of AdamW.
+        floor: The share of it that is left at the end, by a cosine; 1 for a constant one.
+        mix: How often each way is taught, in the language's order.
+        follow: The share of examples whose way follows the budget: the cold start fraction.
+    """
+
+    steps: int
+    batch: int
+    rate: float
+    floor: float
+    mix: tuple[float, ...]
+    follow: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.steps < 1 or self.batch < 1:
+            raise SettingsError(f"a phase has at least a step and an example, got {self}")
+        if not 0 <= self.follow <= 1 or not 0 <= self.floor <= 1:
+            raise SettingsError(f"shares are from 0 to 1, got {self}")
+        if min(self.mix) < 0 or not sum(self.mix):
+            raise SettingsError(f"a mix has no negative weights and one above 0, got {self.mix}")
+
+    def rate_at(self, step: int) -> float:
+        """The learning rate of a step, from 0."""
+        height = self.floor + (1 - self.floor) * (1 + cos(pi * step / self.steps)) / 2
+        return self.rate * height * min(1.0, (step + 1) / WARM_UP)
+
+
+def teach(
+    model: Any,
+    language: Language,
+    phases: Sequence[Phase],
+    *,
+    draw: Draw,
+    rng: np.random.Generator,
+    progress: Callable[[int], None] = lambda done: None,
+) -> None:
+    """Teach a decoder by examples.
+
+    Args:
+        model: A causal language model of transformers; it is changed.
+        language: What is taught.
+        phases: How, one after the other.
+        draw: Where problems come from.
+        rng: Chance of ways and budgets.
+        progress: Told after each step how many are done.
+
+    Raises:
+        SettingsError: If a mix has not as many weights as the language has ways.
+    """
+    for phase in phases:
+        if len(phase.mix) != len(language.strides):
+            raise SettingsError(
+                f"a mix has {len(language.strides)} weights, one for each way, got {phase.mix}"
+            )
+    optimiser = torch.optim.AdamW(_weights(model), betas=(0.9, 0.98))
+    done = 0
+    model.train()
+    for phase in phases:
+        for step in range(phase.steps):
+            for group in optimiser.param_groups:
+                group["lr"] = phase.rate_at(step)
+            _loss(model, language, _examples(language, phase, draw(phase.batch), rng))
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimiser.step()
+            optimiser.zero_grad(set_to_none=True)
+            done += 1
+            progress(done)
+    model.eval()
+
+
+def _weights(model: Any) -> list[dict[str, Any]]:
+    """Matrices decay, and vectors do not."""
+    parameters = list(model.parameters())
+    return [
+        {"params": [p for p in parameters if p.dim() > 1], "weight_decay": 0.01},
+        {"params": [p for p in parameters if p.dim() <= 1], "weight_decay": 0.0},
+    ]
+
+
+def _examples(
+    language: Language, phase: Phase, courses: Sequence[Course], rng: np.random.Generator
+) -> list[tuple[list[int], list[int]]]:
+    """Questions and solutions, as ids."""
+    mix = np.array(phase.mix) / sum(phase.mix)
+    found = []
+    for course in courses:
+        budget = int(rng.choice(language.budgets))
+        stride = int(rng.choice(language.strides, p=mix))
+        if rng.random() < phase.follow:
+            stride = language.longest_within(budget)
+        question = ids(language.question(course, budget), language)
+        found.append((question, ids(language.solution(course, stride), language)))
+    return found
+
+
+def _loss(model: Any, language: Language, examples: Sequence[tuple[list[int], list[int]]]) -> None:
+    """Find the gradient of the mean loss of a token of the solutions.
+
+    Examples are computed with others of about their length: half of them are ten times longer
+    than the rest, and padding would cost more than everything else.
+    """
+    total = sum(len(solution) for _, solution in examples)
+    pad = language.words.index(PAD)
+    for some in _by_length(examples):
+        start = len(some[0][0])
+        longest = max(len(solution) for _, solution in some)
+        rows = torch.tensor([asked + said + [pad] * (longest - len(said)) for asked, said in some])
+        targets = rows[:, start:]
+        read = rows[:, :-1]  # what is padded comes last, where nobody looks back at it
+        seen = model.transformer(input_ids=read, attention_mask=torch.ones_like(read))
+        hidden = seen.last_hidden_state[:, start - 1 :]
+        said = targets != pad
+        loss = F.cross_entropy(model.lm_head(hidden[said]), targets[said], reduction="sum")
+        (loss / total).backward()  # type: ignore[no-untyped-call]
+
+
+def _by_length(
+    examples: Sequence[tuple[list[int], list[int]]],
+) -> list[list[tuple[list[int], list[int]]]]:
+    """Examples in groups in which the longest is less than twice as long as the shortest."""
+    groups: list[list[tuple[list[int], list[int]]]] = []
+    for one in sorted(examples, key=lambda example: len(example[1])):
+        if groups and len(one[1]) <= 2 * len(groups[-1][0][1]):
+            groups[-1].append(one)
+        else:
+            groups.append([one])
+    return groups
