@@ -4,6 +4,7 @@ import shutil
 from importlib.resources import as_file, files
 from pathlib import Path
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
@@ -11,8 +12,11 @@ pytest.importorskip("yaml")
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
 
+from tests.dialogues.material import ABCD, needs_abcd
 from tests.servers.fake import FakeServer, Say, Status
+from timeful.catalogs.catalog import write_catalog
 from timeful.cli.main import app
+from timeful.domains.library import load_domain
 from timeful.errors import SettingsError, TimefulError
 from timeful.models.calibrate import Calibration
 
@@ -82,6 +86,9 @@ def test_a_file_of_ones_own(tmp_path: Path, name: str) -> None:
         (["--judge", "judges.yaml"], "judges.yaml"),
         (["--base-url", "http://127.0.0.1:1"], "would change nothing"),
         (["--abcd", "."], "would change nothing"),
+        (["--catalog", "c.json"], "would change nothing"),
+        (["--data", "d.jsonl", "--ontology", "o.json"], "would change nothing"),
+        (["--data", "no.jsonl"], "no.jsonl"),
         (["--split", "tset"], "unknown split"),
         (["--token-ms", "-1"], "0 ms or above"),
         (["--model", "openai:m"], "--base-url"),
@@ -143,3 +150,26 @@ def test_a_judge_that_does_not_answer_costs_neither_run_nor_many_requests(tmp_pa
     assert result.exit_code == 1
     assert "Table 1" in result.stdout
     assert "does not answer, and is asked no more" in result.stdout
+
+
+def test_a_catalog_of_ones_own_with_its_workflows(tmp_path: Path) -> None:
+    knowledge = load_domain("shop").knowledge
+    write_catalog(knowledge.catalog, tmp_path / "tools.json")
+    (tmp_path / "flows.json").write_bytes(msgspec.json.encode(knowledge.ontology))
+    data = str(tmp_path / "own.jsonl")
+    invoke("dialogues", "make", "shop", "--n", "2", "--seed", "4", "--out", data)
+    own = ["--data", data, "--split", "all", "--catalog", str(tmp_path / "tools.json")]
+    with pytest.raises(SettingsError, match="give --ontology"):
+        play(tmp_path / "run", *QUICK, *own)
+    said = play(tmp_path / "run", *QUICK, *own, "--ontology", str(tmp_path / "flows.json"))
+    assert "Table 1: catalog tools.json, own.jsonl; 1 synthetic dialogues" in said
+
+
+@needs_abcd
+def test_a_file_in_abcds_shape_with_abcds_own_workflows(tmp_path: Path) -> None:
+    data = ["--data", str(ABCD / "abcd_like.json.gz"), "--abcd", str(ABCD)]
+    said = play(tmp_path / "run", *QUICK, *data)
+    assert "Table 1: ABCD, abcd_like.json.gz, split test; 1 synthetic" in " ".join(said.split())
+    assert "no AC, Max AC and PRI" in said
+    assert "The references themselves: EC" in said
+    assert max(map(len, said.splitlines()[:-2])) <= 80

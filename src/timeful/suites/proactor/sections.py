@@ -22,12 +22,12 @@ def table_1(cells: Sequence[Cell], data: str) -> Section:
     body: list[_Row] = []
     for cell in cells:
         pri = ranked.get(cell.title)
-        whose = Entry("stand-in" if cell.stand_in else "ours", tone="quiet")
+        who = Entry(cell.title, "stand-in" if cell.stand_in else "a language model")
         numbers = (_entry(name, found) for name, found in cell.numbers.items())
-        body.append((cell.title, whose, "-" if pri is None else f"{pri.pri:.4f}", *numbers))
-    head = ("", "whose", "PRI", *COLUMNS.values())
+        body.append((who, "-" if pri is None else f"{pri.pri:.4f}", *numbers))
+    head = ("", "PRI", *COLUMNS.values())
     caption = condition(cells[0]) if cells else ""
-    blocks: list[Block] = [Table(head=head, rows=tuple(body), caption=caption, words=2)]
+    blocks: list[Block] = [Table(head=head, rows=tuple(body), caption=caption)]
     blocks.append(Paragraph(" ".join(group_words(cells))))
     blocks.append(_published_table(data))
     return Section("Table 1", tuple(blocks))
