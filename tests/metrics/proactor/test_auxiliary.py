@@ -190,7 +190,9 @@ def test_trajectories_are_compared_over_the_steps_that_both_have() -> None:
     assert trajectory_correlation(up, {1: 5.0, 2: 4.0, 9: 100.0}) == pytest.approx(-1)
     assert trajectory_correlation(up, {1: 2.0, 2: 2.0}) is None
     assert trajectory_correlation(up, {1: 2.0, 7: 2.5}) is None
-    assert trajectory_correlation(up, {1: 1.0, 2: 1.0 + 5e-16, 3: 1.0}) is not None
+    assert trajectory_correlation(up, {1: 1.0, 2: 1.0, 3: 1.0 + 1e-9}) is not None
+    third = 0.1 + 0.1 + 0.1
+    assert trajectory_correlation(up, {1: 0.3, 2: 0.3, 3: third}) is None, "0.3 to a float"
 
 
 series = st.dictionaries(st.integers(0, 5), st.floats(-1e6, 1e6), min_size=1)

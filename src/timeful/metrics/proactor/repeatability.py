@@ -8,7 +8,7 @@ mean is the last value, and the conversations take the place of the steps **(cho
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import sqrt
+from math import isclose, sqrt
 from statistics import fmean
 
 Series = Mapping[int, float]
@@ -44,13 +44,14 @@ def final_consistency(first: float, second: float) -> float:
 def trajectory_correlation(first: Series, second: Series) -> float | None:
     """Pearson's correlation over the steps that both runs have, from -1 to 1 (equation 41).
 
-    None for fewer than two such steps, or where a run does not change over them.
+    None for fewer than two such steps, or where a run does not change over them by more than
+    rounding, 1e-12 of its size: that has no shape, and would correlate as fully as any other.
     """
     steps = sorted(first.keys() & second.keys())
     if len(steps) < 2:
         return None
     ones, others = ([run[step] for step in steps] for run in (first, second))
-    if min(ones) == max(ones) or min(others) == max(others):
+    if any(isclose(min(values), max(values), rel_tol=1e-12) for values in (ones, others)):
         return None
     mean, other_mean = fmean(ones), fmean(others)
     deviations = [(a - mean, b - other_mean) for a, b in zip(ones, others, strict=True)]
