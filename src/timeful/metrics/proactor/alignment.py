@@ -115,7 +115,11 @@ def alignments(
     *,
     unmatched: Unmatched = "skip",
 ) -> list[Alignment]:
-    """EC of dialogues for some thresholds: Table 3 as it stands, in one pass."""
+    """EC of dialogues for some thresholds, in turns: Table 3 as it stands, in one pass.
+
+    Raises:
+        ValueError: If a threshold is below 0.
+    """
     return tally(map(_margins, dialogues), sigmas, unmatched=unmatched)
 
 
