@@ -86,6 +86,8 @@ def test_parameters_progress_and_turn_are_taken(run: Path, tmp_path: Path) -> No
         (("timely", "--set", "lambda=2"), "from 0 to 1"),
         (("ruler",), "needs a judge"),
         (("adaptive_metric_score",), "how far training is"),
+        (("timely", "--progress", "0.5"), "changes nothing"),
+        (("timely", "--turn", "1"), "no turn 1"),
     ],
 )
 def test_what_cannot_be_scored_is_refused(

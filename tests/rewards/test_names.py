@@ -228,6 +228,19 @@ def test_a_judged_reward_has_to_have_scores_in_their_range(name: str) -> None:
         reward_of(TALK, Reward(name=name), progress=0.0, ruler={1: 0.5, 2: 1.5})
 
 
+@pytest.mark.parametrize("name", [name for name in JUDGED if name != "ruler"])
+def test_a_score_of_the_whole_is_no_score_of_a_turn(name: str) -> None:
+    # It would silently leave every episode without a reward.
+    with pytest.raises(SettingsError, match="of turns"):
+        of(name, ruler={WHOLE: 0.5})
+
+
+@pytest.mark.parametrize("name", ["correctness", "ep_aware", "timely"])
+def test_a_task_has_no_turns(name: str) -> None:
+    with pytest.raises(SettingsError, match="no turn 1"):
+        of(name, task(RIGHT), turn=1)
+
+
 @pytest.mark.parametrize("name", PAPER)
 def test_a_record_of_something_else_is_refused(name: str) -> None:
     with pytest.raises(RecordError):

@@ -45,7 +45,7 @@ def rewards(
     from timeful.rewards.names import Reward, reward_of
 
     reward = Reward(name=name, parameters=dict(map(_parameter, given)))
-    _check_offline(reward)
+    _check_options(reward, progress)
     found: list[tuple[str, float | None]] = []
     for path in record_files(records):
         try:
@@ -56,7 +56,7 @@ def rewards(
     print(_json(reward, found) if as_json else _table(found))
 
 
-def _check_offline(reward: "Reward") -> None:
+def _check_options(reward: "Reward", progress: float | None) -> None:
     from timeful.errors import SettingsError
 
     if reward.kind.needs_judge:
@@ -64,6 +64,8 @@ def _check_offline(reward: "Reward") -> None:
             f"{reward.name} needs a judge, which scores whole groups: what it said in training is "
             "in the run's log of it"
         )
+    if progress is not None and not reward.kind.needs_progress:
+        raise SettingsError(f"--progress changes nothing: {reward.name} is the same all the time")
 
 
 def _parameter(text: str) -> tuple[str, float]:

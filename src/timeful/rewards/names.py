@@ -215,19 +215,17 @@ def reward_of(
         SettingsError: If the reward needs what was not given, or that is out of range.
         RecordError: If the record is not whole, or not of what the reward is for.
     """
-    _check_given(reward, progress, ruler)
+    _check_given(reward, progress, ruler, turn)
     kind, scores = reward.kind, ruler or {}
     if kind.of_task is not None:
         outcome = read_outcome(events)
         return None if outcome is None else kind.of_task(outcome, reward.all_parameters)
     if kind.is_judged and not scores.keys() - {WHOLE}:
         return _judged(events, scores.get(WHOLE))
-    values = read_turns(events)
+    values = read_turns(events, turn=turn)
     if values is None:
         return None
-    if turn is not None and turn not in values:
-        raise RecordError(f"the conversation has no turn {turn}")
-    numbers = list(values) if turn is None else [turn]
+    numbers = list(values)
     if kind.needs_judge:  # a turn whose group was dropped has no score, and so no reward
         numbers = [number for number in numbers if number in scores]
     rewards = [
@@ -245,11 +243,15 @@ def _of_turn(reward: Reward, values: TurnValues, progress: float, ruler: float) 
     return rule(given, reward.all_parameters)
 
 
-def read_turns(events: Iterable[Event]) -> dict[int, TurnValues] | None:
-    """What every turn of a conversation is worth, by its number; None if the episode failed.
+def read_turns(events: Iterable[Event], *, turn: int | None = None) -> dict[int, TurnValues] | None:
+    """What the turns of a conversation are worth, by their numbers; None if the episode failed.
+
+    Args:
+        events: The record.
+        turn: The only one that is asked for; None for all.
 
     Raises:
-        RecordError: If it is no whole record of a conversation, it has no turn, or of what was
+        RecordError: If it is no whole record of a conversation, has no such turn, or of what was
             right only ready ranges are known: then silence would be paid at every turn.
     """
     read = read_conversation(events)
@@ -261,12 +263,16 @@ def read_turns(events: Iterable[Event]) -> dict[int, TurnValues] | None:
         raise RecordError(
             "of this conversation only ready ranges are known; rewards need its references"
         )
-    return {
+    found = {
         one.turn: LOST
         if one.turn in read.lost
         else turn_values(one.turn, one.predictions, one.references, one.ready_ranges)
         for one in read.turns
+        if turn in (None, one.turn)
     }
+    if not found:
+        raise RecordError(f"the conversation has no turn {turn}")
+    return found
 
 
 def _judged(events: Iterable[Event], score: float | None) -> float | None:
@@ -277,15 +283,22 @@ def _judged(events: Iterable[Event], score: float | None) -> float | None:
     return None if isinstance(ends[-1], EpisodeFailed) else score
 
 
-def _check_given(reward: Reward, progress: float | None, ruler: Ruler | None) -> None:
+def _check_given(
+    reward: Reward, progress: float | None, ruler: Ruler | None, turn: int | None
+) -> None:
     """Refuse a reward that lacks what it is made of."""
-    if reward.kind.needs_progress:
+    kind = reward.kind
+    if kind.of == "task" and turn is not None:
+        raise SettingsError(f"{reward.name} is a reward of a whole task, which has no turn {turn}")
+    if kind.needs_progress:
         if progress is None:
             raise SettingsError(f"{reward.name} needs to know how far training is, from 0 to 1")
         _check_share("progress", progress)
-    if reward.kind.needs_judge:
+    if kind.needs_judge:
         if ruler is None:
             raise SettingsError(f"{reward.name} needs a judge's scores, see timeful.judges.ruler")
+        if WHOLE in ruler and not kind.is_judged:
+            raise SettingsError(f"{reward.name} needs a judge's scores of turns, from 1")
         for number, score in ruler.items():
             _check_share(f"the judge's score of turn {number}", score)
 
