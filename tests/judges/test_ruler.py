@@ -491,6 +491,15 @@ def test_what_makes_another_answer_is_asked_for_anew(
     assert run(**change) == 1
 
 
+def test_another_seed_is_another_answer_also_where_there_is_no_order(tmp_path: Path) -> None:
+    model, alone = rule_judge(lambda one: 0.5), group("a")
+    with RulerLog(tmp_path / "ruler.jsonl") as log:
+        for seed in (1, 2, 1):
+            ruler(model, [alone], Rubric(seed=seed), log=log)
+    assert len(model.asked) == 2
+    assert model.asked[0].messages == model.asked[1].messages
+
+
 def test_a_log_goes_on_after_a_kill_and_another_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "ruler.jsonl"
     with RulerLog(path) as log:
