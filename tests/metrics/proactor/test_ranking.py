@@ -42,6 +42,13 @@ def test_a_group_of_one_is_in_the_middle() -> None:
     assert rank([]) == []
 
 
+def test_a_rounding_error_is_no_range() -> None:
+    third = 0.1 + 0.1 + 0.1
+    assert third != 0.3
+    one, other = rank([result("a", 0.3, 1, 0, 0.3, 0, 1), result("b", third, 1, 0, third, 0, 1)])
+    assert one.pri == other.pri == 0.5
+
+
 def test_equals_share_a_rank_and_keep_their_order() -> None:
     best, one = result("best", 1, 1, 0, 1, 0, 1), result("a", 0, 0, 1, 0, 1, 0)
     found = rank([one, replace(one, name="b"), best, replace(one, name="c")])
@@ -149,6 +156,7 @@ HEADER = "name,ac,max_ac,difference,pt,ftr,rar\n"
         ("name,ac,ac,max_ac,difference,pt,ftr,rar\n", "needs the column ac once"),
         (HEADER, "holds no result"),
         (HEADER + "a,1,1,1,1,1\n", "line 2: 6 values under 7 columns"),
+        (HEADER + "a,1,1,1,1,1,1,1\n", "line 2: 8 values under 7 columns"),
         (HEADER + "\na,1,1,1,nan,1,1\n", "line 3: pt must be a finite number, got 'nan'"),
         (HEADER + "a,1,inf,1,1,1,1\n", "line 2: max_ac must be a finite number, got 'inf'"),
         (HEADER + "a,1,1,1,1,1,\n", "line 2: rar must be a finite number, got ''"),

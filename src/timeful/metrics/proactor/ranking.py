@@ -5,6 +5,7 @@ It is relative: the same method in another group has another PRI, so a group is 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isclose
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +46,8 @@ def rank(group: Sequence[Result]) -> list[Ranked]:
 
     Each metric becomes m' = (m - min) / (max - min) over the group, 0.5 where all are equal. With
     CI = (AC' + MaxAC' + 1 - Diff') / 3 and TI = (PT' + 1 - FTR' + RAR') / 3, both at least 0.001,
-    PRI = 2 CI TI / (CI + TI).
+    PRI = 2 CI TI / (CI + TI). Equal are values of the same 12 digits **(chosen)**: a rounding
+    error would else be a whole range.
 
     Raises:
         ValueError: If a number is not finite.
@@ -74,7 +76,7 @@ def _normalised(values: Sequence[float]) -> NDArray[np.float64]:
     if not np.isfinite(every).all():
         raise ValueError("a ranking needs finite numbers")
     low, high = every.min(), every.max()
-    if low == high:
+    if isclose(low, high, rel_tol=1e-12):  # means that differ by rounding are equal
         return np.full(len(every), 0.5)
     # Scaled to below 1 first: the range of finite numbers may be infinite, or too small to divide.
     _, exponent = np.frexp(np.abs(every).max())
