@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from timeful.training.data.traces import Judging, Made
     from timeful.training.data.writing import Format
 
+_LISTED = 20
+"""So many failed episodes are named, and the others counted."""
+
 
 @click.command()
 @click.argument("config", type=FILE)
@@ -119,8 +122,10 @@ def _show(made: "Made", out: Path) -> None:
 
 def _left_out(left: "LeftOut") -> bool:
     """Say what was no data; True if there was something."""
-    for boundary, count in sorted(left.failed.items()):
-        print(f"failed     {count} episodes, at the boundary of the {boundary}")
+    for error in left.errors[:_LISTED]:
+        print(f"failed     {error}")
+    if (more := len(left.errors) - _LISTED) > 0:
+        print(f"failed     {more} more episodes")
     for broken in left.broken:
         print(f"broken     {broken}")
     return bool(left.failed or left.broken)

@@ -357,13 +357,23 @@ def test_an_endpoint_that_fails_is_counted_and_asked_again(tmp_path: Path) -> No
         saved(tmp_path, config(server))
         code, output = traces(tmp_path)
         assert code == 1
-        assert "failed     1 episodes, at the boundary of the model" in output
+        assert output.count("failed     ") == 1
+        assert ": model: ModelRefusedError: " in output
         rows = [row for name in SPLITS for row in rows_of(tmp_path / "out" / name)]
         assert len(rows) == N - 1, "a failed episode is neither data nor a rejected trace"
         is_well.set()
         assert traces(tmp_path, "--retry-failed")[0] == 0
     rows = [row for name in SPLITS[:3] for row in rows_of(tmp_path / "out" / name)]
     assert len(rows) == N
+
+
+def test_credentials_in_an_address_are_written_nowhere(tmp_path: Path) -> None:
+    with FakeServer(judging(["yes"])) as server:
+        text = config(server, judge=True).replace("http://", "http://me:hidden-5@")
+        saved(tmp_path, text)
+        assert traces(tmp_path)[0] == 0
+    for path in (tmp_path / "out").rglob("*"):
+        assert path.is_dir() or b"hidden-5" not in path.read_bytes(), path.name
 
 
 def test_private_problems_are_never_made_data(tmp_path: Path) -> None:

@@ -299,7 +299,7 @@ def test_failed_episodes_are_counted_and_broken_records_named(tmp_path: Path) ->
     found = timeful("export", run, "--as", "sft", "--out", out)
     assert found.exit_code == 1, "somebody must look"
     assert said(rows_of(out)) == ["good"]
-    assert "failed     1 episodes, at the boundary of the model" in found.output
+    assert "failed     b: model: gone" in found.output
     card = (tmp_path / "x.jsonl.md").read_text()
     for name, what in (("c", "end is missing"), ("d", "beginning"), ("e", "line 6: not an event")):
         assert f"broken     {name}.jsonl" in found.output

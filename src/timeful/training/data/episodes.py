@@ -51,10 +51,10 @@ _OF_SUITES = {
     ),
     "engagement/inbox": _Names(
         ("episode.decomposition", "episode.seed", "episode.episode"),
-        ("episode.interface", "world", "poll"),
+        ("episode.interface", "poll"),
     ),
     "engagement/kitchen": _Names(
-        ("episode.setting", "episode.case", "episode.sample"), ("episode.law", "menu")
+        ("episode.setting", "episode.case", "episode.sample"), ("episode.law",)
     ),
     "proactor": _Names(
         ("source.domain", "source.data", "source.split", "source.seed", "episode.place"),
@@ -108,9 +108,16 @@ class Episode:
 
 @dataclass(slots=True)
 class LeftOut:
-    """What was no data: how many episodes failed, by boundary, and records that are broken."""
+    """What was no data.
+
+    Attributes:
+        failed: How many episodes failed, by boundary.
+        errors: What each failed with, after its name.
+        broken: What is wrong with records that cannot be read, after their names.
+    """
 
     failed: dict[str, int] = field(default_factory=dict)
+    errors: list[str] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
 
 
@@ -165,6 +172,7 @@ class Run:
                 if isinstance(end, EpisodeFailed):
                     count = self.left_out.failed
                     count[end.boundary] = count.get(end.boundary, 0) + 1
+                    self.left_out.errors.append(f"{path.stem}: {end.boundary}: {end.error}")
                     continue
                 yield self._episode(path, events)
             except RecordError as error:

@@ -40,6 +40,7 @@ import msgspec
 from timeful.catalogs.reading import convert
 from timeful.errors import SettingsError
 from timeful.models.endpoint import Endpoint
+from timeful.models.request import address
 from timeful.suites.timely.budgets import Budget, read_budget
 from timeful.suites.timely.spec import Source
 from timeful.training.data.split import Shares
@@ -172,8 +173,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             )
 
     def about(self) -> dict[str, Any]:
-        """It as plain JSON values; the judge is no part of what is played."""
-        return dict(msgspec.to_builtins(msgspec.structs.replace(self, judge=None)))
+        """It as plain JSON values, without credentials; the judge is no part of what is played."""
+        teacher = self.teacher
+        if teacher is not None:
+            teacher = msgspec.structs.replace(teacher, base_url=address(teacher.base_url))
+        told = msgspec.structs.replace(self, judge=None, teacher=teacher)
+        return dict(msgspec.to_builtins(told))
 
 
 def read_settings(path: Path) -> Settings:
