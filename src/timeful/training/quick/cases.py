@@ -1,0 +1,80 @@
+"""Problems of the embedded run: drawn by a seed, divided by a hash of their words."""
+
+from collections.abc import Iterator, Sequence
+from itertools import cycle, islice
+from pathlib import Path
+
+import numpy as np
+
+from timeful.environments.reasoning.levels import Course, draw
+from timeful.models.choice import ModelChoice
+from timeful.seeding import child
+from timeful.suites.timely.budgets import read_budget
+from timeful.suites.timely.families import problems
+from timeful.suites.timely.spec import Rig, Source, TimelySpec
+from timeful.suites.voices import Voice
+from timeful.training.data.split import SHARES, Split, split_of
+from timeful.training.quick.recipe import Recipe
+from timeful.training.scenes import TimelyScene
+
+
+def lessons(recipe: Recipe, rng: np.random.Generator) -> Iterator[Course]:
+    """Problems to be taught by, without end; none of them is for choosing or for the table."""
+    while True:
+        course = draw(rng, recipe.language.events)
+        if split_of(course.question) == "train":
+            yield course
+
+
+def scenes(
+    recipe: Recipe,
+    split: Split,
+    *,
+    count: int,
+    budgets: Sequence[int],
+    model: Path,
+    seed: int,
+    cap: int,
+) -> list[TimelyScene]:
+    """Different problems, each under one budget, the budgets in turn.
+
+    Args:
+        recipe: Which problems.
+        split: On which side.
+        count: How many.
+        budgets: In tokens.
+        model: The checkpoint, as records name who acted.
+        seed: Of the problems.
+        cap: The most tokens of a thought.
+    """
+    share: float = getattr(SHARES, split)
+    # More than enough are made: what falls on a side is as good as never 40 % below its share.
+    source = Source(
+        sets=(f"levels:{recipe.language.events}",), size=round(count / share * 1.4) + 200
+    )
+    world = child_of_split(seed, split)
+    known = problems(source.sets, source, world)
+    names = [name for name, one in known.items() if split_of(one.question) == split]
+    assert len(names) >= count, f"{len(names)} problems for {split}, and {count} are needed"
+    rig = Rig(source=source, is_soft=True, most_tokens=cap, pace=recipe.language.pace, seed=world)
+    voice = Voice(stand_in="policy", choice=ModelChoice(spec=f"local:{model}"))
+    found = []
+    for name, tokens in zip(names[:count], islice(cycle(budgets), count), strict=True):
+        budget = read_budget(recipe.budget(tokens))
+        spec = TimelySpec(
+            family="reasoning",
+            case=name,
+            voice=voice,
+            run=0,
+            latency="none",
+            rig=rig,
+            budget=budget,
+            span=budget.span(None),
+        )
+        found.append(TimelyScene(spec))
+    return found
+
+
+def child_of_split(seed: int, split: Split) -> int:
+    """The seed of the problems of a side."""
+    return int(child(seed, "problems", split).integers(0, 2**31))

@@ -1,0 +1,124 @@
+"""The settings of the embedded run, as data. Choices were made on validation problems alone."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from timeful.core.units import in_seconds, milliseconds
+from timeful.errors import SettingsError, check_known
+from timeful.models.pace import Pace
+from timeful.training.tiny.decoder import Shape
+from timeful.training.tiny.language import Language
+from timeful.training.tiny.teaching import Phase
+
+Split = Literal["train", "validation", "test"]
+
+PACE = Pace(per_token=milliseconds(100))
+"""What a token costs: budgets are told with two decimals of a second, and must differ in them."""
+
+BASE = "base"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arm:
+    """What is learnt from the common start.
+
+    Attributes:
+        name: What tables call it.
+        reward: A name of `timeful.rewards`.
+        cap: The most tokens of a thought while it learns.
+        like: Its row in Table 5 of the paper.
+    """
+
+    name: str
+    reward: str
+    cap: int
+    like: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """A whole run.
+
+    Attributes:
+        language: Problems and budgets.
+        shape: The decoder.
+        phases: The cold start.
+        arms: What is learnt from it, each by itself.
+        updates: Of each arm.
+        rate: The learning rate.
+        entropy: The weight of the entropy bonus.
+        cases: Problems of an update; each has one budget, all budgets as often as each other.
+        samples: Episodes of a problem: a group.
+        problems: How many are graded under each budget.
+        limit: The most tokens of a graded answer: more than anything needs.
+        seeds: The seeds of the table, none of which was used in choosing.
+        trial: Those that were used.
+        save_every: Updates between two checkpoints.
+    """
+
+    language: Language
+    shape: Shape
+    phases: tuple[Phase, ...]
+    arms: tuple[Arm, ...]
+    updates: int
+    rate: float
+    entropy: float
+    cases: int = 16
+    samples: int = 8
+    problems: int = 300
+    limit: int = 64
+    seeds: tuple[int, ...]
+    trial: tuple[int, ...]
+    save_every: int = 20
+
+    def budget(self, tokens: int) -> str:
+        """A budget of so many tokens as Timely-Eval writes it."""
+        return f"{in_seconds(self.language.pace(tokens)):g}s"
+
+    def with_follow(self, share: float) -> "Recipe":
+        """The same with another cold start fraction, where there was one."""
+        if not any(phase.follow for phase in self.phases):
+            raise SettingsError("this recipe hands out no sense of time that could be changed")
+        return replace(
+            self,
+            phases=tuple(replace(p, follow=share) if p.follow else p for p in self.phases),
+        )
+
+
+_LANGUAGE = Language(
+    levels=10, events=24, strides=(24, 6, 3, 1, 0), budgets=(4, 8, 16, 32), pace=PACE
+)
+
+QUICK = Recipe(
+    language=_LANGUAGE,
+    shape=Shape(width=64, layers=2, heads=4),
+    phases=(
+        Phase(steps=250, batch=64, rate=4e-3, floor=1.0, mix=(1, 3, 3, 2, 2)),
+        Phase(steps=250, batch=64, rate=4e-3, floor=0.05, mix=(1, 3, 3, 3, 3)),
+        Phase(steps=60, batch=64, rate=5e-4, floor=0.1, mix=(1, 1, 1, 1, 3), follow=0.25),
+    ),
+    arms=(
+        Arm(name="correct, long cap", reward="correctness", cap=64, like="RLVR-16K"),
+        Arm(name="correct, short cap", reward="correctness", cap=32, like="RLVR-8K"),
+        Arm(name="EP-aware", reward="ep_aware", cap=32, like="EP-aware"),
+    ),
+    updates=80,
+    rate=3e-4,
+    entropy=0.01,
+    seeds=(11, 12, 13, 14, 15),
+    trial=(0, 1, 2),
+)
+"""Provisional until the recipe is settled: docs/experiments.md has what was tried."""
+
+RECIPES: Mapping[str, Recipe] = {"quick": QUICK}
+
+
+def find_recipe(name: str) -> Recipe:
+    """A recipe by its name.
+
+    Raises:
+        SettingsError: If there is none.
+    """
+    check_known("recipe", name, RECIPES)
+    return RECIPES[name]
