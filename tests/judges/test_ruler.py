@@ -206,6 +206,17 @@ def test_the_order_is_drawn_from_the_seed_and_the_groups_name() -> None:
     assert len({order(Rubric(seed=seed), name) for seed in (1, 2) for name in "ab"}) == 4
 
 
+@given(st.permutations([0.1, 0.3, 0.3, 0.8, 1.0]))
+def test_the_order_in_which_a_group_came_changes_neither_question_nor_scores(
+    worths: list[float],
+) -> None:
+    judge = rule_judge(lambda one: worth(one[-1].content))
+    some = [group(*(f"worth {one}" for one in order)) for order in (worths, sorted(worths))]
+    found = ruler(judge, some, workers=1)
+    assert [one.scores for one in found] == [tuple(worths), tuple(sorted(worths))]
+    assert judge.asked[0].messages == judge.asked[1].messages
+
+
 def test_a_request_has_a_seed_of_its_own_from_that_of_the_rubric() -> None:
     def seeds(rubric: Rubric) -> tuple[int, ...]:
         some = (group("worth 0", name="a"), group("worth 0", name="b"))

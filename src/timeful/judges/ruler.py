@@ -198,9 +198,10 @@ def rule_judge(rule: Callable[[Trajectory], float], *, name: str = "rule") -> Sc
 
 
 def _score(model: Model, group: Group, rubric: Rubric, log: RulerLog | None) -> Scored:
-    different = list({words(one): one for one in group.trajectories}.values())
+    # Sorted first, so that the question is the same in whichever order a group came.
+    different = sorted({words(one): one for one in group.trajectories}.items())
     rng = child(rubric.seed, "ruler", "order", group.name)
-    shown = [different[place] for place in rng.permutation(len(different))]
+    shown = [different[place][1] for place in rng.permutation(len(different))]
     messages = (Message("system", rubric.system), Message("user", question(shown)))
     seed = child_seed(rubric.seed, "ruler", group.name)
     key = None if log is None else log.key(model.name, messages, rubric.max_tokens, seed)
