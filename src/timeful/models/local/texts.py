@@ -1,10 +1,14 @@
 """Tokens as text, one by one: the pieces joined are the text of all of them.
 
 What a token adds depends on what stands before it: a space between words, half a character that
-the next token completes. So each is decoded together with the last one that had a text, and
-what is new is its piece. These pairs are remembered, since a tokenizer takes some 20 µs for each.
+the next token completes. So each is decoded together with the last ones that had a text, and
+what is new is its piece. These are remembered, since a tokenizer takes some 20 µs for each.
+
+One kind of text cannot be told piece by piece: where a tokenizer falls back to bytes, and they are
+no character, its decoder takes back valid ones before them as well. What was told then stays.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 _HALF = "\ufffd"
@@ -22,12 +26,12 @@ class Texts:
 
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
-        self._known: dict[tuple[bool, int, int], str] = {}
+        self._known: dict[tuple[bool, tuple[int, ...], int], str] = {}
 
-    def decode(self, ids: list[int], *, special: bool = False) -> str:
+    def decode(self, ids: Sequence[int], *, special: bool = False) -> str:
         """All of it as text; special tokens are left out unless they are wanted."""
         text = self._tokenizer.decode(
-            ids, skip_special_tokens=not special, clean_up_tokenization_spaces=False
+            list(ids), skip_special_tokens=not special, clean_up_tokenization_spaces=False
         )
         return str(text)
 
@@ -35,16 +39,19 @@ class Texts:
         """Read one text from its beginning."""
         return Reader(self, special=special)
 
-    def after(self, before: int, token: int, *, special: bool) -> str:
-        """What a token adds after another one that had a text; -1 for none."""
+    def after(self, before: tuple[int, ...], token: int, *, special: bool) -> str:
+        """What a token adds after others."""
         key = (special, before, token)
         if key not in self._known:
             if len(self._known) >= _MOST:
                 self._known.clear()
-            first = [before] if before >= 0 else []
-            text = self.decode([*first, token], special=special)
-            self._known[key] = text[len(self.decode(first, special=special)) if first else 0 :]
+            self._known[key] = self.added(before, [token], special=special)
         return self._known[key]
+
+    def added(self, before: Sequence[int], ids: Sequence[int], *, special: bool) -> str:
+        """What several tokens add after others."""
+        text = self.decode([*before, *ids], special=special)
+        return text[len(self.decode(before, special=special)) :] if before else text
 
 
 class Reader:
@@ -55,35 +62,25 @@ class Reader:
     def __init__(self, texts: Texts, *, special: bool) -> None:
         self._texts = texts
         self._special = special
-        self._before = -1
+        self._before: tuple[int, ...] = ()  # the last token with a text, or all of a character's
         self._held: list[int] = []
 
     def feed(self, token: int) -> str:
         """What this token adds; "" while it is not known."""
-        if not self._held:
+        if self._held:
+            self._held.append(token)
+            piece = self._texts.added(self._before, self._held, special=self._special)
+        else:
             piece = self._texts.after(self._before, token, special=self._special)
-            if not piece.endswith(_HALF):
-                if piece:
-                    self._before = token
-                return piece
-        self._held.append(token)
-        piece = self._rest()
         if piece.endswith(_HALF):
+            self._held = self._held or [token]
             return ""
         if piece:
-            self._before = token
-        self._held.clear()
+            self._before = (*self._held,) if self._held else (token,)
+        self._held = []
         return piece
 
     def flush(self) -> str:
         """What is left at the end: bytes that never became a character."""
-        piece = self._rest() if self._held else ""
-        self._held.clear()
-        return piece
-
-    def _rest(self) -> str:
-        first = [self._before] if self._before >= 0 else []
-        text = self._texts.decode([*first, *self._held], special=self._special)
-        if not first:
-            return text
-        return text[len(self._texts.decode(first, special=self._special)) :]
+        held, self._held = self._held, []
+        return self._texts.added(self._before, held, special=self._special) if held else ""

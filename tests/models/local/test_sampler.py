@@ -1,0 +1,313 @@
+"""Promises of the sampler: what transformers would say, and nobody's business but each row's."""
+
+import pytest
+
+from tests.models.local.tiny import EOS, KINDS, WORDS, checkpoint, model, torch, transformers
+from timeful.errors import ModelError, SettingsError
+from timeful.models.local import plain, sampler
+from timeful.models.local.drawing import Chance, cut, invert
+from timeful.models.local.request import Request, Sampling
+from timeful.models.local.sampler import Sampler
+from timeful.seeding import child
+
+
+def prompts(*lengths: int, seed: int = 5) -> list[tuple[int, ...]]:
+    rng = child(seed, "prompts")
+    return [tuple(rng.integers(3, WORDS, size=length).tolist()) for length in lengths]
+
+
+def asked(prompt_ids: tuple[int, ...], **how) -> Request:
+    usual = {"max_tokens": 12, "seed": 0}
+    return Request(prompt_ids=prompt_ids, sampling=Sampling(**{**usual, **how}))
+
+
+LENGTHS = (7, 3, 12, 1, 7)
+
+
+@pytest.fixture(params=["short way", "own forward pass"])
+def way(request, monkeypatch):
+    """Both ways to decode; models that have no short one go the other way twice."""
+    if request.param == "own forward pass":
+        monkeypatch.setattr(sampler, "take_apart", lambda model: None)
+    return request.param
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_short_way_is_for_known_makes(kind):
+    assert (plain.take_apart(model(kind)) is None) == (kind == "opt")
+
+
+def test_a_layer_of_another_make_goes_the_long_way():
+    changed = transformers.AutoModelForCausalLM.from_config(model("llama").config)
+    changed.model.layers[0].mlp.down_proj = torch.nn.Bilinear(2, 2, 2)
+    assert plain.take_apart(changed) is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_greedy_is_what_transformers_generates(kind, way):
+    given = prompts(*LENGTHS)
+    found = Sampler(checkpoint(kind)).generate([asked(one, temperature=0) for one in given])
+    for prompt, one in zip(given, found, strict=True):
+        with torch.inference_mode():
+            reference = model(kind).generate(
+                torch.tensor([prompt]),
+                attention_mask=torch.ones(1, len(prompt), dtype=torch.int64),
+                max_new_tokens=12,
+                do_sample=False,
+                eos_token_id=None,
+                pad_token_id=0,
+            )
+        assert list(one.ids) == reference[0, len(prompt) :].tolist()
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.7, 1.0, 1.9])
+@pytest.mark.parametrize("kind", KINDS)
+def test_log_probabilities_are_those_of_a_full_forward_pass(kind, temperature, way):
+    how = {"temperature": temperature, "top_p": 0.9, "top_k": 15}
+    requests = [asked(one, seed=i, **how) for i, one in enumerate(prompts(*LENGTHS))]
+    for request, one in zip(requests, Sampler(checkpoint(kind)).generate(requests), strict=True):
+        text = torch.tensor([[*request.prompt_ids, *one.ids]])
+        with torch.inference_mode():
+            logits = model(kind)(input_ids=text).logits[0, len(request.prompt_ids) - 1 : -1]
+        logprobs = (logits / (temperature or 1.0)).log_softmax(-1)
+        expected = logprobs.gather(1, torch.tensor(one.ids)[:, None])[:, 0]
+        assert one.logprobs == pytest.approx(expected.tolist(), abs=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "qwen3", "opt"])
+def test_what_a_row_draws_does_not_depend_on_its_companions(kind, way):
+    """With these seeds; docs/local.md says how often the last bits could change a draw."""
+    given = prompts(*LENGTHS, 12, 2, 9)
+    requests = [
+        asked(one, seed=100 + i, max_tokens=5 + 3 * (i % 4), temperature=1.3)
+        for i, one in enumerate(given)
+    ]
+    draws = Sampler(checkpoint(kind))
+    alone = [draws.generate([one])[0].ids for one in requests]
+    together = [one.ids for one in draws.generate(requests)]
+    backwards = [one.ids for one in draws.generate(requests[::-1])][::-1]
+    in_small_batches = [one.ids for one in Sampler(checkpoint(kind), rows=3).generate(requests)]
+    assert alone == together == backwards == in_small_batches
+
+
+def test_the_same_batch_is_the_same_to_the_bit(way):
+    requests = [asked(one, seed=i) for i, one in enumerate(prompts(*LENGTHS))]
+    draws = Sampler(checkpoint("qwen3"))
+    assert draws.generate(requests) == draws.generate(requests)
+
+
+def test_equal_prompts_draw_by_their_own_seeds(way):
+    (prompt,) = prompts(6)
+    found = Sampler(checkpoint()).generate([asked(prompt, seed=i) for i in (1, 2, 1)])
+    assert found[0].ids == found[2].ids != found[1].ids
+
+
+def test_a_longer_answer_begins_with_the_shorter_one(way):
+    """Also beyond the first block of numbers."""
+    (prompt,) = prompts(4)
+    short, long = Sampler(checkpoint()).generate(
+        [asked(prompt, seed=3, max_tokens=n) for n in (20, 90)]
+    )
+    assert long.ids[:20] == short.ids
+    assert len(long.ids) == 90
+
+
+# --- what ends an answer -------------------------------------------------------------------------
+
+
+def test_a_stop_token_is_the_last_one_and_others_go_on(way):
+    given = prompts(*LENGTHS)
+    draws = Sampler(checkpoint())
+    free = draws.generate([asked(one, seed=i) for i, one in enumerate(given)])
+    stops = [one.ids[4] for one in free]
+    found = draws.generate(
+        [
+            asked(one, seed=i, stop_ids=(stop,) if i % 2 else ())
+            for i, (one, stop) in enumerate(zip(given, stops, strict=True))
+        ]
+    )
+    for i, (one, whole, stop) in enumerate(zip(found, free, stops, strict=True)):
+        if i % 2:
+            assert one.ids == whole.ids[: whole.ids.index(stop) + 1]
+            assert one.finish == "stop"
+        else:
+            assert (one.ids, one.finish) == (whole.ids, "length")
+
+
+def test_rows_that_are_done_leave_the_batch(monkeypatch):
+    sizes: list[int] = []
+    step = plain.PlainDecoder.step
+
+    def counted(self, ids):
+        sizes.append(len(ids))
+        return step(self, ids)
+
+    monkeypatch.setattr(plain.PlainDecoder, "step", counted)
+    requests = [asked(one, max_tokens=3 * (i + 1)) for i, one in enumerate(prompts(4, 4, 4, 4))]
+    found = Sampler(checkpoint()).generate(requests)
+    assert [len(one.ids) for one in found] == [3, 6, 9, 12]
+    assert sizes == [4, 4, 3, 3, 3, 2, 2, 2, 1, 1, 1]
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "opt"])
+def test_a_text_ends_an_answer_also_across_tokens(kind):
+    (prompt,) = prompts(5)
+    draws = Sampler(checkpoint(kind))
+    (free,) = draws.generate([asked(prompt, seed=9, max_tokens=30)])
+    words = checkpoint(kind).texts.decode(list(free.ids), special=True).split()
+    stop = f"{words[6][1:]} {words[7][:2]}"  # the end of one word and the beginning of the next
+    (found,) = draws.generate([asked(prompt, seed=9, max_tokens=30, stop=(stop, "never"))])
+    said = checkpoint(kind).texts.decode(list(found.ids), special=True)
+    assert found.finish == "stop"
+    assert stop in said
+    assert stop not in said.rpartition(" ")[0]
+    assert free.ids[: len(found.ids)] == found.ids
+
+
+def test_the_context_ends_an_answer(way):
+    (prompt,) = prompts(90)
+    (found,) = Sampler(checkpoint()).generate([asked(prompt, max_tokens=50)])
+    assert (len(found.ids), found.finish) == (6, "length")
+
+
+@pytest.mark.parametrize(
+    ("prompt", "says"),
+    [((), "empty prompt"), ((3,) * 96, "no room"), ((3, WORDS), "tokens 0 to"), ((-1,), "tokens")],
+)
+def test_a_prompt_that_cannot_be_answered_is_refused(prompt, says):
+    with pytest.raises(ModelError, match=says):
+        Sampler(checkpoint()).generate([asked(prompt)])
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"temperature": -1.0},
+        {"temperature": float("nan")},
+        {"top_p": 0.0},
+        {"top_p": 1.1},
+        {"top_k": -1},
+        {"max_tokens": 0},
+        {"stop": ("",)},
+    ],
+)
+def test_settings_out_of_range_are_refused(how):
+    with pytest.raises(SettingsError):
+        asked((3,), **how)
+
+
+# --- how tokens are drawn ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("top_k", "top_p"), [(0, 1.0), (5, 1.0), (0, 0.8), (10, 0.6), (1, 0.01)])
+def test_cuts_are_those_of_transformers(top_k, top_p):
+    generator = torch.Generator().manual_seed(1)
+    logits = 3 * torch.randn(20, 50, generator=generator)
+    expected = logits
+    if top_k:
+        expected = transformers.TopKLogitsWarper(top_k)(None, expected)
+    if top_p < 1:
+        expected = transformers.TopPLogitsWarper(top_p)(None, expected)
+    found = cut(
+        logits.log_softmax(-1),
+        torch.full((20, 1), top_k) if top_k else None,
+        torch.full((20, 1), top_p) if top_p < 1 else None,
+    )
+    assert torch.equal(found.isfinite(), expected.isfinite())
+    assert torch.allclose(found.softmax(-1), expected.softmax(-1), atol=1e-6)
+
+
+def test_rows_of_one_batch_are_cut_each_by_its_own_settings():
+    logits = torch.randn(3, 30, generator=torch.Generator().manual_seed(2)).log_softmax(-1)
+    ks, ps = torch.tensor([[4], [0], [0]]), torch.tensor([[1.0], [1.0], [0.5]])
+    left = cut(logits, ks, ps).isfinite().sum(-1).tolist()
+    assert left[:2] == [4, 30]
+    assert 1 <= left[2] < 30
+
+
+def test_a_draw_inverts_the_cumulative_distribution():
+    weights = torch.tensor([[0.0, 0.25, 0.0, 0.5, 0.25, 0.0]])
+    numbers = (0, 0.2, 0.25, 0.7, 1 - 2.0**-40)
+    drawn = [int(invert(weights, torch.tensor([[u]], dtype=torch.float64))) for u in numbers]
+    assert drawn == [1, 1, 3, 3, 4]
+
+
+def test_tokens_come_as_often_as_they_are_probable():
+    """One prompt with 4000 seeds, against the model's own probabilities, by chi-square."""
+    (prompt,) = prompts(5)
+    found = Sampler(checkpoint(), rows=4000).generate(
+        [asked(prompt, seed=seed, max_tokens=1) for seed in range(4000)]
+    )
+    with torch.inference_mode():
+        expected = 4000 * model("gpt2")(torch.tensor([prompt])).logits[0, -1].softmax(-1)
+    counts = torch.bincount(torch.tensor([one.ids[0] for one in found]), minlength=WORDS)
+    common = expected >= 5
+    chi = ((counts - expected)[common] ** 2 / expected[common]).sum()
+    freedom = int(common.sum()) - 1
+    # Beyond this lies a chance of about 1e-5 (normal approximation, 4.3 standard deviations).
+    assert chi < freedom + 4.3 * (2 * freedom) ** 0.5
+
+
+def test_chance_is_each_seeds_own_and_of_nobody_else():
+    torch.manual_seed(0)
+    before = torch.random.get_rng_state()
+    chance = Chance([7, 8], torch.device("cpu"))
+    first = [chance.next()[0].item() for _ in range(70)]
+    chance.keep([1])
+    assert first == child(7, "tokens").random(70).tolist()
+    assert chance.next().item() == child(8, "tokens").random(71)[-1]
+    assert torch.equal(torch.random.get_rng_state(), before)
+
+
+# --- listening, alternatives, scores -------------------------------------------------------------
+
+
+def test_a_listener_hears_each_token_and_may_want_no_more():
+    heard: list = []
+
+    def listen(drawn) -> bool:
+        heard.append(drawn)
+        return len(heard) < 4
+
+    requests = [asked(one, seed=i) for i, one in enumerate(prompts(4, 4))]
+    free = Sampler(checkpoint()).generate(requests)
+    found = Sampler(checkpoint()).generate(requests, listeners=[listen, None])
+    assert found[0].ids == free[0].ids[:4] == tuple(one.token for one in heard)
+    assert found[0].logprobs == tuple(one.logprob for one in heard)
+    assert found[1].ids == free[1].ids
+
+
+def test_alternatives_are_the_most_probable_tokens():
+    (prompt,) = prompts(4)
+    request = Request(
+        prompt_ids=prompt, sampling=Sampling(max_tokens=3, seed=0, temperature=0), top=2
+    )
+    (found,) = Sampler(checkpoint()).generate([request])
+    for token, logprob, best in zip(found.ids, found.logprobs, found.top, strict=True):
+        assert best[0] == (token, logprob)
+        assert best[1][1] <= logprob
+
+
+def test_a_score_is_what_generating_said():
+    (prompt,) = prompts(6)
+    (found,) = Sampler(checkpoint("qwen3")).generate([asked(prompt)])
+    scored = Sampler(checkpoint("qwen3")).score([*prompt, *found.ids], top=1)
+    assert len(scored.logprobs) == len(scored.top) == 6 + 12 - 1
+    assert scored.logprobs[5:] == pytest.approx(found.logprobs, abs=1e-5)
+
+
+def test_a_model_in_training_is_sampled_without_dropout_and_trains_on():
+    made = transformers.GPT2LMHeadModel(
+        transformers.GPT2Config(
+            vocab_size=WORDS, n_positions=64, n_embd=16, n_layer=1, n_head=2, eos_token_id=EOS
+        )
+    ).train()
+    of = checkpoint()
+    draws = Sampler(type(of)(made, of.tokenizer, "x", (EOS,), 64, of.texts))
+    request = asked(prompts(5)[0])
+    assert draws.generate([request]) == draws.generate([request])
+    assert made.training
+    before = draws.generate([request])
+    with torch.no_grad():
+        made.lm_head.weight.mul_(-1)
+    assert draws.generate([request]) != before, "weights are taken anew for each batch"
