@@ -234,6 +234,8 @@ def test_where_nothing_is_recorded_a_report_tells_what_was_done() -> None:
         "open-client-file": 1,
         "lock-rate": 2,
     }
+    again = done("Your file is open now.", "Your file is open now.")
+    assert again["open-client-file"] == 1, "once"
     assert done("Shall I lock that rate for you?") == {}, "a question"
     assert done("Let me open your file.") == {}, "not yet"
     assert done("Mine does the same.") == {}, "like nothing"
@@ -343,6 +345,8 @@ def test_values_are_found_by_lists_by_counts_by_names_and_by_questions() -> None
         "birth_date": "3rd of May, 1960",
         "property_address": "26 Castle Hill",
     }, "and a year is no sum of what is not spoken of"
+    asks = Turn(number=1, speaker="customer", text="What, 45 of them?")
+    assert loan.known([asks]) == {}, "what is no word that a sum is of"
     assert known(("customer", "My voucher is invalid.")) == {}, "a lid is no part of that word"
     assert known(("customer", "The amount of order 57214946")) == {"order_number": "57214946"}
     assert known(("customer", "The amount of order 57214946 is 50 euros"))["amount"] == "50"

@@ -11,13 +11,15 @@ pytest.importorskip("yaml")
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
 
-from tests.suites.proactor.material import RIG, SMALL, run
+from tests.suites.proactor.material import FAST, RIG, SLOW, SMALL, run
 from timeful.core.source import Chunk
 from timeful.errors import RecordError
 from timeful.judges.settings import JudgeFile, Judger
+from timeful.metrics.proactor.episodes import read_conversation
 from timeful.metrics.proactor.spread import over_runs
 from timeful.models.model import Model, Prompt
 from timeful.models.scripted import ScriptedModel
+from timeful.records.recorder import read_record
 from timeful.suites.proactor.judging import FILE, NOBODY, Bench, Rating, rate, read_bench
 from timeful.suites.proactor.numbers import main_cells, make_cells
 from timeful.suites.proactor.rows import ProactorRow
@@ -121,12 +123,35 @@ def test_another_way_of_asking_is_another_judge(tmp_path: Path) -> None:
     rows = run(tmp_path, SWEEP).rows
     judged(tmp_path, rows, Bar(lambda _: rating(2)))
     other = JudgeFile(judgers=JUDGES.judgers, system_prompt="Be kind.")
-    bar = Bar(lambda _: rating(5))
+    bar = Bar(lambda said: "no" if "Turn 5," in said else rating(5))
     judged(tmp_path, rows, bar, other)
     assert bar.asked
     (found,) = bench(tmp_path, rows).judged["Reasoning, cautious 0.7"]
     assert found.spread is not None
     assert found.spread.mean == 5, "the last way counts"
+    assert found.n_missing > 0, "and what it lacks is not taken from the first"
+
+
+def test_only_the_turns_of_table_1_that_were_not_lost_are_rated(tmp_path: Path) -> None:
+    sweep = replace(SWEEP, timings=("pace",), paces=(SLOW, FAST), runs=1)
+    rows = run(tmp_path, sweep).rows
+    bar = Bar(lambda _: rating(3))
+    judged(tmp_path, rows, bar)
+    main = [row for row in rows if row.part == "main"]
+    assert 0 < sum(row.lost for row in main) < sum(row.turns for row in main)
+    found = bench(tmp_path, rows).judged
+    kept = sum(row.turns - row.lost for row in main)
+    assert sum(each.ratings.n_rated for (each,) in found.values()) == kept
+    expected = set()
+    for row in main:
+        conversed = read_conversation(read_record(tmp_path / "episodes" / f"{row.key}.jsonl"))
+        assert conversed is not None
+        expected |= {
+            (row.dialogue, turn.turn, turn.predictions)
+            for turn in conversed.turns
+            if turn.turn not in conversed.lost
+        }
+    assert len(bar.asked) == len(expected), "and nothing of the other paces"
 
 
 def test_a_kill_loses_one_line_at_most_and_another_file_is_refused(tmp_path: Path) -> None:
