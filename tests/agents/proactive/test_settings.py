@@ -1,5 +1,6 @@
 """Agents as YAML files."""
 
+import json
 import re
 from pathlib import Path
 
@@ -8,7 +9,9 @@ import pytest
 
 from tests.agents.proactive.material import agent_file
 from timeful.agents.proactive.settings import AgentFile, Prompts, agent_names, load_agent
+from timeful.dialogues.opportunity import read_opportunity, write_opportunities
 from timeful.errors import SettingsError
+from timeful.models.templates import fill
 
 pytest.importorskip("yaml")
 
@@ -51,7 +54,7 @@ def test_a_file_of_ones_own_restricts_the_graph(tmp_path: Path) -> None:
         ("nmae: x", "unknown field `nmae`"),
         ("llm: {temperature: 3}", r"llm.temperature.*<= 2"),
         ("llm: {api_key: secret}", "unknown field `api_key`"),
-        ("transitions: {soon: []}", r"Invalid enum value 'soon' - at .*transitions"),
+        ("transitions: {soon: []}", "(?=.*transitions).*Invalid enum value 'soon'"),
         ("transitions: {pending: [soon]}", "transitions.*Invalid enum value 'soon'"),
         (
             'question_prompts: {system_prompt: "", task_prompt: "{dialogue_contxt}"}',
@@ -98,12 +101,23 @@ def test_an_agent_can_be_written_down_and_read_back() -> None:
     assert msgspec.json.decode(msgspec.json.encode(file), type=AgentFile) == file
 
 
-def test_no_prompt_has_a_stray_brace() -> None:
+def test_the_answers_that_prompts_show_are_json_with_the_fields_of_an_answer() -> None:
     for name in agent_names():
         file = load_agent(name)
-        for prompts in (file.action_prompts, file.question_prompts):
-            assert prompts is not None
-            text = prompts.system_prompt + prompts.task_prompt
-            left = re.sub(r"\{\{|\}\}|\{[a-z_]+\}", "", text)
-            # JSON within a line of the schema may stand as it is: its braces hold more than a name.
-            assert left.count("{") == left.count("}")
+        assert file.question_prompts is not None
+        for prompts, section in (
+            (file.action_prompts, "action"),
+            (file.question_prompts, "question"),
+        ):
+            shown = fill(prompts.system_prompt, {}).partition("## ANSWER")[2]
+            found = re.search(rf"<{section}>(.*)</{section}>", shown, re.DOTALL)
+            assert (found is not None) == file.reasons
+            answer = json.loads(found[1] if found else shown)
+            if section == "question":
+                assert list(answer) == ["raised_questions"]
+                continue
+            (one,) = answer["proactive_action_opportunities"]
+            # Its words stand for what is to be chosen; with one of them chosen it can be read.
+            levels = {"readiness_maturity": "low", "trigger_confidence": "low"}
+            read = read_opportunity(one | levels | {"action_trigger_status": "pending"})
+            assert list(write_opportunities([read])[0]) == list(one)
