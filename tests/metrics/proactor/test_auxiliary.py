@@ -47,6 +47,9 @@ def test_a_spread_needs_two_runs_and_a_difference_an_ac() -> None:
     assert difference(alone, over_runs([0.6, 0.7])) == Spread(
         mean=pytest.approx(0.3), std=None, n=1
     )
+    some = difference(over_runs([0.4, 0.6]), alone)
+    assert some is not None
+    assert some.std is None
     assert difference(over_runs([0.0, 0.0]), over_runs([0.0, 0.0])) is None
     with pytest.raises(ValueError, match="at least one run"):
         over_runs([])
