@@ -216,6 +216,42 @@ def test_a_judge_must_say_yes_three_times(
     assert f"judged     {N} {'right' if kept else 'wrong'}" in output
 
 
+def test_a_judge_that_quotes_a_verdict_is_taken_by_its_last_word(tmp_path: Path) -> None:
+    def script(body: Body) -> Iterator[Step]:
+        if is_judge(body):
+            yield Say("I could say <answer>yes</answer>, but no: <answer> No </answer>")
+        else:
+            yield from solving(spelled)(body)
+
+    with FakeServer(script) as server:
+        saved(tmp_path, config(server, judge=True))
+        code, output = traces(tmp_path)
+    assert code == 0, output
+    assert f"judged     {N} wrong" in output
+
+
+def test_a_verdict_is_on_the_words_that_were_judged(tmp_path: Path) -> None:
+    """An answer that is another one by now is judged anew, under the same name."""
+    is_second = Event()
+
+    def script(body: Body) -> Iterator[Step]:
+        if is_judge(body):
+            verdict = "yes" if "and that is sure" in body["messages"][-1]["content"] else "no"
+            yield Say(f"<answer>{verdict}</answer>")
+        else:
+            sure = ", and that is sure" if is_second.is_set() else ""
+            yield from solving(lambda body: spelled(body) + sure)(body)
+
+    with FakeServer(script) as server:
+        saved(tmp_path, config(server, judge=True))
+        assert f"judged     {N} wrong" in traces(tmp_path)[1]
+        is_second.set()
+        for path in (tmp_path / "out" / "episodes").iterdir():
+            path.unlink()
+        (tmp_path / "out" / "rows.jsonl").unlink()
+        assert f"judged     {N} right" in traces(tmp_path)[1]
+
+
 def test_the_judge_is_asked_about_nothing_but_answers_that_break_no_other_rule(
     tmp_path: Path,
 ) -> None:

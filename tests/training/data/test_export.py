@@ -51,6 +51,14 @@ def test_a_prompt_of_its_own_begins_another_conversation() -> None:
     ]
 
 
+def test_a_prompt_that_grew_by_other_words_than_ones_own_is_no_continuation() -> None:
+    """As where a conversation is told turn by turn, to an agent that is not shown its answers."""
+    more = [*OPENING, ("user", "It is dark.")]
+    found = conversations([*thought(1, OPENING, "look"), *thought(2, more, "go")])
+    assert [len(one.prompt) for one in found] == [2, 3]
+    assert [one.completion[0]["content"] for one in found] == ["look", "go"]
+
+
 def test_what_was_thought_stands_in_tags_before_what_was_said() -> None:
     reply = [("assistant", "look"), ("user", "It is dark.")]
     events = [
