@@ -19,6 +19,7 @@ from timeful.cli.main import app
 from timeful.domains.library import load_domain
 from timeful.errors import SettingsError, TimefulError
 from timeful.models.calibrate import Calibration
+from timeful.runs.results import read_results
 
 FEW = ["--dialogues", "1", "--runs", "1", "--agent", "non-reasoning", "--workers", "1"]
 QUICK = [*FEW, "--no-curve", "--timing", "by-turn"]
@@ -173,3 +174,15 @@ def test_a_file_in_abcds_shape_with_abcds_own_workflows(tmp_path: Path) -> None:
     assert "no AC, Max AC and PRI" in said
     assert "The references themselves: EC" in said
     assert max(map(len, said.splitlines()[:-2])) <= 80
+
+
+def test_judges_of_a_file_rate_side_by_side(tmp_path: Path) -> None:
+    pytest.importorskip("openai")
+    with FakeServer([Say('{"reasoning": "so", "rating": 2}')]) as server:
+        judgers = [{"name": name, "model": "m", "base_url": server.base_url} for name in "ab"]
+        (tmp_path / "judges.yaml").write_bytes(msgspec.json.encode({"judgers": judgers}))
+        play(tmp_path / "run", *QUICK, "--judge", str(tmp_path / "judges.yaml"))
+    found = read_results(tmp_path / "run" / "results.json")
+    rated = {row.metric: row.value for row in found if row.metric.startswith("PR by")}
+    assert rated == {"PR by a (m)": 2, "PR by b (m)": 2}
+    assert "PR by b" in (tmp_path / "run" / "report.html").read_text()

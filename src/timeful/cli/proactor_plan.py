@@ -58,16 +58,23 @@ def judges_of(judge: str, base_url: str | None) -> "JudgeFile":
 
 def rate_run(out: Path, rows: "Sequence[ProactorRow]", judges: "JudgeFile") -> list[str]:
     """Have a run rated; Ctrl-C keeps what was said, and exits with 130."""
+    from timeful.models.chat import OpenAIModel
     from timeful.suites.proactor.judging import rate
 
+    opened: list[OpenAIModel] = []
+
     def open_judge(judger: "Judger") -> "Model":
-        return judger.endpoint(os.environ.get(judger.api_key_name, ""))
+        opened.append(judger.endpoint(os.environ.get(judger.api_key_name, "")))
+        return opened[-1]
 
     try:
         return rate(out, rows, judges, open_judge, lambda said: print(said, file=sys.stderr))
     except KeyboardInterrupt:
         print("\nstopped; what was rated is kept, the same command goes on", file=sys.stderr)
         raise SystemExit(130) from None
+    finally:
+        for one in opened:
+            one.close()
 
 
 def pages_of(pages: str) -> "Pages":

@@ -200,7 +200,11 @@ def test_nothing_of_the_references_or_of_the_future_is_seen_before_the_end(law: 
 
 def test_the_end_tells_the_record_all_that_scoring_needs() -> None:
     dialogue = talk(0.0, 5.0)
-    over: dict[str, Any] = dict(Conversation(dialogue, Stamped(), seed=0).advance(at(60))[-1].data)
+    held = Conversation(
+        dialogue, Stamped(), seed=0, actions=("pay", "open"), workflows=[("open", "pay")]
+    )
+    over: dict[str, Any] = dict(held.advance(at(60))[-1].data)
+    assert (over["actions"], over["workflows"]) == (["open", "pay"], [["open", "pay"]])
     assert read_opportunities(over["references"]["2"]) == dialogue.references[2]
     assert over["ready_ranges"] == {"open": [1, 2, 3]}
     assert over["questions"] == {"1": ["Who is there?"]}
