@@ -45,13 +45,14 @@ def test_what_is_heard_while_it_is_spoken_takes_no_reading() -> None:
 
 
 def test_a_pace_is_the_same_for_the_same_seed_and_varies_about_its_mean() -> None:
-    law, dialogue = Paced(), talk(*[None] * 400)
+    law, dialogue = Paced(spread=1.0), talk(*[None] * 400)
     first = law.timetable(dialogue, child(7, "pace"))
     assert first == law.timetable(dialogue, child(7, "pace"))
     assert first != law.timetable(dialogue, child(8, "pace"))
     plain = replace(law, spread=0.0).timetable(dialogue, child(7, "pace"))
-    # 400 turns of three spans each, a quarter spread each: the sum is within 5 %, 5 sigma and more.
-    assert first.end == pytest.approx(plain.end, rel=0.05)
+    # A span has a deviation of 1.3 of its mean, so their sum one of 5 %: five of these. Without
+    # the shift of the mean it would be 65 % longer.
+    assert first.end == pytest.approx(plain.end, rel=0.25)
 
 
 @given(
