@@ -84,7 +84,7 @@ def test_parameters_progress_and_turn_are_taken(run: Path, tmp_path: Path) -> No
         (("timely", "--set", "lambda"), "PARAMETER=VALUE"),
         (("timely", "--set", "lambda=x"), "PARAMETER=VALUE"),
         (("timely", "--set", "lambda=2"), "from 0 to 1"),
-        (("ruler",), "needs a judge"),
+        (("ruler",), "needs a judge, which scores whole groups"),
         (("adaptive_metric_score",), "how far training is"),
         (("timely", "--progress", "0.5"), "changes nothing"),
         (("timely", "--turn", "1"), "no turn 1"),
