@@ -31,6 +31,7 @@ def config(server: FakeServer, *, judge: bool = False, **also: object) -> str:
     return (
         f'source = "teacher"\n{top}[problems]\nsets = ["sums"]\nsize = {N}\n'
         f'[time]\nbudget = ["20s", "30s"]\n[teacher]\n{at}'
+        "[splits]\ntrain = 0.4\nvalidation = 0.3\ntest = 0.3\n"
         + (f"[judge]\n{at}max_tokens = 50\n" if judge else "")
     )
 
@@ -211,8 +212,10 @@ def test_a_judge_must_say_yes_three_times(
         judged = [one.body for one in server.requests if is_judge(one.body)]
     assert len(judged) == asked * N
     assert len({body["seed"] for body in judged}) == len(judged), "each vote has luck of its own"
-    rows = [row for name in SPLITS[:3] for row in rows_of(tmp_path / "out" / name)]
-    assert len(rows) == kept
+    found = {name: rows_of(tmp_path / "out" / name) for name in SPLITS[:3]}
+    assert sum(map(len, found.values())) == kept
+    assert all(f"{row['split']}.jsonl" == name for name, rows in found.items() for row in rows)
+    assert not kept or sum(map(bool, found.values())) > 1, "else all of this were true of one file"
     assert f"judged     {N} {'right' if kept else 'wrong'}" in output
 
 

@@ -93,6 +93,21 @@ def test_the_less_time_there_is_the_less_is_told(mixed: Path) -> None:
     assert means[0] < means[1] < means[2]
 
 
+def test_there_is_an_answer_also_where_there_is_no_time_for_it(mixed: Path) -> None:
+    """In full, by the sums alone, or at once; what is late all the same is a tenth at most."""
+    rows = all_rows(mixed)
+    at_once = [row for row in rows if "no time for all steps" in row["messages"][-1]["content"]]
+    in_short = [row for row in rows if row not in at_once and is_short(row)]
+    assert min(len(at_once), len(in_short), len(rows) - len(at_once) - len(in_short)) > 5
+    assert len(rows_of(mixed / "rejected.jsonl")) < 0.1 * 84
+
+
+def is_short(row: dict[str, Any]) -> bool:
+    """Whether its last step is a sum alone: in full, there are words before it."""
+    steps = re.findall(r"^Step \d+\. (.*)$", str(row["messages"][-3]["content"]), re.MULTILINE)
+    return ": " not in steps[-1]
+
+
 def test_splits_are_those_of_the_problems_words_and_share_none(mixed: Path) -> None:
     words = {problem.id: problem.question for problem in load("mixed", size=42, seed=0)}
     seen: dict[str, set[str]] = {}
