@@ -279,6 +279,10 @@ def test_dialogues_that_cannot_be_are_refused_before_anything_is_played(tmp_path
     )
     with pytest.raises(SettingsError, match="dialogue bare has no reference"):
         material(Source(data=str(tmp_path / "bare.jsonl"), size=None))
+    silent = made[0].__class__(id="silent", split="train", turns=made[0].turns)
+    write_jsonl(tmp_path / "some.jsonl", [silent, *made])
+    found = material(Source(data=str(tmp_path / "some.jsonl"), split="", size=None))
+    assert len(found.dialogues) == 2, "in one of several nothing may ever have been ready"
 
 
 @pytest.mark.parametrize(

@@ -45,15 +45,15 @@ def material(source: Source) -> Material:
     """Read, or make, what a run is about.
 
     Raises:
-        SettingsError: If there is no such domain, file or split, or a dialogue has no reference.
+        SettingsError: If there is no such domain, file or split, or no dialogue has a reference.
     """
     found = tuple(map(_with_questions, islice(_wanted(source), source.size)))
-    for one in found:
-        if not one.references and not one.ready_ranges:
-            raise SettingsError(
-                f"dialogue {one.id} has no reference to compare with; make one with "
-                "`timeful annotate`"
-            )
+    # In one that was annotated, nothing may ever have become ready; in all of them, hardly.
+    if not any(one.references or one.ready_ranges for one in found):
+        raise SettingsError(
+            f"dialogue {found[0].id} has no reference to compare with, nor has any other; make "
+            "them with `timeful annotate`"
+        )
     observes = any(one.observed for one in found)
     return Material(knowledge=_knowledge(source), observes=observes, dialogues=found)
 
@@ -107,7 +107,7 @@ def _read(source: Source) -> Iterator[Dialogue]:
     if path.name.removesuffix(".gz").endswith(".jsonl"):
         return read_jsonl(path)
     slots = None if source.abcd is None else read_ontology(Path(source.abcd) / "ontology.json")
-    return read_abcd(path, ontology=slots)
+    return read_abcd(path, ontology=slots, needs_ranges=True)
 
 
 def _with_questions(one: Dialogue) -> Dialogue:

@@ -128,7 +128,8 @@ def _further(cells: Sequence[Cell], bench: Bench) -> Iterator[str]:
     yield from wrap(
         "false: triggered where the reference has no such action. AD: chance of following the "
         "turn before, by the workflows. IC: by TF-IDF, of agents that ask (--questions). alike: "
-        "run-to-run consistency, the mean of two:",
+        "run-to-run consistency, the mean of how alike runs are in their means and in what they "
+        "were in each conversation.",
         WIDTH,
     )
     for cell in cells:
