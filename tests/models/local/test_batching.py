@@ -191,9 +191,9 @@ def test_closing_wakes_everybody_also_whoever_is_being_answered(policy):
 
 
 def test_a_prompt_that_cannot_be_answered_is_refused_before_it_spoils_a_batch():
-    with Batcher(FakeSampler()) as batcher, batcher.seats(1)[0] as seat:
-        with pytest.raises(ModelError, match="empty"):
-            seat.submit(Request(prompt_ids=(), sampling=Sampling(max_tokens=1, seed=0)))
+    nothing = Request(prompt_ids=(), sampling=Sampling(max_tokens=1, seed=0))
+    with Batcher(FakeSampler()) as batcher, pytest.raises(ModelError, match="empty"):
+        batcher.seats(1)[0].submit(nothing)
 
 
 def test_a_seat_that_was_left_asks_for_nothing_more():

@@ -5,6 +5,8 @@ name of a hub is no folder; nothing is ever fetched.
 """
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -151,13 +153,15 @@ def load(
     if threads is not None:
         torch.set_num_threads(threads)
     try:
-        model, report = AutoModelForCausalLM.from_pretrained(
-            path,
-            dtype=getattr(torch, dtype),
-            local_files_only=True,
-            output_loading_info=True,
-        )
         tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True)
+        _check_words(path, len(tokenizer))
+        with _quietly():
+            model, report = AutoModelForCausalLM.from_pretrained(
+                path,
+                dtype=getattr(torch, dtype),
+                local_files_only=True,
+                output_loading_info=True,
+            )
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         raise SettingsError(f"{_named(path)} cannot be loaded: {error}") from error
     if missing := sorted(report["missing_keys"]):
@@ -166,6 +170,20 @@ def load(
             "saved from another one"
         )
     return hold(model.to(device).eval(), tokenizer, name=path.name, style=_style(path))
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Without a bar of progress for each worker; whoever wants bars has them again afterwards."""
+    from transformers.utils import logging  # noqa: PLC0415 - as above
+
+    was_shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if was_shown:
+            logging.enable_progress_bar()
 
 
 # --- what is looked at before ---------------------------------------------------------------------
@@ -213,6 +231,16 @@ def _check_shape(path: Path, config: dict[str, Any]) -> None:
             f"{_named(path)} is of another shape than its config.json: its table of tokens is "
             f"{' x '.join(map(str, shape))}, and config.json says "
             f"{' x '.join(map(str, sizes))}"
+        )
+
+
+def _check_words(path: Path, words: int) -> None:
+    """A tokenizer may have fewer tokens than the model's table, which is often rounded up."""
+    size = (_json(path, "config.json") or {}).get("vocab_size")
+    if size is not None and words > size:
+        raise SettingsError(
+            f"{_named(path)}: its tokenizer has {words} tokens, and its model only {size}; they "
+            "do not belong together"
         )
 
 

@@ -1,0 +1,52 @@
+"""A sampler that draws what it is told to, behind a real batcher and a real tokenizer."""
+
+from collections.abc import Sequence
+
+from tests.models.local.tiny import checkpoint
+from timeful.models.local.batching import Batcher
+from timeful.models.local.model import LocalModel
+from timeful.models.local.request import Completion, Drawn
+
+
+def ids_of(text: str) -> tuple[int, ...]:
+    return tuple(checkpoint().tokenizer(text, add_special_tokens=False)["input_ids"])
+
+
+class ScriptedSampler:
+    """Draws the words of each text in turn; "length" if a text does not end with <eos>."""
+
+    policy = 7
+    rows = 256
+
+    def __init__(self, texts: Sequence[str]):
+        self._texts = list(texts)
+        self.asked: list[tuple[int, ...]] = []
+        self.checkpoint = checkpoint()
+
+    def check(self, request):
+        pass
+
+    def generate(self, requests, *, listeners=()):
+        return [
+            self._answer(one, listener)
+            for one, listener in zip(requests, listeners or [None] * len(requests), strict=True)
+        ]
+
+    def _answer(self, request, listener):
+        self.asked.append(request.prompt_ids)
+        ids = ids_of(self._texts.pop(0))[: request.sampling.max_tokens]
+        finish = "stop" if ids[-1] in (self.checkpoint.stop_ids[0], 4) else "length"
+        logprobs = tuple(-0.5 - i / 8 for i in range(len(ids)))
+        for i, token in enumerate(ids):
+            last = finish if i == len(ids) - 1 else None
+            if listener is not None and not listener(Drawn(token, logprobs[i], last)):
+                break
+        return Completion(ids=ids, logprobs=logprobs, finish=finish, policy=self.policy)
+
+
+def scripted(*texts: str, policy="together", **how):
+    """A model that says these texts, its sampler and its batcher; close the batcher."""
+    sampler = ScriptedSampler(texts)
+    batcher = Batcher(sampler, policy=policy)
+    (seat,) = batcher.seats(1)
+    return LocalModel(sampler.checkpoint, seat, **how), sampler, batcher
