@@ -121,6 +121,13 @@ def test_a_file_that_cannot_be_aligned_says_why(tmp_path: Path) -> None:
     assert "no ready range" in str(found.exception)
 
 
+def test_a_file_without_dialogues_says_so(tmp_path: Path) -> None:
+    (tmp_path / "empty.jsonl").touch()
+    found = timeful("align", tmp_path / "empty.jsonl")
+    assert isinstance(found.exception, SettingsError)
+    assert "holds no dialogue" in str(found.exception)
+
+
 def test_where_nothing_was_observed_there_is_nothing_to_align_with(tmp_path: Path) -> None:
     unseen, out = tmp_path / "unseen.jsonl", tmp_path / "kept.jsonl"
     write_jsonl(unseen, [TALKS[4]])

@@ -15,6 +15,7 @@ from timeful.dialogues.dialogue import Dialogue, Speaker, Turn, ranges_of
 from timeful.dialogues.jsonl import write_jsonl
 from timeful.domains.generator import generate
 from timeful.domains.library import load_domain
+from timeful.errors import SettingsError
 
 LOAN = load_domain("loan").knowledge
 LISTENER = Listener(LOAN)
@@ -121,6 +122,14 @@ def test_a_domain_without_observed_actions_is_annotated_by_its_settings_alone(
     shown = timeful("align", out).output
     assert f"references by: {WORDS_LABEL} (4)" in shown
     assert "coverage: 0 of 0" in shown
+
+
+def test_a_split_that_there_is_not_is_named(tmp_path: Path) -> None:
+    talks(tmp_path / "talks.jsonl", n=2)
+    chosen = {"file": "talks.jsonl", "splits": ["trian"]}
+    found = timeful("annotate", saved(tmp_path, annotation={"oracle": "rules"}, dialogues=chosen))
+    assert isinstance(found.exception, SettingsError)
+    assert "'trian'; there are: train. Did you mean 'train'" in str(found.exception)
 
 
 def test_a_dialogue_in_which_nothing_was_done_says_that_it_was_annotated_by_words(

@@ -138,7 +138,7 @@ def test_what_cannot_be_used_is_shown_to_the_model_which_is_asked_again(
     ("fields", "says"),
     [
         ({"name": "find-acount"}, "Did you mean 'find-account'?"),
-        ({"action_trigger_status": "done"}, "one of pending, ready_to_trigger"),
+        ({"action_trigger_status": "done"}, "one of dismissed, pending, ready_to_trigger"),
         ({"inputs": {"optional": [{"input_name": "nmae", "provided": False}]}}, "input 'nmae'"),
         (
             {"inputs": {"optional": [{"input_name": "customer_name", "provided": True}]}},

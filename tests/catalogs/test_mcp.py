@@ -1,6 +1,8 @@
 """Catalogs from MCP servers: real ones, of the official package, started by the tests."""
 
+import json
 import socket
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -86,6 +88,19 @@ def test_the_tools_of_a_server_at_an_address_are_listed(served: tuple[str, list[
 def test_a_server_that_cannot_be_asked_is_named(source: McpSource, reason: str) -> None:
     with pytest.raises(SettingsError, match=reason):
         mcp_types(source)
+
+
+def test_a_server_that_speaks_something_else_is_one_line(tmp_path: Path) -> None:
+    chatty = {"name": "chatty", "command": [sys.executable, "-c", "print(1)"]}
+    settings = {"catalog_metadata": {"name": "x"}, "sources": [{"mcp": chatty}]}
+    (tmp_path / "catalog.yaml").write_text(json.dumps(settings))
+    command = ("-m", "timeful", "catalog", "make", "catalog.yaml", "--out", "catalog.json")
+    ran = subprocess.run(
+        (sys.executable, *command), cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 2
+    [line] = ran.stderr.splitlines()
+    assert "MCP server chatty could not be asked" in line
 
 
 def test_a_server_that_says_nothing_meets_the_time_limit() -> None:

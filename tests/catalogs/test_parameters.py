@@ -88,6 +88,11 @@ def test_an_unknown_name_is_refused(
         estimate(TYPES, [sample] if sample else [], overrides)
 
 
+def test_an_override_asks_for_no_more_inputs_than_there_are() -> None:
+    with pytest.raises(SettingsError, match="override of 'rest': at_least must be 0 to 1, got 2"):
+        estimate(TYPES, [], {"rest": Override(at_least=2)})
+
+
 def test_two_sources_have_no_action_in_common() -> None:
     with pytest.raises(SettingsError, match="second: 'act' is also an action of first"):
         joined([("first", TYPES), ("second", {"act": TYPES["act"]})])

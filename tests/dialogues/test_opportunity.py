@@ -88,7 +88,10 @@ def _with(**fields: object) -> dict[str, Any]:
     ("bad", "said"),
     [
         (_with(action_trigger_status="redy"), r"\[1\]\.action_trigger_status.*ready_to_trigger"),
-        (_with(readiness_maturity="hihg"), r"\[1\]\.readiness_maturity`; one of low, medium"),
+        (
+            _with(readiness_maturity="hihg"),
+            r"\[1\]\.readiness_maturity`; one of high, low, medium. Did you mean 'high'",
+        ),
         (_with(trigger_confidence=3), r"got `int` - at `\$\[1\]\.trigger_confidence"),
         (_with(name=7), r"Expected `str`.*\[1\]\.name"),
         (_with(name=""), r"needs a name - at `\$\[1\]"),

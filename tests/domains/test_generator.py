@@ -438,6 +438,24 @@ def test_dialogues_are_made_by_command(tmp_path: Path) -> None:
     assert gzip.decompress(before).startswith(b'{"train":')
 
 
+@pytest.mark.parametrize(
+    ("name", "options", "says"),
+    [
+        ("talks.csv", (), "written to .jsonl, .json"),
+        ("talks.json", ("--times",), "no place for --times"),
+    ],
+)
+def test_a_file_that_cannot_hold_what_is_wanted_is_refused(
+    tmp_path: Path, name: str, options: tuple[str, ...], says: str
+) -> None:
+    out = tmp_path / name
+    arguments = ["dialogues", "make", "shop", "--n", "2", "--out", str(out), *options]
+    run = CliRunner().invoke(app, arguments)
+    assert isinstance(run.exception, SettingsError)
+    assert says in str(run.exception)
+    assert not out.exists()
+
+
 def test_two_topics_without_room_for_each_other_become_the_first() -> None:
     # Whoever lets four turns pass before each action has no room for ten actions in forty turns.
     slow = with_habits("shop", second=1.0, late=(0, 0, 1))

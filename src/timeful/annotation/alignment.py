@@ -84,6 +84,8 @@ def align(path: Path, sigmas: Sequence[int] = SIGMAS) -> Aligned:
     found: dict[Unmatched, list[Alignment]] = {
         one: alignments(read_annotated(path), wanted, unmatched=one) for one in _CONVENTIONS
     }
+    if not annotators:
+        raise SettingsError(f"{path.name} holds no dialogue")
     if not n_ready:
         raise SettingsError(f"{path.name} has no ready range: `timeful annotate` makes them")
     return Aligned(

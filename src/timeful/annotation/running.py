@@ -20,7 +20,7 @@ from timeful.dialogues.files import read_bytes
 from timeful.dialogues.jsonl import read_jsonl, write_jsonl, write_lines
 from timeful.dialogues.opportunity import write_opportunities
 from timeful.dialogues.slots import read_ontology
-from timeful.errors import SettingsError
+from timeful.errors import SettingsError, check_known
 from timeful.version import __version__
 
 NOTES = {
@@ -139,9 +139,13 @@ def _read(settings: Settings, folder: Path) -> Iterator[Dialogue]:
             slots = read_ontology(folder / tools.abcd.folder / "ontology.json")
         yield from read_abcd(path, ontology=slots, wording=said.wording, splits=said.splits)
         return
+    there = set()
     for dialogue in read_jsonl(path):
+        there.add(dialogue.split)
         if said.splits is None or dialogue.split in said.splits:
             yield dialogue
+    for split in said.splits or ():
+        check_known(f"split of {path.name}", split, there)
 
 
 def _identity(settings: Settings, knowledge: Knowledge, source: Path) -> dict[str, Any]:

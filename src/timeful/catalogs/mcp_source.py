@@ -6,6 +6,7 @@ to standard error goes to ours, as it would in a terminal.
 """
 
 import asyncio
+import logging
 from contextlib import AsyncExitStack
 from pathlib import PurePath
 from typing import Any
@@ -105,6 +106,8 @@ async def _listed(source: McpSource) -> list[dict[str, Any]]:
 
 async def _pages(source: McpSource) -> list[dict[str, Any]]:
     mcp = extra("mcp")
+    # Else what a server says that is no message is printed, with a traceback.
+    logging.getLogger("mcp").addHandler(logging.NullHandler())
     found: list[dict[str, Any]] = []
     async with AsyncExitStack() as stack:
         transport = await _transport(source, stack)

@@ -76,6 +76,11 @@ def estimate(
     lengths, seen = _count(types, samples)
     for name, override in overrides.items():
         _check(types, name, override.properties, "an override")
+        most = len(types[name].parameters)
+        if not 0 <= (override.at_least or 0) <= most:
+            raise SettingsError(
+                f"an override of {name!r}: at_least must be 0 to {most}, got {override.at_least}"
+            )
     found, rows = {}, []
     for name, one in types.items():
         override = overrides.get(name, Override())

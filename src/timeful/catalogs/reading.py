@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from timeful.dialogues.explaining import instead
 from timeful.dialogues.files import read_bytes
 from timeful.errors import SettingsError
 
@@ -96,10 +97,10 @@ def read_as(path: Path, kind: type[T]) -> T:
 
 
 def _explain(said: str, data: Any, kind: Any) -> str:
-    """The words of msgspec, after the place, and the name of the entry where it has one."""
-    found = search(r" - at `(?:key in )?\$(.*)`$", said)
+    """The words of msgspec, after the place and the name of its entry, and what there is."""
+    found = search(r" - at (?:`key` in )?`\$(.*)`$", said)
     if not found:
-        return said
+        return said + instead(said, kind)
     way: list[str | int] = []
     entry, there = "", data
     for part in findall(r"\.\w+|\[\d+\]|\[\.\.\.\]", found.group(1)):
@@ -114,7 +115,7 @@ def _explain(said: str, data: Any, kind: Any) -> str:
         if isinstance(there, Mapping) and isinstance(there.get("name"), str):
             entry = there["name"]
     place = "".join(f"[{one}]" if isinstance(one, int) else f".{one}" for one in way).lstrip(".")
-    text = said[: found.start()]
+    text = said[: found.start()] + instead(said, kind)
     return f"{place}{f' ({entry!r})' if entry else ''}: {text}" if place else text
 
 

@@ -102,7 +102,9 @@ def annotate(
     print(f"about it   {finished.meta}")
     if failed:
         if asks:
-            print("again      the same command with --retry-failed")
+            # By the endpoint is asked again anyway.
+            by_answers = any(one.failure == "answer" for one in failed)
+            print(f"again      the same command{' with --retry-failed' if by_answers else ''}")
         raise SystemExit(1)
 
 

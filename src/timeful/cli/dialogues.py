@@ -32,7 +32,12 @@ def make(domain: str, n: int, seed: int, out: Path, times: bool) -> None:
     from timeful.domains.abcd_shape import is_abcd_shape, write_abcd
     from timeful.domains.generator import generate
     from timeful.domains.library import load_domain
+    from timeful.errors import SettingsError
 
+    if not out.name.removesuffix(".gz").endswith((".json", ".jsonl")):
+        raise SettingsError(f"dialogues are written to .jsonl, .json or either .gz, got {out.name}")
+    if times and is_abcd_shape(out):
+        raise SettingsError(f"{out.name}: ABCD's shape has no place for --times; use .jsonl")
     # All of them before the file is touched: a domain may fail on the last.
     made = list(generate(load_domain(domain), n=n, seed=seed, times=times))
     out.parent.mkdir(parents=True, exist_ok=True)

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from timeful.dialogues.dialogue import Dialogue, ObservedAction, Speaker, Turn
+from timeful.dialogues.explaining import explain
 from timeful.dialogues.files import read_bytes
 from timeful.dialogues.slots import Ontology
 from timeful.errors import SettingsError, unknown
@@ -82,7 +83,9 @@ def read_abcd(
             dialogue = _dialogue(read, split, ontology, wording)
         except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
             name = _name(raw, split, number)
-            raise SettingsError(f"{path.name}: dialogue {name}: {error}") from None
+            raise SettingsError(
+                f"{path.name}: dialogue {name}: {explain(error, _Dialogue)}"
+            ) from None
         yield dialogue
 
 

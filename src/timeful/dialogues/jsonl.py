@@ -21,8 +21,9 @@ from typing import IO, Annotated, Any
 import msgspec
 
 from timeful.dialogues.dialogue import Dialogue, ObservedAction, Speaker, Turn
+from timeful.dialogues.explaining import explain
 from timeful.dialogues.files import is_gzip, read_lines
-from timeful.dialogues.opportunity import Opportunity, explain
+from timeful.dialogues.opportunity import Opportunity
 from timeful.errors import SettingsError
 
 _SECOND = 1_000_000_000
@@ -88,7 +89,7 @@ def read_dialogue(line: bytes) -> Dialogue:
     try:
         read = msgspec.json.decode(line, type=_Dialogue)
     except (ValueError, RecursionError) as error:
-        raise ValueError(explain(error)) from None
+        raise ValueError(explain(error, _Dialogue)) from None
     turns = tuple(
         Turn(
             number=turn.number,

@@ -15,6 +15,8 @@ from typing import Any, Literal, TypeVar, get_args
 
 import msgspec
 
+from timeful.dialogues.explaining import explain
+
 Level = Literal["low", "medium", "high"]
 Status = Literal["pending", "ready_to_trigger", "triggered", "repeatable", "dismissed"]
 
@@ -125,15 +127,4 @@ def _convert(data: object, kind: type[T]) -> T:
     try:
         return msgspec.convert(data, kind)
     except (msgspec.ValidationError, RecursionError) as error:
-        raise BadOpportunityError(explain(error)) from None
-
-
-def explain(error: Exception) -> str:
-    """What msgspec found, with the words that a status or level may have."""
-    text = str(error)
-    for field, known in (("action_trigger_status", STATUSES), ("_maturity", LEVELS)):
-        if "enum" in text and f"{field}`" in text:
-            return f"{text}; one of {', '.join(known)}"
-    if "enum" in text and "trigger_confidence`" in text:
-        return f"{text}; one of {', '.join(LEVELS)}"
-    return text
+        raise BadOpportunityError(explain(error, kind)) from None

@@ -9,7 +9,8 @@ from typing import Annotated
 
 import msgspec
 
-from timeful.dialogues.opportunity import BadOpportunityError, Opportunity, explain
+from timeful.dialogues.explaining import explain
+from timeful.dialogues.opportunity import BadOpportunityError, Opportunity
 
 
 class Prediction(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -33,4 +34,4 @@ def read_prediction(text: str) -> Prediction:
     try:
         return msgspec.json.decode(text.encode(), type=Prediction)
     except (ValueError, RecursionError) as error:  # also half a character, and no JSON at all
-        raise BadOpportunityError(explain(error)) from None
+        raise BadOpportunityError(explain(error, Prediction)) from None

@@ -9,8 +9,9 @@ from typing import Annotated
 
 import msgspec
 
+from timeful.dialogues.explaining import explain
 from timeful.dialogues.files import read_bytes, read_lines
-from timeful.dialogues.opportunity import Opportunity, explain
+from timeful.dialogues.opportunity import Opportunity
 from timeful.errors import SettingsError
 from timeful.metrics.proactor.ranking import COLUMNS, Result
 
@@ -46,7 +47,7 @@ def read_turns(path: Path) -> Iterator[PredictedTurn]:
             turn = decoder.decode(line)
         except (ValueError, RecursionError) as error:
             where = f"{path.name}, line {number}{_called(line)}"
-            raise SettingsError(f"{where}: {explain(error)}") from None
+            raise SettingsError(f"{where}: {explain(error, PredictedTurn)}") from None
         yield turn
     if not number:
         raise SettingsError(f"{path.name} holds no turn")
