@@ -223,7 +223,7 @@ def test_the_end_tells_the_record_all_that_scoring_needs() -> None:
         ('{"turn": 0}', "`int` >= 1"),
         ('{"turn": 1, "actions": []}', "unknown field `actions`"),
         ('{"turn": 1, "opportunities": [{"name": "open"}]}', "missing required field `inputs`"),
-        (says(1, one()).replace("pending", "soon"), "one of pending, ready_to_trigger"),
+        (says(1, one()).replace("pending", "soon"), "pending, ready_to_trigger, "),
         (says(2), "there is no turn 2; the latest is 1"),
         (says(1, one("sned")), "Did you mean 'send'"),
         ("\ud800", "this is no prediction"),
