@@ -3,20 +3,22 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Barrier, Lock
+from threading import Barrier, Event, Lock
 from typing import Any
 
 import pytest
 
 pytest.importorskip("openai")
 
-from tests.servers.fake import Body, FakeServer, Say, Script, Status, Step
+from tests.servers.fake import Body, FakeServer, Hang, Say, Script, Status, Step
 from timeful.dialogues.dialogue import Dialogue, ObservedAction, Turn
 from timeful.dialogues.opportunity import Inputs, Opportunity
 from timeful.errors import SettingsError
 from timeful.judges.proactiveness import Case, Rubric, Verdict, judge, proactiveness
 from timeful.judges.settings import JudgeFile, Judger, read_judges
 from timeful.models.chat import OpenAIModel
+from timeful.models.live import LiveSource
+from timeful.models.model import Prompt
 from timeful.models.request import Timeouts
 
 TALK = Dialogue(
@@ -97,6 +99,40 @@ def test_no_more_are_asked_at_a_time_than_there_are_workers() -> None:
 
     judged(script, cases(6), workers=3)
     assert most == 3
+
+
+def test_each_case_has_a_seed_of_its_own_the_same_every_time() -> None:
+    def seeds() -> dict[str, int]:
+        _, requests = judged([Say(rated(3))], cases(4))
+        return {one.body["messages"][1]["content"]: one.body["seed"] for one in requests}
+
+    first = seeds()
+    assert len(set(first.values())) == 4
+    assert seeds() == first
+
+
+def test_ctrl_c_ends_what_is_under_way_also_what_was_just_about_to_begin() -> None:
+    raised, late = Event(), Event()
+
+    class Interrupted(OpenAIModel):
+        def open(self, prompt: Prompt, *, max_tokens: int | None, seed: int) -> LiveSource:
+            if "case 0" in prompt.messages[1].content:
+                raised.set()
+                raise KeyboardInterrupt
+            assert raised.wait(60)
+            assert late.wait(60)  # until all streams that there were have been ended
+            return super().open(prompt, max_tokens=max_tokens, seed=seed)
+
+        def close(self) -> None:
+            super().close()
+            late.set()
+
+    with FakeServer([Hang()]) as server:
+        model = Interrupted(model="judge", base_url=server.base_url, pace=None)
+        with pytest.raises(KeyboardInterrupt):
+            judge(model, cases(9), workers=2)
+        assert len(server.requests) <= 2
+        model.close()
 
 
 @pytest.mark.parametrize(

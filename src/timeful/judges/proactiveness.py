@@ -6,7 +6,7 @@ rating is asked for again, and then counted as failed; it is never read as some 
 """
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
 import msgspec
@@ -109,11 +109,15 @@ def judge(
     rubric = rubric or Rubric()
     stoppable = StoppableModel(model)
     with ThreadPoolExecutor(workers, thread_name_prefix="judge") as pool:
+        asked = [pool.submit(_rate, stoppable, case, rubric) for case in cases]
         try:
-            return list(pool.map(lambda case: _rate(stoppable, case, rubric), cases))
+            return [one.result() for one in asked]
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
-            stoppable.stop()
+            while left := [one for one in asked if not one.done()]:
+                # Again and again: a thread may have been about to open another stream.
+                stoppable.stop()
+                wait(left, timeout=0.1)
             raise
 
 
