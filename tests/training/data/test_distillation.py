@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("openai")
 
-from tests.servers.fake import Body, FakeServer, Hang, Say, Status, Step, Think
+from tests.servers.fake import Body, Call, FakeServer, Hang, Say, Status, Step, Think
 from tests.training.data.making import files, rows_of, saved, timeful
 from timeful.environments.reasoning.problems import load
 from timeful.errors import SettingsError
@@ -295,6 +295,34 @@ def test_a_judge_without_a_verdict_is_a_failure_that_is_listed_and_asked_again(
         assert code == 0, output
         assert len(server.requests) == asked + 3 * N, "no problem is solved again"
     assert f"judged     {N} right" in output
+
+
+def test_calls_by_the_api_become_words_without_the_endpoints_ids(tmp_path: Path) -> None:
+    def script(body: Body) -> Iterator[Step]:
+        if len(body["messages"]) == 2:
+            yield Say("Let me look.")
+            yield Call("get_duration", "{}", "abc123456")
+        else:
+            yield Say("<answer>4</answer>")
+
+    with FakeServer(script) as server:
+        found = timeful(
+            *("run", "timely/reasoning", "--model", "openai:fake", "--base-url", server.base_url),
+            *("--case", "sums", "--size", 1, "--budget", "20s", "--out", tmp_path / "run"),
+            *("--workers", 1),
+        )
+    assert found.exit_code == 0, found.output
+    found = timeful("export", tmp_path / "run", "--as", "sft", "--out", tmp_path / "x.jsonl")
+    assert found.exit_code == 0, found.output
+    [row] = rows_of(tmp_path / "x.jsonl")
+    assert row["messages"][2:] == [
+        {"role": "assistant", "content": f"Let me look.{CALL}"},
+        {"role": "user", "content": row["messages"][3]["content"]},
+        {"role": "assistant", "content": "<answer>4</answer>"},
+    ]
+    assert row["messages"][3]["content"].startswith("<tool_response>\n0.0")
+    [tool] = json.loads(row["tools"])
+    assert tool["function"]["name"] == "get_duration"
 
 
 def test_a_run_that_was_played_already_is_judged_without_playing(tmp_path: Path) -> None:

@@ -6,17 +6,20 @@ shown each state afresh has one for each thought. What was thought before the an
 `<think>` tags: it took time, and a timer's replies would make no sense without it.
 """
 
+import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from re import DOTALL, fullmatch
+from dataclasses import dataclass, field, replace
 
 from timeful.errors import RecordError, SettingsError
 from timeful.records.events import Event, ThoughtChunk, ThoughtEnded, ThoughtStarted, Within
+from timeful.tools import BadCallError, read_call
 
 Said = dict[str, str]
 """A message: its `role` and its `content`."""
 
 _Shown = Sequence[tuple[str, str]]
+
+_CALL = re.compile(r"<tool_call>(.*?)</tool_call>", re.DOTALL)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -124,7 +127,17 @@ def _end(here: _Open, event: ThoughtEnded) -> None:
     if event.state == "failed":
         return
     thought = f"<think>\n{here.thought.strip()}\n</think>\n\n" if here.thought.strip() else ""
-    conversation.completion.append(_message("assistant", thought + event.answer or "..."))
+    said = _CALL.sub(_nameless, event.answer)
+    conversation.completion.append(_message("assistant", thought + said or "..."))
+
+
+def _nameless(call: re.Match[str]) -> str:
+    """A call without the id that an endpoint gave it: nobody should learn to make some up."""
+    try:
+        read = read_call(call[1])
+    except BadCallError:
+        return call[0]
+    return f"<tool_call>{replace(read, id='').text()}</tool_call>" if read.id else call[0]
 
 
 def _plain(shown: _Shown) -> list[Said]:
@@ -138,7 +151,9 @@ def _plain(shown: _Shown) -> list[Said]:
     for role, content in shown:
         was_reply, is_reply = is_reply, role == "tool"
         if is_reply:
-            bare = fullmatch(r'<tool_response id="[^"]*">(.*)</tool_response>', content, DOTALL)
+            bare = re.fullmatch(
+                r'<tool_response id="[^"]*">(.*)</tool_response>', content, re.DOTALL
+            )
             content = f"<tool_response>\n{bare[1] if bare else content}\n</tool_response>"
             if was_reply:
                 messages[-1]["content"] += f"\n{content}"
