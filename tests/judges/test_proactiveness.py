@@ -15,7 +15,7 @@ from timeful.dialogues.dialogue import Dialogue, ObservedAction, Turn
 from timeful.dialogues.opportunity import Inputs, Opportunity
 from timeful.errors import SettingsError
 from timeful.judges.proactiveness import Case, Rubric, Verdict, judge, proactiveness
-from timeful.judges.settings import JudgeFile, Judger, read_judges
+from timeful.judges.settings import JudgeFile, Judger, Retries, read_judges
 from timeful.models.chat import OpenAIModel
 from timeful.models.live import LiveSource
 from timeful.models.model import Prompt
@@ -206,6 +206,12 @@ def test_settings_of_the_papers_form_make_a_judge(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("{dialogue_context}", "{dialog_context}"))
     with pytest.raises(SettingsError, match="'dialogue_context'"):
         read_judges(path)
+
+
+def test_who_is_not_to_try_again_is_asked_once() -> None:
+    for settings, tries in ((Retries(max_retries=2), 3), (Retries(retry_on_failure=False), 1)):
+        one = Judger(model="m", base_url="http://localhost:1", settings=settings)
+        assert (one.tries, one.endpoint("").retries) == (tries, tries - 1)
 
 
 def test_a_task_that_does_not_show_what_is_rated_is_refused() -> None:
