@@ -4,11 +4,13 @@ The model reads ordinary conversations: the chat template of its tokenizer trans
 problem it keeps the start and the events, of a budget which of a few steps it reaches, of the
 timer's reply how many eighths of the budget are gone. What it says needs no translation.
 
-    <bos> <t8> 4 + + - ... ?  by6 5 3 4 <answer>4</answer> <eos>
+    <bos> <t8> L4 + + - ... ?  by6 L5 L3 L4 L4 <eos>
 
-A *way* of solving a problem says a word that names it, then the level after every so many events,
-the last one as the answer; the longest way spells each event out as well. So a way has a length
-that is known, and the more steps it takes the less has to be done in one.
+A *way* of solving a problem says a word that names it, then the level after every so many events;
+the longest way spells each event out as well. So a way has a length that is known, and the more
+steps it takes the less has to be done in one. The word for a level, `L4` above, reads
+`<answer>4</answer>`: each is the answer so far, and the last one counts. Had the last one words of
+its own, the decoder would have to learn each level twice, and in as many steps learns neither.
 """
 
 from collections.abc import Sequence
@@ -68,7 +70,6 @@ class Language:
         """All words, each with its place as its id."""
         return (
             *(PAD, BOS, EOS, ASK, "+", "-"),
-            *(str(level) for level in range(self.levels)),
             *(answer(level) for level in range(self.levels)),
             *(self.way(stride) for stride in self.strides),
             *(tag(budget) for budget in self.budgets),
@@ -86,19 +87,16 @@ class Language:
     def question(self, course: Course, budget: int) -> list[str]:
         """What the model reads: a problem under a budget of so many tokens."""
         signs = ["+" if one > 0 else "-" for one in course.events]
-        return [BOS, tag(self.reached(budget)), str(course.start), *signs, ASK]
+        return [BOS, tag(self.reached(budget)), answer(course.start), *signs, ASK]
 
     def solution(self, course: Course, stride: int) -> list[str]:
         """What it may say, in one of its ways, to the end."""
-        levels = course.levels
         said: list[str] = []
-        for at, (event, level) in enumerate(zip(course.events, levels, strict=True), 1):
+        for at, (event, level) in enumerate(zip(course.events, course.levels, strict=True), 1):
             if stride == SPELL:
                 said.append("+" if event > 0 else "-")
-            if at == len(levels):
+            if stride == SPELL or at % stride == 0:
                 said.append(answer(level))
-            elif stride == SPELL or at % stride == 0:
-                said.append(str(level))
         return [self.way(stride), *said, EOS]
 
     def length(self, stride: int) -> int:
@@ -151,7 +149,7 @@ class Language:
 
 
 def answer(level: int) -> str:
-    """The word that gives a level as the answer."""
+    """The word for a level: the answer so far."""
     return f"<answer>{level}</answer>"
 
 
@@ -200,7 +198,7 @@ _TEMPLATE = """\
 STEPS
 {{- bos_token + ' ' + s.tag -}}
 {%- if ' starts at ' in text -%}
-{{- ' ' + text.split(' starts at ')[1][0] }}
+{{- ' <answer>' + text.split(' starts at ')[1][0] + '</answer>' }}
 {{- ' ' + text.split(' in the end, after ')[1].split(' ?')[0] }}
 {%- endif -%}
 {{- ' ?' -}}
