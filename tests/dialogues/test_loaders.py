@@ -299,3 +299,13 @@ def test_a_line_that_is_no_dialogue_is_named(tmp_path: Path, line: str, said: st
     path.write_text('{"id": "a", "turns": []}\n\n' + line + "\n")
     with pytest.raises(SettingsError, match=said):
         list(read_jsonl(path))
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"train": [' + "[" * 5_000, '{"a": ' * 100_000])
+def test_a_file_that_is_nested_without_end_is_refused_as_any_other(
+    tmp_path: Path, text: str
+) -> None:
+    path = tmp_path / "deep.json"
+    path.write_text(text)
+    with pytest.raises(SettingsError, match=r"deep\.json is not in ABCD's shape"):
+        list(read_abcd(path))

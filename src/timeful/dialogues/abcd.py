@@ -94,7 +94,7 @@ def _raw(path: Path, splits: Collection[str] | None) -> Iterator[tuple[str, int,
     shape = dict[str, list[msgspec.Raw]] | list[msgspec.Raw]
     try:
         read = msgspec.json.decode(read_bytes(path), type=shape)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise SettingsError(
             f"{path.name} is not in ABCD's shape, splits of dialogues or a list of them: {error}"
         ) from None
@@ -117,7 +117,7 @@ def _name(raw: msgspec.Raw, split: str, number: int) -> str:
     """What a dialogue is called in an error: its id, or its place if it cannot say."""
     try:
         return str(msgspec.json.decode(raw, type=_Name).convo_id)
-    except msgspec.DecodeError:
+    except (ValueError, RecursionError):
         return f"{number} of {split}" if split else f"{number} of the list"
 
 
