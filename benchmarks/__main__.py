@@ -4,7 +4,7 @@ import platform
 import subprocess
 from collections.abc import Callable
 
-from benchmarks import games, kernel, patrol, proactor, sandbox, startup, toys, wall
+from benchmarks import games, kernel, local, patrol, proactor, sandbox, startup, toys, wall
 
 
 def section(title: str, job: Callable[[], None]) -> None:
@@ -22,6 +22,7 @@ def main() -> None:
     section("Deliberation, plain and compiled", toys.main)
     section("Patrol, plain and compiled", patrol.main)
     section("Metrics of predicted opportunities", proactor.main)
+    section("Local models beside generate", local.main)
     section("Start-up", startup.main)
     section("Sandboxes beside a plain subprocess", sandbox.main)
     section("Wall time beside a model that stalls", wall.main)

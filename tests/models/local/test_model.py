@@ -4,6 +4,7 @@ import json
 import pickle
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -215,6 +216,33 @@ def test_the_same_seed_gives_the_same_bytes_also_in_another_process(tmp_path):
         [sys.executable, "-c", program, str(folder)], capture_output=True, text=True, check=True
     )
     assert other.stdout.strip() == first
+
+
+def test_episodes_in_threads_of_their_own_give_the_same_bytes_each_time():
+    """Real batches of a real sampler, whatever thread comes first."""
+
+    def play_all() -> tuple[list[str], list[int]]:
+        of = checkpoint("qwen3")
+        with (
+            Batcher(Sampler(of), policy="together") as batcher,
+            ThreadPoolExecutor(12) as pool,
+        ):
+
+            def play(i, seat):
+                with seat:
+                    model = LocalModel(of, seat, style=Style(temperature=1.2 + i / 10))
+                    return played(model, budget_ms=6 + 3 * i).sha256
+
+            seats = batcher.seats(12)
+            digests = [pool.submit(play, i, seat) for i, seat in enumerate(seats)]
+            return [one.result(60) for one in digests], batcher.batches
+
+    first = play_all()
+    assert [play_all() for _ in range(3)] == [first] * 3
+    digests, batches = first
+    assert len(set(digests)) == 12
+    assert batches[0] == 12
+    assert sorted(batches, reverse=True) == batches, "whoever is over is waited for no more"
 
 
 def test_a_choice_is_a_plain_value_and_its_checkpoint_is_loaded_once(tmp_path):
