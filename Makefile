@@ -28,7 +28,7 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.run: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install -q -e '.[openai,numba,timely]'
+	$(BIN)/python -m pip install -q -e '.[openai,numba,timely,proactor]'
 	touch $@
 
 $(VENV)/.test: pyproject.toml | $(VENV)/bin/python

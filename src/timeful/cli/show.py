@@ -46,8 +46,10 @@ def show(record: Path, messages: int | None) -> None:
 @click.command("list")
 def list_parts() -> None:
     """List what there is to run, and of what parts."""
+    from timeful.agents.proactive.settings import agent_names
     from timeful.cli import engagement_inbox, engagement_kitchen, engagement_toys
     from timeful.cli import main as front
+    from timeful.domains.library import domain_names
     from timeful.environments.coding.cases import case_names
     from timeful.environments.fiction.library import game_names
     from timeful.environments.inbox.task import DECOMPOSITIONS
@@ -56,6 +58,7 @@ def list_parts() -> None:
     from timeful.environments.registry import GAME_NAMES
     from timeful.suites.engagement.inbox import spec as inbox
     from timeful.suites.engagement.kitchen import spec as kitchen
+    from timeful.suites.proactor import spec as proactor
     from timeful.suites.realtime.conditions import AGENTS
     from timeful.suites.realtime.spec import EXPERIMENTS, LAWS
     from timeful.suites.timely.families import PARTS
@@ -106,6 +109,13 @@ def list_parts() -> None:
             "files": BENCHMARKS,
             "players": PARTS["reasoning"].players,
             "models": models[1:],
+        },
+        "proactor": {
+            "domains": (*domain_names(), "FOLDER"),
+            "agents": (*agent_names(), "FILE.yaml"),
+            "timings": proactor.LAWS,
+            "interfaces": proactor.INTERFACES,
+            "models": models,
         },
     }
     _print_part("runs", front.run.list_commands(click.get_current_context()))
