@@ -174,8 +174,8 @@ def _places(language: Language) -> dict[str, int]:
 
 
 # A budget is told with two decimals, so that one that is 5 ms short of a step may have reached it.
-# A message of the assistant is its own words; one of a tool, or one between the tags of a reply,
-# holds what the timer said. The first other message of the user is the problem.
+# A message of the assistant is its own words; the first one of the user is the problem, and what
+# comes later, or from a tool, holds what the timer said.
 _TEMPLATE = """\
 {%- set s = namespace(budget=1e9, tag='FIRST', asked=false) -%}
 {%- for m in messages -%}
@@ -184,13 +184,13 @@ _TEMPLATE = """\
 {{ ' ' + text }}
 {%- for c in m.tool_calls or [] %} <tool_call>{"name":"{{ (c.function or c).name }}"}</tool_call>
 {%- endfor -%}
-{%- elif m.role == 'tool' or '<tool_response>' in text -%}
+{%- elif m.role == 'tool' or m.role == 'user' and s.asked -%}
 {%- for word in text.replace('<tool_response>', ' ').split() -%}
 {%- if loop.nextitem is defined and loop.nextitem.startswith('seconds') -%}
 {{ ' <u' + ([8, (8 * (word | float) / s.budget) | int] | min | string) + '>' }}
 {%- endif -%}
 {%- endfor -%}
-{%- elif m.role == 'user' and not s.asked -%}
+{%- elif m.role == 'user' -%}
 {%- set s.asked = true -%}
 {%- if 'Finish within ' in text -%}
 {%- set s.budget = text.split('Finish within ')[1].split(' seconds')[0] | float -%}
