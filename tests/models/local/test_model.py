@@ -120,9 +120,10 @@ def test_a_closed_source_says_so_and_a_closed_sampler_fails_it():
         other.pull()
 
 
-def test_under_a_wall_clock_tokens_come_when_they_come():
+@pytest.mark.parametrize("policy", ["together", "at once"])
+def test_under_a_wall_clock_tokens_come_when_they_come(policy):
     of = checkpoint()
-    with Batcher(Sampler(of)) as batcher, Kernel(WallClock()) as kernel:
+    with Batcher(Sampler(of), policy=policy) as batcher, Kernel(WallClock()) as kernel:
         model = LocalModel(of, batcher.seats(1)[0], pace=None)
         source = model.open(QUESTION, max_tokens=20, seed=1)
         stream = kernel.stream(source, pacing=None)

@@ -37,6 +37,11 @@ def test_the_short_way_is_for_known_makes(kind):
     assert (plain.take_apart(model(kind)) is None) == (kind == "opt")
 
 
+def test_numbers_of_less_precision_go_the_long_way():
+    halved = transformers.AutoModelForCausalLM.from_config(model("llama").config)
+    assert plain.take_apart(halved.to(torch.bfloat16)) is None
+
+
 def test_a_layer_of_another_make_goes_the_long_way():
     changed = transformers.AutoModelForCausalLM.from_config(model("llama").config)
     changed.model.layers[0].mlp.down_proj = torch.nn.Bilinear(2, 2, 2)

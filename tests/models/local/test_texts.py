@@ -1,7 +1,7 @@
 """Promises of tokens as text: the pieces joined are the text of all of them."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.models.local.tiny import TEXT, byte_tokenizer, piece_tokenizer, word_tokenizer
@@ -30,6 +30,8 @@ def test_pieces_joined_are_the_text(name, special, data):
 
 
 @settings(deadline=None, max_examples=150)
+@example(said="  ")
+@example(said="ä\n")
 @given(said=st.text("abcdefgh  ä日🍎\n", max_size=30))
 def test_so_are_those_of_a_tokenizer_that_falls_back_to_bytes(said):
     """Of texts: where bytes are no character its decoder also takes back the valid ones before."""

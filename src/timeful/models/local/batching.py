@@ -51,10 +51,15 @@ class Ticket:
         return self._outcome
 
     def when_done(self, notify: Callable[[], None]) -> None:
-        """Call `notify` once, from any thread, when `result` would not wait."""
+        """Call `notify` once, from any thread, when `result` would not wait.
+
+        Until then its seat waits, as in `result`.
+        """
         with self._seat._batcher._lock:
             if not self._done.is_set():
                 self._notify = notify
+                self._seat._waiting += 1
+                self._seat._batcher._changed.notify_all()
                 return
         notify()
 
@@ -76,6 +81,8 @@ class Ticket:
         self._outcome = outcome
         self._done.set()
         notify, self._notify = self._notify, None
+        if notify is not None:
+            self._seat._waiting -= 1
         return notify
 
 
@@ -85,7 +92,7 @@ class Seat:
     def __init__(self, batcher: Batcher, place: int) -> None:
         self._batcher = batcher
         self._place = place
-        self._waiting = 0  # threads of it
+        self._waiting = 0  # threads of it, and those who want to be told
         self._asked = 0  # requests that no batch has taken yet
         self._has_left = False
 

@@ -194,6 +194,8 @@ def take_apart(model: Any) -> _Parts | None:
         return None
     if sum(weight.numel() for weight in model.parameters()) > MOST_WEIGHTS:
         return None
+    if model.dtype != torch.float32:  # norms are rounded elsewhere then
+        return None
     return maker(model)
 
 

@@ -16,6 +16,9 @@ _HALF = "\ufffd"
 
 _MOST = 1 << 20
 
+_FIRST = 8
+"""Tokens without a text at the very beginning that are looked back at."""
+
 
 class Texts:
     """The pieces of one tokenizer, shared by all who read its tokens.
@@ -57,12 +60,13 @@ class Texts:
 class Reader:
     """Tells the piece of each token as it comes; `flush` what is left of half a character."""
 
-    __slots__ = ("_before", "_held", "_special", "_texts")
+    __slots__ = ("_before", "_has_text", "_held", "_special", "_texts")
 
     def __init__(self, texts: Texts, *, special: bool) -> None:
         self._texts = texts
         self._special = special
         self._before: tuple[int, ...] = ()  # the last token with a text, or all of a character's
+        self._has_text = False
         self._held: list[int] = []
 
     def feed(self, token: int) -> str:
@@ -76,7 +80,10 @@ class Reader:
             self._held = self._held or [token]
             return ""
         if piece:
-            self._before = (*self._held,) if self._held else (token,)
+            self._before, self._has_text = tuple(self._held or [token]), True
+        elif not self._has_text:
+            # A decoder may leave out a first space; what comes after it is no first one.
+            self._before = (*self._before, token)[:_FIRST]
         self._held = []
         return piece
 
