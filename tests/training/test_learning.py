@@ -23,8 +23,8 @@ from timeful.training.cases import scenes_of
 from timeful.training.config import Config, OptimiserPart
 from timeful.training.journal import METRICS
 from timeful.training.learning import learn
-from timeful.training.rolling import by_record
-from timeful.training.rollouts import GroupReward, Played
+from timeful.training.rewarding import by_record
+from timeful.training.rollouts import Played, Rewards
 from timeful.training.scenes import Scene
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of libraries, about each other
@@ -35,12 +35,17 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return checkpoint(tmp_path_factory.mktemp("start"))
 
 
-def length(group: Sequence[Played], progress: float) -> list[float | None]:
+def length(
+    groups: Sequence[Sequence[Played]], update: int, progress: float
+) -> list[list[float | None]]:
     """A reward that everybody can earn: for saying little."""
-    return [-float(len(one.row.completion_ids)) if one.row else None for one in group]
+    return [
+        [-float(len(one.row.completion_ids)) if one.row else None for one in group]
+        for group in groups
+    ]
 
 
-def train(settings: Config, reward: GroupReward = length) -> dict[str, torch.Tensor]:
+def train(settings: Config, rewards: Rewards = length) -> dict[str, torch.Tensor]:
     """Train, and return the weights."""
     from transformers import AutoModelForCausalLM
 
@@ -50,7 +55,7 @@ def train(settings: Config, reward: GroupReward = length) -> dict[str, torch.Ten
         max_tokens=settings.rollout.max_tokens,
         seed=settings.run.seed,
     )
-    policy = learn(settings, scenes, reward)
+    policy = learn(settings, scenes, rewards)
     return dict(AutoModelForCausalLM.from_pretrained(policy).state_dict())
 
 
@@ -74,10 +79,12 @@ def test_the_same_seed_trains_the_same_model_also_after_it_was_killed(
     class KilledError(Exception):
         pass
 
-    def killed(group: Sequence[Played], progress: float) -> list[float | None]:
+    def killed(
+        groups: Sequence[Sequence[Played]], update: int, progress: float
+    ) -> list[list[float | None]]:
         if progress > 0.5:
             raise KilledError
-        return length(group, progress)
+        return length(groups, update, progress)
 
     settings = config(start, tmp_path / "cut")
     with pytest.raises(KilledError):
@@ -132,6 +139,10 @@ class Fragile:
     def key(self) -> str:
         return self.inner.key
 
+    @property
+    def turn(self) -> None:
+        return
+
     def play(self, model: Model, recorder: Recorder, *, sampling: int) -> bool:
         if sampling % 2:
             return self.inner.play(model, recorder, sampling=sampling)
@@ -142,9 +153,12 @@ class Fragile:
 def test_a_rollout_that_fails_is_counted_and_left_out(start: Path, tmp_path: Path) -> None:
     seen: list[Sequence[float | None]] = []
 
-    def rewards(group: Sequence[Played], progress: float) -> Sequence[float | None]:
-        seen.append(by_record(Reward(name="ep_aware"))(group, progress))
-        return seen[-1]
+    def rewards(
+        groups: Sequence[Sequence[Played]], update: int, progress: float
+    ) -> Sequence[Sequence[float | None]]:
+        given = by_record(Reward(name="ep_aware"))(groups, update, progress)
+        seen.extend(given)
+        return given
 
     settings = config(start, tmp_path)
     scenes = scenes_of(settings.cases, model=str(start), max_tokens=12, seed=0)

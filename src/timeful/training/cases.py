@@ -1,7 +1,10 @@
 """The scenes of a training, as its settings name them."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import product
 
+from timeful.agents.session import Transcripts
 from timeful.core.units import seconds
 from timeful.environments.timed.stopwatch import TimerSettings
 from timeful.models.choice import ModelChoice
@@ -11,11 +14,46 @@ from timeful.suites.timely.budgets import read_budget
 from timeful.suites.timely.families import cases_of
 from timeful.suites.timely.spec import Rig, Source, TimelySpec
 from timeful.suites.voices import Voice
-from timeful.training.config import CasesPart
+from timeful.training.config import CasesPart, Config
 from timeful.training.scenes import Scene, TimelyScene
+from timeful.training.turns import turns_of
 
 
-def scenes_of(part: CasesPart, *, model: str, max_tokens: int, seed: int) -> dict[str, Scene]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Learner(ModelChoice):
+    """The model that learns, by its name: where it lies is looked at where it is loaded."""
+
+    def __post_init__(self) -> None:
+        pass
+
+
+def scenes_for(config: Config) -> Mapping[str, Scene]:
+    """The scenes of a training by their keys.
+
+    Raises:
+        SettingsError: If there are no such cases.
+    """
+    model, seed = config.model.path, config.run.seed
+    if isinstance(config.cases, CasesPart):
+        return scenes_of(
+            config.cases,
+            model=model,
+            max_tokens=config.rollout.max_tokens,
+            seed=seed,
+            # A judge reads what was asked and said; nobody else does.
+            transcripts="full" if config.judge is not None else "answers",
+        )
+    return turns_of(config.cases, model=model, seed=seed)
+
+
+def scenes_of(
+    part: CasesPart,
+    *,
+    model: str,
+    max_tokens: int,
+    seed: int,
+    transcripts: Transcripts = "answers",
+) -> dict[str, Scene]:
     """The scenes by their keys: each case under each budget, with a device of its own.
 
     Args:
@@ -23,6 +61,7 @@ def scenes_of(part: CasesPart, *, model: str, max_tokens: int, seed: int) -> dic
         model: The checkpoint that learns, as records name who acted.
         max_tokens: The most tokens of a thought.
         seed: Of the problems, and of which device a case draws.
+        transcripts: What records keep of thoughts.
 
     Raises:
         SettingsError: If there are no such cases.
@@ -31,9 +70,10 @@ def scenes_of(part: CasesPart, *, model: str, max_tokens: int, seed: int) -> dic
         sets=part.sets if part.problems is None else (),
         size=part.size,
         problems=part.problems,
+        is_unsafe=part.unsafe,
     )
     names = cases_of(part.family, source.sets, source, seed=seed)
-    voice = Voice(stand_in="policy", choice=ModelChoice(spec=f"local:{model}"))
+    voice = Voice(stand_in="policy", choice=_Learner(spec=f"local:{model}"))
     found: dict[str, Scene] = {}
     for name, written in product(names, part.budgets):
         rng = child(seed, "device", name, written)
@@ -48,6 +88,7 @@ def scenes_of(part: CasesPart, *, model: str, max_tokens: int, seed: int) -> dic
             most_tokens=max_tokens,
             pace=Pace(per_token=seconds(part.token_seconds)),
             seed=seed,
+            transcripts=transcripts,
         )
         spec = TimelySpec(
             family=part.family,

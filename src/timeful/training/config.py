@@ -24,20 +24,22 @@
     [run]
     out = "runs/ep"
 
-What is left out has the value of its field below. `timeful train CONFIG.toml --dry-run` says what
-would run.
+What is left out has the value of its field below. Cases of `kind = "turns"` are single turns of
+dialogues, a table `[judge]` says who judges where a reward needs that, and a table `[sft]` in place
+of cases, reward, rollout and optimiser is a training by examples. `timeful train CONFIG.toml
+--dry-run` says what would run.
 """
 
-import tomllib
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 
-from timeful.catalogs.reading import convert
 from timeful.environments.timed.latency import read_latency
 from timeful.environments.timed.stopwatch import TimerSettings
 from timeful.errors import SettingsError
+from timeful.judges.ruler_settings import RulerJudge
+from timeful.models.request import address
+from timeful.suites.proactor.source import Source as Dialogues
 from timeful.suites.timely.budgets import read_budget
 
 AtLeast0 = Annotated[int, msgspec.Meta(ge=0)]
@@ -85,7 +87,7 @@ class ModelPart(_Part, frozen=True, kw_only=True):
             raise ValueError("weights of 4 bits do not learn: quantise needs adapter = 'lora'")
 
 
-class CasesPart(_Part, frozen=True, kw_only=True):
+class CasesPart(_Part, frozen=True, kw_only=True, tag_field="kind", tag="timely"):
     """What it learns from: episodes of Timely-Eval, each case under each budget.
 
     Attributes:
@@ -100,6 +102,7 @@ class CasesPart(_Part, frozen=True, kw_only=True):
         timer_jitter: And by what noise.
         latencies: How long tools take; each case draws one.
         token_seconds: What a token costs, in seconds.
+        unsafe: Whether code of the model may run without a sandbox.
     """
 
     family: Literal["reasoning", "fiction", "coding"] = "reasoning"
@@ -113,6 +116,7 @@ class CasesPart(_Part, frozen=True, kw_only=True):
     timer_jitter: Annotated[float, msgspec.Meta(ge=0)] = 0.0
     latencies: tuple[str, ...] = ("none",)
     token_seconds: Above0 = 0.001
+    unsafe: bool = False
 
     def __post_init__(self) -> None:
         for name in ("budgets", "alphas", "timer_scales", "latencies"):
@@ -120,13 +124,71 @@ class CasesPart(_Part, frozen=True, kw_only=True):
                 raise ValueError(f"{name} must not be empty")
         try:
             for text in self.budgets:
-                if read_budget(text).is_relative:
-                    raise ValueError(f"a budget to learn under is in seconds, got {text!r}")
+                if read_budget(text).kind != "seconds":
+                    raise ValueError(
+                        f"a budget to learn under is in seconds, such as '2s', got {text!r}"
+                    )
             for law in self.latencies:
                 read_latency(law)
             TimerSettings(jitter=self.timer_jitter)
         except SettingsError as error:
             raise ValueError(str(error)) from None
+
+
+class TurnsPart(_Part, frozen=True, kw_only=True, tag_field="kind", tag="turns"):
+    """What it learns from: single turns of dialogues, each a prompt with candidates (ProActor).
+
+    Attributes:
+        agent: How it is asked: an agent of the package, or a file of one.
+        domain: Whose dialogues and catalog, or the folder of a domain.
+        data: A file of annotated dialogues; without one, dialogues are made of the domain.
+        abcd: The folder of ABCD's ontology, workflows and guidelines, in place of a domain's.
+        catalog: A catalog in place of a domain's, and `ontology` its workflows.
+        ontology: See there.
+        split: Which split of the dialogues; "" for all.
+        size: How many dialogues.
+        longest: Dialogues of more turns are left out.
+        each: How many turns of a dialogue, drawn from the seed; null for all.
+        patience: How long a turn is open, in seconds; with `timing = "timestamps"` that is until
+            the next turn began in the data.
+        timing: See there.
+        asks: Whether the agent raises questions as well.
+        token_seconds: What a token costs, in seconds.
+    """
+
+    agent: str = "reasoning"
+    domain: str = "shop"
+    data: str | None = None
+    abcd: str | None = None
+    catalog: str | None = None
+    ontology: str | None = None
+    split: str = "train"
+    size: AtLeast1 | None = 20
+    longest: AtLeast1 = 50
+    each: AtLeast1 | None = None
+    patience: Above0 = 600.0
+    timing: Literal["by-turn", "timestamps"] = "by-turn"
+    asks: bool = False
+    token_seconds: Above0 = 0.001
+
+    def __post_init__(self) -> None:
+        try:
+            self.source(0)
+        except SettingsError as error:
+            raise ValueError(str(error)) from None
+
+    def source(self, seed: int) -> Dialogues:
+        """The dialogues, as a run of ProActor names them."""
+        return Dialogues(
+            domain=self.domain,
+            data=self.data,
+            abcd=self.abcd,
+            catalog=self.catalog,
+            ontology=self.ontology,
+            split=self.split,
+            size=self.size,
+            seed=seed,
+        )
 
 
 class RewardPart(_Part, frozen=True, kw_only=True):
@@ -155,7 +217,11 @@ class RolloutPart(_Part, frozen=True, kw_only=True):
         temperature: Of sampling.
         at_once: The most episodes at once.
         server: "local" samples in this process, "vllm" by vLLM beside the trainer, and an address
-            asks a server that takes token ids.
+            such as "http://localhost:8000/v1" asks a server that takes and gives token ids.
+        served: What that server calls the model.
+        push: How that server gets new weights: "lora" has it load the adapter of each update from
+            the training's folder, "none" leaves it as it is.
+        api_key_name: The environment variable that holds the key of that server.
     """
 
     samples: AtLeast2 = 8
@@ -164,6 +230,18 @@ class RolloutPart(_Part, frozen=True, kw_only=True):
     temperature: Above0 = 1.0
     at_once: AtLeast1 = 256
     server: str = "local"
+    served: str = "policy"
+    push: Literal["none", "lora"] = "none"
+    api_key_name: str = "OPENAI_API_KEY"
+
+    def __post_init__(self) -> None:
+        if self.server not in ("local", "vllm"):
+            try:
+                address(self.server)
+            except SettingsError as error:
+                raise ValueError(f'server is "local", "vllm" or an address: {error}') from None
+        if self.push != "none" and self.server in ("local", "vllm"):
+            raise ValueError("push is for a server with an address; this one has the weights")
 
 
 class OptimiserPart(_Part, frozen=True, kw_only=True):
@@ -185,6 +263,7 @@ class OptimiserPart(_Part, frozen=True, kw_only=True):
         epochs: How often a batch of rollouts is learnt from.
         micro_batch: Rows that are computed at once on one device; null for all.
         max_grad_norm: Gradients are cut to this length.
+        recompute: Whether activations are computed again for the gradient, and not kept.
     """
 
     steps: AtLeast1 = 100
@@ -202,6 +281,7 @@ class OptimiserPart(_Part, frozen=True, kw_only=True):
     epochs: AtLeast1 = 1
     micro_batch: AtLeast1 | None = None
     max_grad_norm: Above0 = 1.0
+    recompute: bool = False
 
 
 class RunPart(_Part, frozen=True, kw_only=True):
@@ -226,43 +306,53 @@ class RunPart(_Part, frozen=True, kw_only=True):
     threads: AtLeast1 | None = None
 
 
+class SftPart(_Part, frozen=True, kw_only=True):
+    """A training by examples, as `timeful traces` and `timeful export` write them.
+
+    Attributes:
+        data: Files of JSON lines, each with `messages`, or with `prompt` and `completion`.
+        epochs: How often each example is seen.
+        learning_rate: Of AdamW.
+        warmup: Updates in which it rises from 0.
+        schedule: What becomes of it then.
+        batch: Examples of an update.
+        micro_batch: Examples that are computed at once on one device; null for all.
+        longest: Examples are cut to so many tokens; null leaves them whole.
+        answers_only: Whether the loss is that of what the model says alone.
+        max_grad_norm: Gradients are cut to this length.
+    """
+
+    data: tuple[str, ...]
+    epochs: AtLeast1 = 2
+    learning_rate: Above0 = 1e-5
+    warmup: AtLeast0 = 0
+    schedule: Literal["constant", "linear", "cosine"] = "cosine"
+    batch: AtLeast1 = 32
+    micro_batch: AtLeast1 | None = None
+    longest: AtLeast1 | None = None
+    answers_only: bool = True
+    max_grad_norm: Above0 = 1.0
+
+    def __post_init__(self) -> None:
+        if not self.data:
+            raise ValueError("data: there is no file")
+
+
 class Config(_Part, frozen=True, kw_only=True):
-    """A training."""
+    """A training by reinforcement."""
 
     model: ModelPart
-    cases: CasesPart
+    cases: CasesPart | TurnsPart
     reward: RewardPart
+    judge: RulerJudge | None = None
     rollout: RolloutPart = RolloutPart()
     optimiser: OptimiserPart = OptimiserPart()
     run: RunPart
 
 
-def read_config(path: Path) -> Config:
-    """Read the settings of a training, with its paths made whole.
+class SftConfig(_Part, frozen=True, kw_only=True):
+    """A training by examples."""
 
-    Raises:
-        SettingsError: If there is no such file, it is no TOML, or a field is unknown or wrong; the
-            message names the field.
-    """
-    try:
-        data = tomllib.loads(path.read_text())
-    except OSError as error:
-        raise SettingsError(f"{path} cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path} is no TOML: {error}") from None
-    return _settled(convert(data, Config, str(path)), path.parent)
-
-
-def _settled(config: Config, folder: Path) -> Config:
-    """Paths from the folder of the file; a model's path that is no folder there is the hub's."""
-    replace = msgspec.structs.replace
-    here = folder / config.model.path
-    cases = config.cases
-    if cases.problems is not None:
-        cases = replace(cases, problems=str(folder / cases.problems))
-    return replace(
-        config,
-        model=replace(config.model, path=str(here)) if here.is_dir() else config.model,
-        cases=cases,
-        run=replace(config.run, out=str(folder / config.run.out)),
-    )
+    model: ModelPart
+    sft: SftPart
+    run: RunPart

@@ -9,120 +9,135 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from peft import LoraConfig
-from transformers import AutoModelForCausalLM, AutoTokenizer, TrainerCallback
+from accelerate import PartialState
+from transformers import TrainerCallback
 from transformers.trainer_utils import get_last_checkpoint
 from trl import GRPOConfig
 
 from timeful.core.units import seconds
-from timeful.models.local.checkpoint import hold
+from timeful.models.local.checkpoint import Checkpoint, hold
 from timeful.models.local.request import Style
 from timeful.models.local.sampler import Sampler
 from timeful.models.pace import Pace
 from timeful.training.adapter import TimedGRPOTrainer
-from timeful.training.config import Config, ModelPart
+from timeful.training.config import Config
+from timeful.training.folder import CHECKPOINTS, POLICY
 from timeful.training.journal import Journal
+from timeful.training.loading import adapter, load_model, load_tokenizer, save
 from timeful.training.rolling import Rolling
-from timeful.training.rollouts import GroupReward, Player
+from timeful.training.rollouts import Player, Rewards
 from timeful.training.scenes import Scene
+from timeful.training.servers import ServerSampler, VllmSampler
 
-POLICY = "policy"
-"""The folder of the trained model, within that of the training."""
+Progress = Callable[[int, int], None]
+"""Told after each update how many are done, and of how many."""
 
 
 def learn(
     config: Config,
     scenes: Mapping[str, Scene],
-    reward: GroupReward,
+    rewards: Rewards,
     *,
-    progress: Callable[[int, int], None] = lambda done, of: None,
+    progress: Progress = lambda done, of: None,
+    warn: Callable[[str], None] = lambda text: None,
+    api_key: str = "",
 ) -> Path:
     """Train, or go on where a training of the same settings stopped.
 
     Args:
         config: The settings, checked.
-        scenes: What it learns from.
-        reward: What a group is rewarded with.
-        progress: Told after each update how many are done, and of how many.
+        scenes: What it learns from; at least as many as an update has cases.
+        rewards: What the groups of an update are rewarded with.
+        progress: See there.
+        warn: Told when the alarm of collapse begins to ring.
+        api_key: That of a rollout server.
 
     Returns:
         The folder of the trained model.
+
+    Raises:
+        SettingsError: If the model cannot be loaded.
     """
     out = Path(config.run.out)
     if config.run.threads is not None:
         torch.set_num_threads(config.run.threads)
-    tokenizer = AutoTokenizer.from_pretrained(config.model.path)
-    if tokenizer.pad_token_id is None:
-        tokenizer.pad_token = tokenizer.eos_token
+    tokenizer = load_tokenizer(config.model)
     trainer = TimedGRPOTrainer(
-        _model(config.model),
+        load_model(config.model),
         keys=list(scenes),
         args=_arguments(config, out),
         ratio=config.optimiser.ratio,
         processing_class=tokenizer,
-        peft_config=_adapter(config.model),
-        callbacks=[_Progress(progress)],
+        peft_config=adapter(config.model),
+        callbacks=[Told(progress)],
     )
     policy = trainer.accelerator.unwrap_model(trainer.model)
-    journal = Journal(out, rank=trainer.accelerator.process_index, records=config.run.records)
-    samples, local = config.rollout.samples, trainer.args.per_device_train_batch_size
+    rank = trainer.accelerator.process_index
+    journal = Journal(config, rank=rank, warn=warn)
+    share = trainer.args.per_device_train_batch_size * trainer.args.steps_per_generation
     trainer.roll = Rolling(
         player=Player(
-            Sampler(hold(policy, tokenizer, name=POLICY)),
+            _sampler(config, trainer, hold(policy, tokenizer, name=POLICY), api_key),
             style=Style(temperature=config.rollout.temperature),
             pace=Pace(per_token=seconds(config.cases.token_seconds)),
             at_once=config.rollout.at_once,
         ),
         scenes=scenes,
-        reward=reward,
+        rewards=rewards,
         seed=config.run.seed,
         by_turn=config.reward.credit == "turn",
         discount=config.reward.discount,
         tell=journal.tell,
-        first=lambda: trainer.accelerator.process_index * local % samples,
+        first=lambda: rank * share % config.rollout.samples,
     )
-    latest = get_last_checkpoint(str(out / "checkpoints")) if out.is_dir() else None
+    latest = last_checkpoint(out)
     journal.open(0 if latest is None else int(latest.rpartition("-")[2]))
     trainer.add_callback(journal)
     trainer.train(resume_from_checkpoint=latest)
     if trainer.accelerator.is_main_process:
-        trainer.save_model(str(out / POLICY))
+        save(policy, tokenizer, config.model, out)
+    trainer.accelerator.wait_for_everyone()
     return out / POLICY
 
 
-def _model(part: ModelPart) -> Any:
-    options: dict[str, Any] = {"dtype": getattr(torch, part.dtype)}
-    if part.quantise == "nf4":
-        from transformers import BitsAndBytesConfig  # noqa: PLC0415 - needs another extra
-
-        options["quantization_config"] = BitsAndBytesConfig(
-            load_in_4bit=True, bnb_4bit_quant_type="nf4"
-        )
-    return AutoModelForCausalLM.from_pretrained(part.path, **options)
+def last_checkpoint(out: Path) -> str | None:
+    """Where a training goes on; None if it begins."""
+    folder = out / CHECKPOINTS
+    return get_last_checkpoint(str(folder)) if folder.is_dir() else None
 
 
-def _adapter(part: ModelPart) -> LoraConfig | None:
-    if part.adapter == "full":
-        return None
-    return LoraConfig(
-        r=part.rank,
-        lora_alpha=part.alpha,
-        lora_dropout=0.0,
-        target_modules=list(part.targets),
-        task_type="CAUSAL_LM",
+def _sampler(config: Config, trainer: Any, checkpoint: Checkpoint, api_key: str) -> Sampler:
+    """Who samples."""
+    rollout, out = config.rollout, Path(config.run.out)
+    if rollout.server == "local":
+        return Sampler(checkpoint)
+    if rollout.server == "vllm":
+        engine = trainer.vllm_generation
+        return VllmSampler(checkpoint, engine=engine, sync=engine.sync_weights)
+    server = ServerSampler(
+        checkpoint, base_url=rollout.server, served=rollout.served, api_key=api_key
     )
+    if rollout.push == "lora":
+
+        def refresh(version: int) -> str:
+            # A name and a folder for each version: a server may keep what it has by a name.
+            name, folder = f"{POLICY}-{version}", (out / "pushed" / str(version)).absolute()
+            checkpoint.model.save_pretrained(folder)
+            server.load_adapter(name, str(folder))
+            return name
+
+        server.refresh = refresh
+    return server
 
 
 def _arguments(config: Config, out: Path) -> GRPOConfig:
     """The settings by the names that TRL has for them."""
-    rollout, optimiser, run = config.rollout, config.optimiser, config.run
-    whole = rollout.samples * rollout.cases
-    micro = optimiser.micro_batch or whole
-    cpu = not torch.cuda.is_available()
+    rollout, optimiser = config.rollout, config.optimiser
+    share = rollout.samples * rollout.cases // processes()
+    micro = optimiser.micro_batch or share
     return GRPOConfig(
-        output_dir=str(out / "checkpoints"),
         per_device_train_batch_size=micro,
-        gradient_accumulation_steps=max(1, whole // micro),
+        gradient_accumulation_steps=share // micro,
         num_generations=rollout.samples,
         max_completion_length=rollout.max_tokens,
         temperature=rollout.temperature,
@@ -139,22 +154,52 @@ def _arguments(config: Config, out: Path) -> GRPOConfig:
         entropy_coef=optimiser.entropy,
         num_iterations=optimiser.epochs,
         max_grad_norm=optimiser.max_grad_norm,
-        save_steps=run.save_every,
-        save_total_limit=run.keep,
-        seed=run.seed,
-        logging_steps=1,
-        report_to=[run.track] if run.track else [],
-        use_cpu=cpu,
-        bf16=not cpu and config.model.dtype == "bfloat16",
-        gradient_checkpointing=False,
-        dataloader_pin_memory=False,
-        disable_tqdm=True,
+        gradient_checkpointing=optimiser.recompute,
+        **_vllm(config),
+        **common_arguments(config, out),
     )
 
 
-class _Progress(TrainerCallback):  # type: ignore[misc]  # transformers is not followed by mypy
-    def __init__(self, tell: Callable[[int, int], None]) -> None:
+def common_arguments(config: Any, out: Path) -> dict[str, Any]:
+    """What TRL is told of every training, by the names that it has."""
+    run, cpu = config.run, not torch.cuda.is_available()
+    return {
+        "output_dir": str(out / CHECKPOINTS),
+        "save_steps": run.save_every,
+        "save_total_limit": run.keep,
+        "seed": run.seed,
+        "logging_steps": 1,
+        "report_to": [run.track] if run.track else [],
+        "use_cpu": cpu,
+        "bf16": not cpu and config.model.dtype == "bfloat16",
+        "dataloader_pin_memory": False,
+        "disable_tqdm": True,
+    }
+
+
+def _vllm(config: Config) -> dict[str, Any]:
+    if config.rollout.server != "vllm":
+        return {}
+    stop = list(Style().stop)
+    return {
+        "use_vllm": True,
+        "vllm_mode": "colocate",
+        "generation_kwargs": {"stop": stop, "include_stop_str_in_output": True},
+    }
+
+
+def processes() -> int:
+    """How many processes train together."""
+    found: int = PartialState(cpu=not torch.cuda.is_available()).num_processes
+    return found
+
+
+class Told(TrainerCallback):  # type: ignore[misc]  # transformers is not followed by mypy
+    """Tells after each update how many are done."""
+
+    def __init__(self, tell: Progress) -> None:
         self._tell = tell
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Tell it."""
         self._tell(state.global_step, state.max_steps)

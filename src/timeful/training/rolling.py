@@ -1,28 +1,16 @@
 """From cases to rewarded samples: what the trainer asks for at every update."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any
 
-from timeful.rewards.names import Reward, reward_of
 from timeful.training.adapter import Sample
 from timeful.training.credit import shared_out, turn_advantages
-from timeful.training.rollouts import GroupReward, Played, Player, sampling_seed
+from timeful.training.rollouts import Played, Player, Rewards, sampling_seed
 from timeful.training.scenes import Scene
 
 Tell = Callable[[int, Sequence[Played], Sequence[float | None]], None]
 """Told of each update what was played and how it was rewarded."""
-
-
-def by_record(reward: Reward) -> GroupReward:
-    """A reward that is made of each episode's own record."""
-
-    def rewards(group: Sequence[Played], progress: float) -> list[float | None]:
-        told = progress if reward.kind.needs_progress else None
-        return [reward_of(one.events, reward, progress=told) if one.ok else None for one in group]
-
-    return rewards
 
 
 @dataclass(kw_only=True)
@@ -32,18 +20,18 @@ class Rolling:
     Args:
         player: Who plays; its weights are the trainer's own.
         scenes: The cases by their keys.
-        reward: Of a group.
+        rewards: Of all groups of an update.
         seed: Of what is sampled.
         by_turn: Whether credit is given by turn (`credit.py`).
         discount: Of what came later, a turn.
         tell: Told what was played.
-        first: The number of the first member of a group that this process plays; where a group
-            is spread over processes, each plays its own.
+        first: The number of the first member of its first group that this process plays; where
+            a group is spread over processes, each plays its own.
     """
 
     player: Player
     scenes: Mapping[str, Scene]
-    reward: GroupReward
+    rewards: Rewards
     seed: int
     by_turn: bool = False
     discount: float = 1.0
@@ -55,22 +43,24 @@ class Rolling:
         self.player.sampler.policy = update
         tasks = list(self._tasks(keys, update))
         played = self.player.play(tasks)
-        samples: list[Sample] = []
-        rewards: list[float | None] = []
-        at = 0
+        groups: list[Sequence[Played]] = []
         for _, same in groupby(keys):
-            group = played[at : at + len(list(same))]
-            at += len(group)
-            given = list(self.reward(group, progress))
-            rewards += given
-            samples += self._samples(group, given)
-        self.tell(update, played, rewards)
-        return samples
+            start = sum(map(len, groups))
+            groups.append(played[start : start + len(list(same))])
+        given = self.rewards(groups, update, progress)
+        self.tell(update, played, [reward for some in given for reward in some])
+        return [
+            sample
+            for group, some in zip(groups, given, strict=True)
+            for sample in self._samples(group, some)
+        ]
 
-    def _tasks(self, keys: Sequence[str], update: int) -> Any:
+    def _tasks(self, keys: Sequence[str], update: int) -> Iterator[tuple[Scene, int]]:
+        start = self.first()
         for key, same in groupby(keys):
-            for member, _ in enumerate(same, self.first()):
+            for member, _ in enumerate(same, start):
                 yield self.scenes[key], sampling_seed(self.seed, update, key, member)
+            start = 0
 
     def _samples(self, group: Sequence[Played], given: Sequence[float | None]) -> list[Sample]:
         if not self.by_turn:

@@ -93,12 +93,16 @@ class Player:
                 Batcher(self.sampler, policy="together") as batcher,
                 ThreadPoolExecutor(len(wave)) as pool,
             ):
-                seats = batcher.seats(len(wave))
-                waiting = [
-                    pool.submit(self._play, scene, sampling, seat)
-                    for (scene, sampling), seat in zip(wave, seats, strict=True)
-                ]
-                found += [one.result() for one in waiting]
+                try:
+                    seats = batcher.seats(len(wave))
+                    waiting = [
+                        pool.submit(self._play, scene, sampling, seat)
+                        for (scene, sampling), seat in zip(wave, seats, strict=True)
+                    ]
+                    found += [one.result() for one in waiting]
+                except BaseException:
+                    batcher.close()  # or the pool would wait until every episode is over
+                    raise
         return found
 
     def _play(self, scene: Scene, sampling: int, seat: Seat) -> Played:
@@ -111,10 +115,11 @@ class Player:
         return Played(scene=scene, sampling=sampling, events=tuple(recorder.events), ok=ok)
 
 
-GroupReward = Callable[[Sequence[Played], float], Sequence[float | None]]
-"""The rewards of a group's episodes, all of one scene, given how far the training is (0 to 1).
+Rewards = Callable[[Sequence[Sequence[Played]], int, float], Sequence[Sequence[float | None]]]
+"""The rewards of the groups of an update, each group of one scene, given the number of the update
+and how far the training is (0 to 1).
 
-None is no reward: of an episode that failed, or a group that a judge could not score."""
+None is no reward: of an episode that failed, or of a group that a judge could not score."""
 
 
 def sampling_seed(seed: int, update: int, key: str, member: int) -> int:

@@ -17,6 +17,11 @@ class Scene(Protocol):
         """A name that no other scene of a training has."""
         ...
 
+    @property
+    def turn(self) -> int | None:
+        """The turn of a conversation that it is about; None for all of an episode."""
+        ...
+
     def play(self, model: Model, recorder: Recorder, *, sampling: int) -> bool:
         """Play it and write the whole record.
 
@@ -45,6 +50,10 @@ class TimelyScene:
     def key(self) -> str:
         """The episode's key."""
         return self.spec.key
+
+    @property
+    def turn(self) -> None:
+        """All of it."""
 
     def play(self, model: Model, recorder: Recorder, *, sampling: int) -> bool:
         """Play it."""

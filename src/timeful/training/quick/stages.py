@@ -27,7 +27,7 @@ from timeful.training.config import (
 )
 from timeful.training.quick.cases import lessons, scenes
 from timeful.training.quick.recipe import BASE, Arm, Recipe
-from timeful.training.rolling import by_record
+from timeful.training.rewarding import by_record
 
 POLICY = "policy"
 GRADED = "graded"

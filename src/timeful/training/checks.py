@@ -1,0 +1,234 @@
+"""What would keep a training from working, found before anything heavy is loaded."""
+
+import json
+from collections.abc import Collection, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from timeful.errors import SettingsError
+from timeful.models.local.checkpoint import check as check_checkpoint
+from timeful.rewards.names import Reward
+from timeful.training.config import CasesPart, Config, ModelPart, SftConfig
+
+_NEEDED = ("torch", "transformers", "trl", "peft", "accelerate", "datasets")
+_TRACKERS = {"mlflow": "mlflow", "wandb": "wandb"}
+_HEADER = 100 << 20  # bytes; what safetensors allows itself
+
+
+def check(config: Config | SftConfig, *, processes: int = 1, is_offline: bool = False) -> None:
+    """Check settings.
+
+    Args:
+        config: The settings.
+        processes: How many processes train together.
+        is_offline: Whether nothing may be fetched from a hub.
+
+    Raises:
+        SettingsError: If an extra is missing, the checkpoint or a file is not there or is wrong,
+            or settings do not go together.
+    """
+    if isinstance(config, Config):
+        _check_reward(config)
+        _check_batches(config, processes)
+        _check_server(config)
+    else:
+        _check_data(config, processes)
+    _check_extras(config)
+    _check_model(config.model, is_offline=is_offline)
+
+
+def is_at_hub(part: ModelPart) -> bool:
+    """Whether the model is a name at the hub, which transformers fetches or has fetched."""
+    return not Path(part.path).is_dir()
+
+
+# --- what goes together ---------------------------------------------------------------------------
+
+
+def _check_reward(config: Config) -> None:
+    reward = Reward(name=config.reward.name, parameters=config.reward.parameters)
+    on_turns = not isinstance(config.cases, CasesPart)
+    if on_turns and reward.kind.of == "task":
+        raise SettingsError(
+            f"{reward.name} is a reward of a task, and the cases are turns of dialogues; take one "
+            "such as rac_score, or other cases"
+        )
+    if not on_turns and reward.kind.of == "turn":
+        raise SettingsError(
+            f"{reward.name} is a reward of a turn of a dialogue; take cases of kind = 'turns', or "
+            "a reward such as ep_aware"
+        )
+    if reward.kind.needs_judge and config.judge is None:
+        raise SettingsError(f"{reward.name} needs a judge: give a table [judge]")
+    if config.judge is not None and not reward.kind.needs_judge:
+        raise SettingsError(f"{reward.name} needs no judge: leave the table [judge] out")
+
+
+def _check_batches(config: Config, processes: int) -> None:
+    samples, cases = config.rollout.samples, config.rollout.cases
+    _check_divides(samples * cases, config.optimiser.micro_batch, processes, "samples * cases")
+    sees_groups = [
+        why
+        for why, is_so in (
+            ("credit by turn", config.reward.credit == "turn"),
+            ("a judge", config.judge is not None),
+        )
+        if is_so
+    ]
+    if sees_groups and cases % processes:
+        raise SettingsError(
+            f"{sees_groups[0]} needs whole groups, and {cases} groups on {processes} processes "
+            "are cut; make rollout.cases a multiple of the processes"
+        )
+
+
+def _check_divides(whole: int, micro: int | None, processes: int, what: str) -> None:
+    share, left = divmod(whole, processes)
+    if left:
+        raise SettingsError(
+            f"an update has {what} = {whole} rows, which {processes} processes cannot share out"
+        )
+    if micro is not None and share % micro:
+        raise SettingsError(
+            f"micro_batch must divide the {share} rows that a process has of an update, got {micro}"
+        )
+
+
+def _check_server(config: Config) -> None:
+    rollout = config.rollout
+    if rollout.server in ("local", "vllm"):
+        return
+    if rollout.push == "lora" and config.model.adapter != "lora":
+        raise SettingsError(
+            "push = 'lora' needs adapter = 'lora': there is no other way to a server"
+        )
+    if rollout.push == "none" and config.optimiser.ratio != "sampler":
+        raise SettingsError(
+            "a server whose weights stay as they are samples from an older policy: give "
+            "ratio = 'sampler', so that its own probabilities count, or push = 'lora'"
+        )
+
+
+def _check_data(config: SftConfig, processes: int) -> None:
+    _check_divides(config.sft.batch, config.sft.micro_batch, processes, "batch")
+    for name in config.sft.data:
+        path = Path(name)
+        if not path.is_file():
+            raise SettingsError(f"there is no data set {name}; `timeful traces` makes one")
+        with path.open("rb") as file:
+            line = file.readline()
+        try:
+            columns = json.loads(line)
+        except ValueError:
+            columns = None
+        if not isinstance(columns, dict) or not (
+            "messages" in columns or {"prompt", "completion"} <= columns.keys()
+        ):
+            raise SettingsError(
+                f"{name}: its first line is no JSON object with `messages`, or with `prompt` and "
+                "`completion`"
+            )
+
+
+# --- what is installed ----------------------------------------------------------------------------
+
+
+def _check_extras(config: Config | SftConfig) -> None:
+    if missing := _missing(_NEEDED):
+        raise SettingsError(f"training needs {' and '.join(missing)}: pip install 'timeful[train]'")
+    if config.model.quantise != "none" and _missing(("bitsandbytes",)):
+        raise SettingsError("weights of 4 bits need bitsandbytes: pip install 'timeful[quant]'")
+    tracker = config.run.track
+    if tracker is not None and _missing((_TRACKERS[tracker],)):
+        raise SettingsError(f"run.track = {tracker!r} needs {tracker}: pip install {tracker}")
+    if not isinstance(config, Config):
+        return
+    server = config.rollout.server
+    if server == "vllm" and _missing(("vllm",)):
+        raise SettingsError("rollout.server = 'vllm' needs vllm: pip install vllm")
+    if (config.judge is not None or "://" in server) and _missing(("openai",)):
+        raise SettingsError(
+            "a judge or a server needs the openai client: pip install 'timeful[openai]'"
+        )
+
+
+def _missing(names: Sequence[str]) -> list[str]:
+    return [name for name in names if find_spec(name) is None]
+
+
+# --- the checkpoint -------------------------------------------------------------------------------
+
+
+def _check_model(part: ModelPart, *, is_offline: bool) -> None:
+    if is_at_hub(part):
+        if part.path.startswith((".", "/", "~")) or part.path.count("/") > 1:
+            check_checkpoint(Path(part.path))  # it says that there is none
+        if is_offline and not _is_fetched(part.path):
+            raise SettingsError(
+                f"{part.path} is no folder, so it would be fetched from the hub, and "
+                "HF_HUB_OFFLINE forbids that; give a folder, or fetch it before"
+            )
+        return
+    check_checkpoint(Path(part.path))
+    if part.adapter == "lora":
+        check_targets(part, layers(Path(part.path)))
+
+
+def check_targets(part: ModelPart, found: Collection[str]) -> None:
+    """Find out whether a model has the layers that LoRA is to change.
+
+    Args:
+        part: The model.
+        found: The names of its layers; none if they are not known.
+
+    Raises:
+        SettingsError: If one of the targets is none of them.
+    """
+    lacking = [one for one in part.targets if one not in found]
+    if found and lacking:
+        raise SettingsError(
+            f"the model has no layers {', '.join(lacking)} for LoRA; it has: "
+            f"{', '.join(sorted(found))}. Name some of them in model.targets"
+        )
+
+
+def layers(path: Path) -> frozenset[str]:
+    """The last names of the matrices of a checkpoint's weights; none if they cannot be told."""
+    names = _indexed(path) or _headed(path / "model.safetensors")
+    inner = [name.split(".") for name in names if name.endswith(".weight")]
+    # Of a layer within a list, so no table of tokens, no head, and no norm of the whole.
+    return frozenset(
+        parts[-2] for parts in inner if any(one.isdigit() for one in parts) and _is_matrix(parts)
+    )
+
+
+def _is_matrix(parts: Sequence[str]) -> bool:
+    return not ("norm" in parts[-2] or parts[-2].startswith("ln_"))
+
+
+def _indexed(path: Path) -> Collection[str]:
+    index = path / "model.safetensors.index.json"
+    if not index.is_file():
+        return ()
+    found: dict[str, Any] = json.loads(index.read_text(encoding="utf-8"))
+    return list(found["weight_map"])
+
+
+def _headed(path: Path) -> Collection[str]:
+    """From the header of a safetensors file: its length in 8 bytes, then JSON."""
+    if not path.is_file():
+        return ()
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        if length > _HEADER:
+            return ()
+        header: dict[str, Any] = json.loads(file.read(length))
+    return list(header)
+
+
+def _is_fetched(name: str) -> bool:
+    """Whether a model of the hub lies in its cache."""
+    from huggingface_hub import try_to_load_from_cache  # noqa: PLC0415 - an extra, and light
+
+    return isinstance(try_to_load_from_cache(name, "config.json"), str)

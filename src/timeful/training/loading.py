@@ -1,0 +1,116 @@
+"""The model that learns: its tokenizer, its weights, what LoRA adds, and what becomes of both."""
+
+import logging
+import shutil
+from pathlib import Path
+from typing import Any
+
+import torch
+from msgspec.structs import replace
+from peft import LoraConfig, PeftModel, get_peft_model
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+
+from timeful.errors import SettingsError
+from timeful.training.checks import check_targets
+from timeful.training.config import ModelPart
+from timeful.training.folder import ADAPTER, POLICY
+
+
+def load_tokenizer(part: ModelPart) -> Any:
+    """Its tokenizer, with something to pad with.
+
+    Raises:
+        SettingsError: If it cannot be had, or has no chat template.
+    """
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(part.path)
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"the tokenizer of {part.path} cannot be had: {error}") from error
+    if not tokenizer.chat_template:
+        raise SettingsError(
+            f"{part.path} has no chat template, so it can hold no conversation: take a model that "
+            "was tuned to instructions"
+        )
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    return tokenizer
+
+
+def load_model(part: ModelPart) -> Any:
+    """Its weights.
+
+    Raises:
+        SettingsError: If they cannot be had.
+    """
+    options: dict[str, Any] = {"dtype": getattr(torch, part.dtype)}
+    if part.quantise == "nf4":
+        from transformers import BitsAndBytesConfig  # noqa: PLC0415 - needs another extra
+
+        options["quantization_config"] = BitsAndBytesConfig(
+            load_in_4bit=True,
+            bnb_4bit_quant_type="nf4",
+            bnb_4bit_compute_dtype=getattr(torch, part.dtype),
+        )
+    try:
+        return AutoModelForCausalLM.from_pretrained(part.path, **options)
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"{part.path} cannot be loaded: {error}") from error
+
+
+def sketch(part: ModelPart) -> Any:
+    """The model without weights, as wide and as deep, with LoRA's matrices.
+
+    Raises:
+        SettingsError: If its configuration cannot be had, or LoRA finds no such layers.
+    """
+    try:
+        config = AutoConfig.from_pretrained(part.path)
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"the settings of {part.path} cannot be had: {error}") from error
+    with torch.device("meta"):
+        model = AutoModelForCausalLM.from_config(config, dtype=getattr(torch, part.dtype))
+        lora = adapter(part)
+        if lora is None:
+            return model
+        names = {name.rpartition(".")[2] for name, _ in model.named_modules()}
+        check_targets(part, names)
+        return get_peft_model(model, lora)
+
+
+def adapter(part: ModelPart) -> LoraConfig | None:
+    """What LoRA adds; None if all weights learn."""
+    if part.adapter == "full":
+        return None
+    # A layer of GPT-2 is stored the other way round, which PEFT finds out, and says each time.
+    logging.getLogger("peft").setLevel(logging.ERROR)
+    return LoraConfig(
+        r=part.rank,
+        lora_alpha=part.alpha,
+        lora_dropout=0.0,
+        target_modules=list(part.targets),
+        task_type="CAUSAL_LM",
+    )
+
+
+def save(model: Any, tokenizer: Any, part: ModelPart, out: Path) -> Path:
+    """Write the trained model as any checkpoint; `local:PATH` and `timeful serve` read it.
+
+    What LoRA learnt is written beside it, and into it: the policy is the model with the adapter
+    merged, so that nobody who uses it needs PEFT. Where the base was held in 4 bits, the adapter is
+    merged into its weights as they were before.
+
+    Returns:
+        Its folder, which is there whole or not at all.
+    """
+    partial = out / f"{POLICY}.part"
+    shutil.rmtree(partial, ignore_errors=True)
+    if isinstance(model, PeftModel):
+        model.save_pretrained(out / ADAPTER)
+        if part.quantise != "none":
+            base = load_model(replace(part, quantise="none"))
+            model = PeftModel.from_pretrained(base, str(out / ADAPTER))
+        model = model.merge_and_unload()
+    model.save_pretrained(partial)
+    tokenizer.save_pretrained(partial)
+    partial.rename(out / POLICY)
+    return out / POLICY

@@ -1,0 +1,102 @@
+"""The rewards of rollouts: of each record alone, or of a group that a judge sees together."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from timeful.errors import RecordError
+from timeful.judges.candidates import candidate
+from timeful.judges.ruler import Group, ruler
+from timeful.judges.ruler_log import RulerLog
+from timeful.judges.ruler_settings import RulerJudge
+from timeful.judges.ruler_words import Trajectory
+from timeful.models.model import Model
+from timeful.rewards.names import WHOLE, Reward, reward_of
+from timeful.training.rollouts import Played, Rewards
+
+
+def by_record(reward: Reward) -> Rewards:
+    """A reward that is made of each episode's own record."""
+
+    def rewards(
+        groups: Sequence[Sequence[Played]], update: int, progress: float
+    ) -> list[list[float | None]]:
+        return [[_reward(one, reward, progress) for one in group] for group in groups]
+
+    return rewards
+
+
+def by_judge(reward: Reward, judge: Model, settings: RulerJudge, *, log: Path) -> Rewards:
+    """A reward that is made of a judge's scores too; all groups of an update are asked for at once.
+
+    Args:
+        reward: The reward.
+        judge: Who scores.
+        settings: By what, and how many groups at a time.
+        log: Where what was asked and answered is written; an update that is done again after a
+            kill finds its scores there.
+    """
+
+    def rewards(
+        groups: Sequence[Sequence[Played]], update: int, progress: float
+    ) -> list[list[float | None]]:
+        said = [[_candidate(one) for one in group] for group in groups]
+        asked = {
+            i: Group(
+                name=f"{update}/{groups[i][0].scene.key}",
+                trajectories=tuple(one for one in some if one),
+            )
+            for i, some in enumerate(said)
+            if any(some)
+        }
+        with RulerLog(log, about=settings.about()) as book:
+            scored = ruler(
+                judge,
+                list(asked.values()),
+                settings.rubric(),
+                workers=settings.max_concurrent_api_number,
+                log=book,
+            )
+        scores = {i: one.scores for i, one in zip(asked, scored, strict=True)}
+        found: list[list[float | None]] = []
+        for i, (group, some) in enumerate(zip(groups, said, strict=True)):
+            given = scores.get(i, ())
+            if given is None:  # the group was dropped: half a group has no advantages
+                found.append([None for _ in group])
+                continue
+            each = iter(given)
+            # Who said nothing that could be judged is in no group, and has nothing to be praised.
+            judged = [next(each) if one else 0.0 for one in some]
+            found.append(
+                [
+                    _reward(one, reward, progress, {one.scene.turn or WHOLE: score})
+                    for one, score in zip(group, judged, strict=True)
+                ]
+            )
+        return found
+
+    return rewards
+
+
+def _candidate(played: Played) -> Trajectory:
+    """What a judge sees of an episode; nothing if it failed, or no thought of it came to an end."""
+    try:
+        return candidate(played.events) if played.ok else ()
+    except RecordError:
+        return ()
+
+
+def _reward(
+    played: Played,
+    reward: Reward,
+    progress: float,
+    scores: Mapping[int, float] | None = None,
+) -> float | None:
+    if not played.ok:
+        return None
+    return reward_of(
+        played.events,
+        reward,
+        progress=progress if reward.kind.needs_progress else None,
+        ruler=scores,
+        turn=played.scene.turn,
+    )

@@ -1,0 +1,174 @@
+"""Who samples rollouts in place of this process: a server by token ids, or vLLM beside the trainer.
+
+Text is never sent: a prompt goes out as its ids, and what was drawn comes back as ids with their
+log-probabilities, by the names that vLLM has for them (`return_token_ids`). `timeful serve` has the
+same ones. The log-probabilities must be those of the tempered distribution; vLLM gives them with
+`--logprobs-mode processed_logprobs`.
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Literal
+
+from timeful.errors import ModelError
+from timeful.models.local.checkpoint import Checkpoint
+from timeful.models.local.request import Completion, Listener, Request
+from timeful.models.local.sampler import Sampler
+
+_AT_ONCE = 64
+"""Requests that are on their way at a time; the server has a queue of its own."""
+
+
+class ServerSampler(Sampler):
+    """Samples by an OpenAI-compatible server of the same tokenizer.
+
+    Args:
+        checkpoint: The model that learns: its tokenizer, its context and what ends its answers.
+        base_url: Where the server's API begins.
+        served: What it calls the model.
+        api_key: Its key; most want none.
+
+    Attributes:
+        refresh: Called when there are new weights, with the number of their version; returns what
+            the server calls the model from then on. None if it keeps the weights that it has.
+    """
+
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        *,
+        base_url: str,
+        served: str,
+        api_key: str = "",
+    ) -> None:
+        super().__init__(checkpoint)
+        from openai import OpenAI  # noqa: PLC0415 - an extra, and slow to load
+
+        self._client = OpenAI(base_url=base_url, api_key=api_key or "none", max_retries=4)
+        self._served = served
+        self.refresh: Callable[[int], str] | None = None
+        self._held = 0
+
+    def generate(
+        self, requests: Sequence[Request], *, listeners: Sequence[Listener | None] = ()
+    ) -> list[Completion]:
+        """Have requests answered, many at once.
+
+        Raises:
+            ModelError: If the server fails, or answers without token ids.
+        """
+        if self.refresh is not None and self.policy != self._held:
+            self._served = self.refresh(self.policy)
+            self._held = self.policy
+        with ThreadPoolExecutor(min(_AT_ONCE, len(requests))) as pool:
+            return list(pool.map(self._ask, requests))
+
+    def load_adapter(self, name: str, folder: str) -> None:
+        """Have the server load an adapter, as vLLM does with VLLM_ALLOW_RUNTIME_LORA_UPDATING.
+
+        Raises:
+            ModelError: If it does not.
+        """
+        from openai import APIError  # noqa: PLC0415 - as above
+
+        try:
+            self._client.post(
+                "/load_lora_adapter",
+                body={"lora_name": name, "lora_path": folder},
+                cast_to=str,
+            )
+        except APIError as error:
+            raise ModelError(f"the server did not load the adapter {folder}: {error}") from error
+
+    def _ask(self, request: Request) -> Completion:
+        from openai import APIError  # noqa: PLC0415 - as above
+
+        sampling = request.sampling
+        try:
+            answer = self._client.completions.create(
+                model=self._served,
+                prompt=list(request.prompt_ids),
+                max_tokens=sampling.max_tokens,
+                temperature=sampling.temperature,
+                top_p=sampling.top_p,
+                seed=sampling.seed % 2**31,
+                stop=list(sampling.stop) or None,
+                logprobs=1,
+                extra_body={
+                    "top_k": sampling.top_k or -1,
+                    "stop_token_ids": list(sampling.stop_ids),
+                    "include_stop_str_in_output": True,
+                    "return_token_ids": True,
+                },
+            )
+        except APIError as error:
+            raise ModelError(f"the rollout server failed: {error}") from error
+        return read(answer.to_dict(), self._held if self.refresh else 0)
+
+
+def read(answer: dict[str, Any], policy: int) -> Completion:
+    """What a server answered.
+
+    Raises:
+        ModelError: If it lacks the ids or the log-probabilities of what was drawn.
+    """
+    choice = answer["choices"][0]
+    ids = choice.get("token_ids")
+    logprobs = (choice.get("logprobs") or {}).get("token_logprobs")
+    if not ids or logprobs is None or len(logprobs) != len(ids):
+        raise ModelError(
+            "the rollout server gave no token_ids with their token_logprobs; it has to know "
+            "return_token_ids, as vLLM and `timeful serve` do"
+        )
+    finish: Literal["stop", "length"] = "length" if choice["finish_reason"] == "length" else "stop"
+    return Completion(ids=tuple(ids), logprobs=tuple(logprobs), finish=finish, policy=policy)
+
+
+class VllmSampler(Sampler):
+    """Samples by the vLLM that TRL runs beside its trainer. Not verified on a GPU.
+
+    TRL gives it the weights of each update. All requests share TRL's limit of tokens; one with
+    less room is cut here, and then its last token is no end.
+
+    Args:
+        checkpoint: The model that learns.
+        engine: TRL's `vllm_generation`.
+        sync: Gives it the weights.
+    """
+
+    def __init__(self, checkpoint: Checkpoint, *, engine: Any, sync: Callable[[], None]) -> None:
+        super().__init__(checkpoint)
+        self._engine = engine
+        self._sync = sync
+        self._held = -1
+
+    def generate(
+        self, requests: Sequence[Request], *, listeners: Sequence[Listener | None] = ()
+    ) -> list[Completion]:
+        """Answer requests, all at once."""
+        if self.policy != self._held:
+            self._sync()
+            self._held = self.policy
+        _, drawn, logprobs, _ = self._engine.generate(
+            prompts=[list(one.prompt_ids) for one in requests], images=None, num_generations=1
+        )
+        return [
+            self._cut(request, ids, [each[0] for each in given])
+            for request, ids, given in zip(requests, drawn, logprobs, strict=True)
+        ]
+
+    def _cut(self, request: Request, ids: list[int], logprobs: list[float]) -> Completion:
+        room = request.sampling.max_tokens
+        ends = len(ids) <= room and (
+            ids[-1] in request.sampling.stop_ids or self._says_stop(request, ids)
+        )
+        return Completion(
+            ids=tuple(ids[:room]),
+            logprobs=tuple(logprobs[:room]),
+            finish="stop" if ends else "length",
+            policy=self.policy,
+        )
+
+    def _says_stop(self, request: Request, ids: list[int]) -> bool:
+        text = self.checkpoint.tokenizer.decode(ids)
+        return any(stop in text for stop in request.sampling.stop)

@@ -1,0 +1,171 @@
+"""A turn of an annotated dialogue as a scene: the turn-level rollouts of ProActor (section 3.3).
+
+All that was said up to the turn is there at the start, so that the agent thinks once, about this
+turn. It is open for a span; a prediction that takes longer is lost. When the span is over, the rest
+of the conversation comes at once and ends it: nobody can think about that any more, and the record
+holds the whole conversation with its references, as any other does.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import PurePath
+
+import msgspec
+
+from timeful.agents.proactive.agent import proactive
+from timeful.agents.proactive.settings import AgentFile, load_agent
+from timeful.catalogs.catalog import Catalog
+from timeful.core.clock import VirtualClock
+from timeful.core.units import START, Duration, Instant, seconds
+from timeful.dialogues.dialogue import Dialogue
+from timeful.environments.dialogue.timing import Stamped
+from timeful.environments.dialogue.world import Conversation
+from timeful.errors import SettingsError
+from timeful.interfaces.event_driven import EventDriven
+from timeful.models.model import Model
+from timeful.records.recorder import Recorder
+from timeful.runs.episode import EpisodeSetting, play_episode
+from timeful.seeding import child
+from timeful.suites.proactor.material import material
+from timeful.training.config import TurnsPart
+
+_LAST = seconds(10)
+"""How long the last turn of a dialogue is open where the data says when turns begin."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnScene:
+    """One turn of a dialogue, and how it is asked about.
+
+    Args:
+        dialogue: All of it.
+        place: Which of its turns, from 0.
+        agent: The agent, as settings name it.
+        model: The checkpoint that learns, as records name who acted.
+        catalog: The actions that there are.
+        workflows: The actions of each workflow in their order, for scoring.
+        span: How long the turn is open.
+        asks: Whether the agent raises questions as well.
+    """
+
+    dialogue: Dialogue
+    place: int
+    agent: str
+    model: str
+    catalog: Catalog
+    workflows: tuple[tuple[str, ...], ...]
+    span: Duration
+    asks: bool
+
+    @property
+    def key(self) -> str:
+        """The dialogue and the turn."""
+        return f"{self.dialogue.id}-turn{self.turn}"
+
+    @property
+    def turn(self) -> int:
+        """The number of the turn."""
+        return self.dialogue.turns[self.place].number
+
+    def play(self, model: Model, recorder: Recorder, *, sampling: int) -> bool:
+        """Play it."""
+        return play_episode(
+            EpisodeSetting(settings=self.settings(), seed=sampling, transcripts="full"),
+            environment=Conversation(
+                self._begun(),
+                Stamped(closing=Duration(0)),
+                seed=0,  # of a pace that varies, which this has not
+                actions=tuple(self.catalog.actions),
+                workflows=self.workflows,
+            ),
+            interface=partial(EventDriven, full=True),
+            agent=partial(
+                proactive,
+                model=model,
+                file=_agent(self.agent),
+                catalog=self.catalog,
+                asks=self.asks,
+            ),
+            clock=VirtualClock(),
+            recorder=recorder,
+        )
+
+    def settings(self) -> dict[str, object]:
+        """What stands in its record."""
+        return {
+            "suite": "proactor",
+            "episode": {
+                "key": self.key,
+                "part": "turn",
+                "agent": PurePath(self.agent).stem,
+                "who": f"local:{self.model}",
+                "stand_in": False,
+                "turn": self.turn,
+                "span_ns": self.span,
+            },
+        }
+
+    def _begun(self) -> Dialogue:
+        """The dialogue, begun at the turn: what is to come comes when the span is over."""
+        return msgspec.structs.replace(
+            self.dialogue,
+            turns=tuple(
+                msgspec.structs.replace(turn, at=START if i <= self.place else self.span)
+                for i, turn in enumerate(self.dialogue.turns)
+            ),
+        )
+
+
+@lru_cache(maxsize=4)
+def _agent(name: str) -> AgentFile:
+    """An agent without a limit of its own: how long a thought may be is the training's matter."""
+    file = load_agent(name)
+    return msgspec.structs.replace(file, llm=msgspec.structs.replace(file.llm, max_tokens=None))
+
+
+def turns_of(part: TurnsPart, *, model: str, seed: int) -> dict[str, TurnScene]:
+    """The turns to learn from, by their keys.
+
+    Raises:
+        SettingsError: If there is no such agent, domain or file, or no turn.
+    """
+    _agent(part.agent)
+    about = material(part.source(seed))
+    found: dict[str, TurnScene] = {}
+    for dialogue in about.dialogues:
+        if len(dialogue.turns) > part.longest:
+            continue
+        for place in _drawn(part, dialogue, seed):
+            scene = TurnScene(
+                dialogue=dialogue,
+                place=place,
+                agent=part.agent,
+                model=model,
+                catalog=about.knowledge.catalog,
+                workflows=tuple(map(tuple, about.knowledge.ontology.orders().values())),
+                span=_span(part, dialogue, place),
+                asks=part.asks,
+            )
+            found[scene.key] = scene
+    if not found:
+        raise SettingsError(
+            f"no dialogue of {part.source(seed).title} has {part.longest} turns or fewer"
+        )
+    return found
+
+
+def _drawn(part: TurnsPart, dialogue: Dialogue, seed: int) -> list[int]:
+    count = len(dialogue.turns)
+    if part.each is None or part.each >= count:
+        return list(range(count))
+    rng = child(seed, "turns", dialogue.id)
+    return sorted(rng.choice(count, size=part.each, replace=False).tolist())
+
+
+def _span(part: TurnsPart, dialogue: Dialogue, place: int) -> Duration:
+    """How long a turn is open, at least a nanosecond."""
+    if part.timing == "by-turn":
+        return seconds(part.patience)
+    table = Stamped(closing=_LAST).timetable(dialogue)
+    ends = table.turns[place + 1].begins if place + 1 < len(table.turns) else table.end
+    return Duration(max(1, Instant(ends) - table.turns[place].begins))
