@@ -3,13 +3,14 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Barrier, Event, Lock
+from threading import Barrier, Lock
 from typing import Any
 
 import pytest
 
 pytest.importorskip("openai")
 
+from tests.judges.interrupted import Interrupted
 from tests.servers.fake import Body, FakeServer, Hang, Say, Script, Status, Step
 from timeful.dialogues.dialogue import Dialogue, ObservedAction, Turn
 from timeful.dialogues.opportunity import Inputs, Opportunity
@@ -17,8 +18,6 @@ from timeful.errors import SettingsError
 from timeful.judges.proactiveness import Case, Rubric, Verdict, judge, proactiveness
 from timeful.judges.settings import JudgeFile, Judger, Retries, read_judges
 from timeful.models.chat import OpenAIModel
-from timeful.models.live import LiveSource
-from timeful.models.model import Prompt
 from timeful.models.request import Timeouts
 
 TALK = Dialogue(
@@ -112,21 +111,6 @@ def test_each_case_has_a_seed_of_its_own_the_same_every_time() -> None:
 
 
 def test_ctrl_c_ends_what_is_under_way_also_what_was_just_about_to_begin() -> None:
-    raised, late = Event(), Event()
-
-    class Interrupted(OpenAIModel):
-        def open(self, prompt: Prompt, *, max_tokens: int | None, seed: int) -> LiveSource:
-            if "case 0" in prompt.messages[1].content:
-                raised.set()
-                raise KeyboardInterrupt
-            assert raised.wait(60)
-            assert late.wait(60)  # until all streams that there were have been ended
-            return super().open(prompt, max_tokens=max_tokens, seed=seed)
-
-        def close(self) -> None:
-            super().close()
-            late.set()
-
     with FakeServer([Hang()]) as server:
         model = Interrupted(model="judge", base_url=server.base_url, pace=None)
         with pytest.raises(KeyboardInterrupt):

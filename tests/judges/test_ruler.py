@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 pytest.importorskip("openai")
 
-from tests.servers.fake import Body, Die, FakeServer, Finish, Say, Script, Status, Step
+from tests.judges.interrupted import Interrupted
+from tests.servers.fake import Body, Die, FakeServer, Finish, Hang, Say, Script, Status, Step
 from timeful.errors import RecordError, SettingsError
 from timeful.judges.ruler import Count, Group, Rubric, Scored, rule_judge, ruler
 from timeful.judges.ruler_log import Judgement, RulerLog
@@ -379,6 +380,16 @@ def test_as_many_are_asked_at_a_time_as_there_are_workers_and_no_more() -> None:
 
     ruler(rule_judge(rule), [group("a", name=f"g{n}") for n in range(40)], workers=2)
     assert len(threads) == 2
+
+
+def test_ctrl_c_ends_what_is_under_way_also_what_was_just_about_to_begin() -> None:
+    groups = [group(f"case {number} is worth 1", name=str(number)) for number in range(9)]
+    with FakeServer([Hang()]) as server:
+        model = Interrupted(model="judge", base_url=server.base_url, pace=None)
+        with pytest.raises(KeyboardInterrupt):
+            ruler(model, groups, workers=2)
+        assert len(server.requests) <= 2
+        model.close()
 
 
 def test_what_cannot_be_is_refused() -> None:

@@ -6,7 +6,6 @@ rating is asked for again, and then counted as failed; it is never read as some 
 """
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
 import msgspec
@@ -14,12 +13,11 @@ import msgspec
 from timeful.dialogues.dialogue import Dialogue
 from timeful.dialogues.opportunity import Opportunity, write_opportunities
 from timeful.dialogues.transcript import transcript
-from timeful.errors import SettingsError
 from timeful.judges.settings import SYSTEM, TASK
 from timeful.metrics.proactor.rating import MeanRating, mean_rating, read_rating
 from timeful.models.asking import Asking, Failure, ask, unfenced
 from timeful.models.model import Message, Model
-from timeful.models.stopping import StoppableModel
+from timeful.models.stopping import side_by_side
 from timeful.models.templates import fill
 from timeful.seeding import child_seed
 
@@ -104,21 +102,10 @@ def judge(
         SettingsError: If there are no workers.
         KeyboardInterrupt: After everything was stopped.
     """
-    if workers < 1:
-        raise SettingsError(f"a judge needs at least one worker, got {workers}")
     rubric = rubric or Rubric()
-    stoppable = StoppableModel(model)
-    with ThreadPoolExecutor(workers, thread_name_prefix="judge") as pool:
-        asked = [pool.submit(_rate, stoppable, case, rubric) for case in cases]
-        try:
-            return [one.result() for one in asked]
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            while left := [one for one in asked if not one.done()]:
-                # Again and again: a thread may have been about to open another stream.
-                stoppable.stop()
-                wait(left, timeout=0.1)
-            raise
+    return side_by_side(
+        model, lambda judge, case: _rate(judge, case, rubric), cases, workers=workers
+    )
 
 
 def proactiveness(verdicts: Iterable[Verdict]) -> tuple[MeanRating, int]:

@@ -13,7 +13,6 @@ judged once. They are shown in an order drawn from the seed, so that no place is
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
@@ -31,7 +30,7 @@ from timeful.judges.ruler_words import (
 from timeful.models.asking import Asking, Failure, ask
 from timeful.models.model import Message, Model, Prompt
 from timeful.models.scripted import ScriptedModel
-from timeful.models.stopping import StoppableModel
+from timeful.models.stopping import side_by_side
 from timeful.seeding import child, child_seed
 
 
@@ -160,17 +159,10 @@ def ruler(
         SettingsError: If there are no workers.
         KeyboardInterrupt: After everything was stopped.
     """
-    if workers < 1:
-        raise SettingsError(f"a judge needs at least one worker, got {workers}")
     rubric = rubric or Rubric()
-    stoppable = StoppableModel(model)
-    with ThreadPoolExecutor(workers, thread_name_prefix="ruler") as pool:
-        try:
-            return list(pool.map(lambda group: _score(stoppable, group, rubric, log), groups))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            stoppable.stop()
-            raise
+    return side_by_side(
+        model, lambda judge, group: _score(judge, group, rubric, log), groups, workers=workers
+    )
 
 
 def rule_judge(rule: Callable[[Trajectory], float], *, name: str = "rule") -> ScriptedModel:

@@ -1,12 +1,18 @@
 """A model that can be told, from any thread, to answer nothing more: for work in many threads."""
 
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor, wait
 from threading import Event
+from typing import TypeVar
 
 from timeful.core.source import Source
-from timeful.errors import ModelError
+from timeful.errors import ModelError, SettingsError
 from timeful.models.chat import OpenAIModel
 from timeful.models.model import Model, Prompt
 from timeful.models.pace import Pace
+
+Case = TypeVar("Case")
+Found = TypeVar("Found")
 
 
 class StoppableModel:
@@ -49,3 +55,37 @@ class StoppableModel:
         self._is_stopped.set()
         if isinstance(self._model, OpenAIModel):
             self._model.close()
+
+
+def side_by_side(
+    model: Model, ask: Callable[[Model, Case], Found], cases: Iterable[Case], *, workers: int
+) -> list[Found]:
+    """Ask a model about cases, some at a time.
+
+    Args:
+        model: Whom to ask.
+        ask: Asks about one case.
+        cases: The cases.
+        workers: How many are asked about at a time, at least 1.
+
+    Returns:
+        What was found, in the order of the cases.
+
+    Raises:
+        SettingsError: If there are no workers.
+        KeyboardInterrupt: After everything was stopped; so is whatever else is raised.
+    """
+    if workers < 1:
+        raise SettingsError(f"a judge needs at least one worker, got {workers}")
+    stoppable = StoppableModel(model)
+    with ThreadPoolExecutor(workers, thread_name_prefix="asking") as pool:
+        asked = [pool.submit(ask, stoppable, case) for case in cases]
+        try:
+            return [one.result() for one in asked]
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            while left := [one for one in asked if not one.done()]:
+                # Again and again: a thread may have been about to open another stream.
+                stoppable.stop()
+                wait(left, timeout=0.1)
+            raise
