@@ -79,7 +79,9 @@ def read_abcd(
         try:
             read = decoder.decode(raw)
             if needs_ranges and read.reference_ready_range is None:
-                raise ValueError("there is no reference_ready_range")
+                raise ValueError(
+                    "there is no reference_ready_range; `timeful annotate` makes references"
+                )
             dialogue = _dialogue(read, split, ontology, wording)
         except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
             name = _name(raw, split, number)
