@@ -55,7 +55,9 @@ class Journal(TrainerCallback):  # type: ignore[misc]  # transformers is not fol
         lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
         whole = [(one, msgspec.json.decode(one)) for one in lines if one.endswith(b"\n")]
         kept = [(line, told) for line, told in whole if told["update"] <= update]
-        path.write_bytes(b"".join(line for line, _ in kept))
+        partial = path.with_suffix(".part")  # a kill in between must lose no line
+        partial.write_bytes(b"".join(line for line, _ in kept))
+        partial.replace(path)
         self._tokens = [told["tokens"] for _, told in kept]
         self._alarm = kept[-1][1].get("alarm", "") if kept else ""
 

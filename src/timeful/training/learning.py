@@ -4,6 +4,7 @@ Everything that is chance hangs on the seed and the number of the update, so a t
 killed goes on from its last checkpoint to the numbers it would have come to.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import torch
 from accelerate import PartialState
 from transformers import TrainerCallback
-from transformers.trainer_utils import get_last_checkpoint
+from transformers.trainer import TRAINER_STATE_NAME
 from trl import GRPOConfig
 
 from timeful.core.units import seconds
@@ -91,7 +92,7 @@ def learn(
         first=lambda: rank * share % config.rollout.samples,
     )
     latest = last_checkpoint(out)
-    journal.open(0 if latest is None else int(latest.rpartition("-")[2]))
+    journal.open(0 if latest is None else _update_of(latest))
     trainer.add_callback(journal)
     trainer.train(resume_from_checkpoint=latest)
     if trainer.accelerator.is_main_process:
@@ -101,9 +102,26 @@ def learn(
 
 
 def last_checkpoint(out: Path) -> str | None:
-    """Where a training goes on; None if it begins."""
-    folder = out / CHECKPOINTS
-    return get_last_checkpoint(str(folder)) if folder.is_dir() else None
+    """The last whole checkpoint, where a training goes on; None if it begins.
+
+    A checkpoint is written under its final name file by file, so a kill may leave a part of one.
+    """
+    found = (out / CHECKPOINTS).glob("checkpoint-*")
+    whole = [path for path in found if _is_whole(path)]
+    return str(max(whole, key=_update_of)) if whole else None
+
+
+def _is_whole(checkpoint: Path) -> bool:
+    """Whether the file that is written last can be read to its end."""
+    try:
+        json.loads((checkpoint / TRAINER_STATE_NAME).read_bytes())
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _update_of(checkpoint: str | Path) -> int:
+    return int(str(checkpoint).rpartition("-")[2])
 
 
 def _sampler(config: Config, trainer: Any, checkpoint: Checkpoint, api_key: str) -> Sampler:
