@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from timeful.suites.proactor.dialogues import Pages
     from timeful.suites.proactor.rows import ProactorRow
     from timeful.suites.proactor.source import Source
+    from timeful.suites.proactor.spec import Tempo
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -30,6 +31,45 @@ def pages_option(command: _Command) -> _Command:
         help="Which dialogues are drawn, a page each: the first so many, all, or one by its name.",
     )
     return option(command)
+
+
+def tempo_options(command: _Command) -> _Command:
+    """Add `speaking_wpm`, `reading_wpm`, `pause` and `spread`."""
+    for option in (
+        click.option("--spread", type=float, help="How much these spans vary.  [default: 0.25]"),
+        click.option("--pause", type=float, help="Seconds before a turn.  [default: 1]"),
+        click.option(
+            "--reading-wpm",
+            type=float,
+            help="Words a minute that people read; 0 where they hear.  [default: 240]",
+        ),
+        click.option(
+            "--speaking-wpm",
+            type=float,
+            help="Words a minute that people speak or type.  [default: 40 at a pace; with "
+            "timestamps a turn is there at once]",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def tempo(
+    speaking_wpm: float | None,
+    reading_wpm: float | None,
+    pause: float | None,
+    spread: float | None,
+) -> "Tempo":
+    """How fast people are, as a command line says it."""
+    from timeful.suites.proactor.spec import Tempo
+
+    usual = Tempo()
+    return Tempo(
+        speaking_wpm=speaking_wpm,
+        reading_wpm=usual.reading_wpm if reading_wpm is None else reading_wpm,
+        pause_s=usual.pause_s if pause is None else pause,
+        spread=usual.spread if spread is None else spread,
+    )
 
 
 def asks_endpoint(judge: str | None) -> bool:
@@ -116,7 +156,7 @@ def paces(
 
 
 def source_of(
-    domain: str,
+    domain: str | None,
     data: Path | None,
     *,
     abcd: Path | None,
@@ -125,11 +165,20 @@ def source_of(
     split: str,
     dialogues: int | None,
     seed: int,
+    agents: "Sequence[str]",
 ) -> "Source":
-    """Which conversations a command line names."""
+    """Which conversations a command line names; the domain may be that of its agents' files."""
+    from timeful.agents.proactive.settings import ToolCatalog
+    from timeful.errors import SettingsError
+    from timeful.suites.proactor.agents import tools_of
     from timeful.suites.proactor.material import digest
     from timeful.suites.proactor.source import Source
 
+    told = ToolCatalog() if domain or abcd or catalog else tools_of(agents)
+    domain = domain or told.domain or Source().domain
+    catalog = Path(told.catalog) if told.catalog else catalog
+    if ontology is not None and catalog is None:
+        raise SettingsError("--ontology would change nothing: it is for --catalog")
     size = dialogues if data is not None or dialogues is not None else Source().size
     return Source(
         domain=domain,

@@ -1,5 +1,6 @@
 """`timeful run proactor`: agents that foresee what can be done, in conversations that go on."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -13,12 +14,14 @@ from timeful.cli.proactor_plan import (
     pages_option,
     rate_run,
     source_of,
+    tempo,
+    tempo_options,
 )
 from timeful.cli.suite import (
     FILE,
     batch_options,
     endpoint_options,
-    live_needs,
+    is_given,
     refuse_idle,
     run,
     show,
@@ -43,10 +46,8 @@ CURVE = tuple(tenth / 10 for tenth in range(1, 10))
 )
 @click.option(
     "--domain",
-    default="shop",
-    show_default=True,
     help="shop, loan or the folder of a domain: its catalog, its workflows, and its dialogues "
-    "unless --data has others.",
+    "unless --data has others.  [default: what the YAML files of --agent say, else shop]",
 )
 @click.option(
     "--data", type=FILE, help="Dialogues with references: JSONL, or .json in ABCD's shape."
@@ -54,7 +55,9 @@ CURVE = tuple(tenth / 10 for tenth in range(1, 10))
 @click.option(
     "--abcd", type=FILE, help="The folder of ABCD's ontology, kb and guidelines, for --data."
 )
-@click.option("--catalog", type=FILE, help="A catalog of your own, for --data.")
+@click.option(
+    "--catalog", type=FILE, help="A catalog of your own, for --data, instead of the agents' files'."
+)
 @click.option(
     "--ontology", type=FILE, help="The workflows of --catalog, which the offline agent follows."
 )
@@ -78,17 +81,18 @@ CURVE = tuple(tenth / 10 for tenth in range(1, 10))
 @click.option("--questions", is_flag=True, help="Agents raise questions as well.")
 @click.option(
     "--model",
-    default="rules",
-    show_default=True,
-    help="Who thinks: rules (offline), openai:NAME, replay:FILE[#NAME] or local:PATH.",
+    help="Who thinks for all agents: rules (offline), openai:NAME, replay:FILE[#NAME] or "
+    "local:PATH.  [default: the llm of an agent's own YAML file that has a base_url, else rules]",
 )
 @endpoint_options
+@tempo_options
 @click.option(
     "--timing",
     "timings",
     multiple=True,
     help="by-turn (the conversation waits), timestamps (of the data) or pace (of reading and "
-    "speaking); repeatable, the first is for Table 1.  [default: by-turn, and pace for rules]",
+    "speaking); repeatable, the first is for Table 1.  [default: by-turn, and pace if all is "
+    "offline]",
 )
 @click.option(
     "--token-ms",
@@ -125,12 +129,14 @@ CURVE = tuple(tenth / 10 for tenth in range(1, 10))
     "request for each turn of Table 1 that is not rated yet.",
 )
 @pages_option
-@click.option("--transcripts", help="full or answers.  [default: answers for rules, else full]")
+@click.option(
+    "--transcripts", help="full or answers.  [default: answers if all is offline, else full]"
+)
 @batch_options
 def proactor(
     *,
     out: Path,
-    domain: str,
+    domain: str | None,
     data: Path | None,
     abcd: Path | None,
     catalog: Path | None,
@@ -141,10 +147,14 @@ def proactor(
     thresholds: tuple[float, ...],
     curve: bool,
     questions: bool,
-    model: str,
+    model: str | None,
     base_url: str | None,
     temperature: float | None,
     record: Path | None,
+    speaking_wpm: float | None,
+    reading_wpm: float | None,
+    pause: float | None,
+    spread: float | None,
     timings: tuple[str, ...],
     token_ms: tuple[float, ...],
     first_token_ms: float,
@@ -166,16 +176,21 @@ def proactor(
     """Agents that foresee what software could do, in conversations that do not wait.
 
     Everything runs offline: a rule that retrieves workflows answers, and is labelled as a
-    stand-in; its --temperature (0.3 unless given) makes runs differ. With --model openai:NAME and
-    --base-url a language model does; the key is read from OPENAI_API_KEY. A run that was stopped
-    goes on when the same command is given again.
+    stand-in; its --temperature (0.3 unless given) makes runs differ. A YAML file of --agent whose
+    llm has a base_url asks that endpoint, with the key in the environment that its api_key_name
+    names; several such files are compared in one run. With --model openai:NAME and --base-url one
+    language model thinks for all agents, whatever their files say; the key is then read from
+    OPENAI_API_KEY. --base-url without --model, unless it is for --judge openai:NAME, is where the
+    files' models are asked; --temperature wins over the files' too. A run that was stopped goes on
+    when the same command is given again.
     """
     from dataclasses import asdict
     from functools import partial
 
     from timeful.runs.experiment import read_settings
+    from timeful.suites.proactor.agents import digests, endpoints, key_names
     from timeful.suites.proactor.judging import read_bench
-    from timeful.suites.proactor.material import digests, material
+    from timeful.suites.proactor.material import material
     from timeful.suites.proactor.numbers import main_cells, make_cells
     from timeful.suites.proactor.report import write_report
     from timeful.suites.proactor.run import experiment
@@ -184,42 +199,57 @@ def proactor(
     from timeful.suites.proactor.tables import text_tables
     from timeful.suites.voices import voice
 
+    usual = Sweep()
+    listeners = tuple(ALIASES.get(name, name) for name in agents) or usual.agents
+    tape = None if record is None else str(record)
+    own = {}
+    if model is None:
+        own = endpoints(
+            listeners,
+            # A judge without a file has no other place to be.
+            base_url=base_url if is_given("base_url") and not asks_endpoint(judge) else None,
+            temperature=temperature,
+            record=tape,
+        )
     who = voice(
-        model,
+        model or "rules",
         stand_in="rules",
         base_url=base_url,
         temperature=temperature,
-        record=None if record is None else str(record),
+        record=tape,
     )
-    usual = Sweep()
-    laws = cast("tuple[Law, ...]", timings) or (
-        usual.timings if who.is_stand_in else usual.timings[:1]
-    )
+    is_asked, is_modelled = bool(own) or who.is_live, bool(own) or not who.is_stand_in
+    has_rules = who.is_stand_in and len(own) < len(listeners)
+    laws = cast("tuple[Law, ...]", timings) or usual.timings[: 1 if is_modelled else None]
     refuse_idle(
         {
             "abcd": (data is not None, "--data"),
             "catalog": (data is not None and abcd is None, "--data, without --abcd"),
-            "ontology": (catalog is not None, "--catalog"),
-            "thresholds": (who.is_stand_in, "--model rules"),
-            "curve": (who.is_stand_in, "--model rules"),
-            "thinking": (who.is_stand_in, "--model rules; a language model thinks for itself"),
+            "thresholds": (has_rules, "--model rules"),
+            "curve": (has_rules, "--model rules"),
+            "thinking": (has_rules, "--model rules; a language model thinks for itself"),
             "domain": (abcd is None and catalog is None, "a run without --abcd or --catalog"),
-            "arrival": (who.is_sampled, "an openai:NAME or local:PATH model"),
+            "arrival": (who.is_sampled or bool(own), "an endpoint or a local:PATH model"),
+            "speaking_wpm": (laws != ("by-turn",), "--timing pace or timestamps"),
+            **dict.fromkeys(("reading_wpm", "pause", "spread"), ("pace" in laws, "--timing pace")),
             "token_ms": (pace is None, "a run without --pace"),
             "first_token_ms": (pace is None, "a run without --pace"),
-            **live_needs(who.is_live, is_sampled=who.is_sampled),
+            "record": (is_asked, "an endpoint"),
             "temperature": (
-                who.is_stand_in or who.is_sampled,
+                is_asked or has_rules or who.is_sampled,
                 "rules, an openai:NAME or a local:PATH model",
             ),
-            "base_url": (who.is_live or asks_endpoint(judge), "an openai:NAME model or judge"),
+            "base_url": (
+                is_asked or asks_endpoint(judge),
+                "an openai:NAME model or judge, or an agent's own YAML file",
+            ),
         }
     )
     judges = None if judge is None else judges_of(judge, base_url)
     sweep = Sweep(
-        agents=tuple(ALIASES.get(name, name) for name in agents) or usual.agents,
+        agents=listeners,
         thresholds=thresholds or usual.thresholds,
-        curve=CURVE if curve and who.is_stand_in else (),
+        curve=CURVE if curve and has_rules else (),
         timings=laws,
         paces=paces(token_ms, first_token_ms, pace),
         runs=runs,
@@ -234,26 +264,32 @@ def proactor(
             split=split,
             dialogues=dialogues,
             seed=seed,
+            agents=listeners,
         ),
         asks=questions,
+        tempo=tempo(speaking_wpm, reading_wpm, pause, spread),
         policy=cast("Policy", policy),
         interface=interface,
         clock=cast("Clock", clock),
         arrival=arrival,
         thinking=THINKING if thinking is None else thinking,
-        temperature=(
-            temperature if who.is_stand_in and temperature is not None else Rig().temperature
-        ),
+        temperature=(temperature if has_rules and temperature is not None else Rig().temperature),
         seed=seed,
         # Words that cost money are kept; a rule's can be had again.
-        transcripts=cast("Transcripts", transcripts or ("answers" if who.is_stand_in else "full")),
+        transcripts=cast("Transcripts", transcripts or ("full" if is_modelled else "answers")),
         agents=digests(sweep.agents),
     )
     settings = {**rig.settings(), "sweep": asdict(sweep), "voice": who.settings()}
+    if own:
+        settings["voices"] = {agent: one.settings() for agent, one in own.items()}
     drawn = pages_of(pages)
     finished = run(
-        partial(experiment, pages=drawn),
-        episodes(sweep, rig, who, count=len(material(rig.source).dialogues)),
+        partial(
+            experiment,
+            keys={name: os.environ.get(name, "") for name in key_names(own)},
+            pages=drawn,
+        ),
+        episodes(sweep, rig, who, count=len(material(rig.source).dialogues), own=own),
         out,
         settings=settings,
         workers=workers,

@@ -10,7 +10,8 @@ from timeful.dialogues.opportunity import Input, Inputs, Opportunity, Status
 from timeful.metrics.proactor.files import PredictedTurn
 from timeful.models.pace import Pace
 from timeful.runs.experiment import Finished, run_experiment
-from timeful.suites.proactor.material import digests, material
+from timeful.suites.proactor.agents import digests
+from timeful.suites.proactor.material import material
 from timeful.suites.proactor.rows import ProactorRow
 from timeful.suites.proactor.run import experiment
 from timeful.suites.proactor.source import Source

@@ -29,10 +29,17 @@ STATES = "action_states"
 
 
 class ToolCatalog(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where the actions come from, unless a run says otherwise: a domain, or a catalog's file."""
+    """Where the actions come from, unless a run says otherwise: a domain, or a catalog's file.
+
+    Paths start at the folder of the agent's file.
+    """
 
     domain: str = ""
     catalog: str = ""
+
+    def __post_init__(self) -> None:
+        if self.domain and self.catalog:
+            raise ValueError("the actions come from a domain or from a catalog, not from both")
 
 
 class Prompts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -46,8 +53,8 @@ class AgentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """An agent.
 
     Attributes:
-        name: What it is called in tables.
-        llm: Its model, and where it is.
+        name: What it is, for who reads it; tables call it as its file is called.
+        llm: Its model; where it has a base_url, that thinks unless a run says otherwise.
         tool_catalog: Its actions.
         reasons: Whether it thinks between tags before it answers between others.
         transitions: The action state graph, the statuses that may follow each; a status that is

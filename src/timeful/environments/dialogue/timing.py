@@ -12,7 +12,7 @@ stays open as if another followed it.
 
 from dataclasses import dataclass
 from itertools import pairwise
-from math import exp
+from math import exp, inf
 
 import numpy as np
 
@@ -75,7 +75,7 @@ class Stamped:
     closing: Duration = _CLOSING
 
     def __post_init__(self) -> None:
-        if self.speaking_wpm is not None and not self.speaking_wpm > 0:
+        if self.speaking_wpm is not None and not 0 < self.speaking_wpm < inf:
             raise SettingsError(f"words a minute must be above 0, got {self.speaking_wpm}")
         if self.closing < 0:
             raise SettingsError(f"closing must not be negative, got {self.closing} ns")
@@ -141,10 +141,10 @@ class Paced:
     spread: float = 0.25
 
     def __post_init__(self) -> None:
-        if not self.speaking_wpm > 0:
+        if not 0 < self.speaking_wpm < inf:
             raise SettingsError(f"speaking_wpm must be above 0, got {self.speaking_wpm}")
         for name in ("reading_wpm", "pause", "action"):
-            if not getattr(self, name) >= 0:
+            if not 0 <= getattr(self, name) < inf:
                 raise SettingsError(f"{name} must be 0 or above, got {getattr(self, name)}")
         if not 0 <= self.spread <= 2:
             raise SettingsError(f"spread must be from 0 to 2, got {self.spread}")

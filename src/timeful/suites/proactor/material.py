@@ -1,6 +1,6 @@
 """What a run listens to, and what its agents may look up; each process reads it once."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from hashlib import sha256
 from itertools import islice
@@ -8,7 +8,6 @@ from pathlib import Path
 
 import msgspec
 
-from timeful.agents.proactive.settings import load_agent
 from timeful.catalogs.abcd import AbcdSource, abcd_knowledge
 from timeful.catalogs.catalog import read_catalog
 from timeful.catalogs.knowledge import Knowledge
@@ -74,12 +73,6 @@ def _knowledge(source: Source) -> Knowledge:
 def digest(path: Path) -> str:
     """A name for what a file holds."""
     return sha256(read_bytes(path)).hexdigest()[:16]
-
-
-def digests(agents: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """A name for what each agent's file says."""
-    found = ((name, msgspec.json.encode(load_agent(name), order="sorted")) for name in agents)
-    return tuple((name, sha256(text).hexdigest()[:16]) for name, text in found)
 
 
 def _wanted(source: Source) -> Iterator[Dialogue]:

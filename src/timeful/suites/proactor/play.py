@@ -1,12 +1,12 @@
 """Playing one episode: an agent listens to a conversation."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
 
 from timeful.agents.proactive.agent import proactive
 from timeful.agents.proactive.lookup import Lookup
 from timeful.agents.proactive.retrieval import Retrieval
-from timeful.agents.proactive.settings import AgentFile, load_agent
 from timeful.core.clock import Clock, VirtualClock, WallClock
 from timeful.core.units import Duration, seconds
 from timeful.environments.dialogue.world import Conversation
@@ -20,13 +20,20 @@ from timeful.models.rules import RuleModel
 from timeful.records.recorder import Recorder
 from timeful.runs.episode import EpisodeSetting, Interface, play_episode
 from timeful.seeding import child_seed
+from timeful.suites.proactor.agents import agent_file, connect
 from timeful.suites.proactor.material import material
 from timeful.suites.proactor.source import Source
 from timeful.suites.proactor.spec import ProactorSpec, Rig
 from timeful.suites.voices import Voice
 
 
-def play(spec: ProactorSpec, recorder: Recorder, *, api_key: str = "") -> bool:
+def play(
+    spec: ProactorSpec,
+    recorder: Recorder,
+    *,
+    api_key: str = "",
+    keys: Mapping[str, str] | None = None,
+) -> bool:
     """Play an episode and write its record; True if it came to its end.
 
     In a run, everybody meets a conversation at the same pace, whatever thinks how fast.
@@ -48,7 +55,7 @@ def play(spec: ProactorSpec, recorder: Recorder, *, api_key: str = "") -> bool:
         interface=interface(rig),
         agent=partial(
             proactive,
-            model=model(spec, api_key=api_key),
+            model=model(spec, api_key=api_key, keys=keys or {}),
             file=agent_file(spec.agent),
             catalog=catalog,
             asks=rig.asks,
@@ -57,16 +64,6 @@ def play(spec: ProactorSpec, recorder: Recorder, *, api_key: str = "") -> bool:
         clock=_clock(rig),
         recorder=recorder,
     )
-
-
-@lru_cache(maxsize=16)
-def agent_file(name: str) -> AgentFile:
-    """An agent of the package by its name, or a file.
-
-    Raises:
-        SettingsError: If there is none, or it is wrong.
-    """
-    return load_agent(name)
 
 
 def interface(rig: Rig) -> Interface:
@@ -84,8 +81,12 @@ def interface(rig: Rig) -> Interface:
     return partial(EventDriven, full=full)
 
 
-def model(spec: ProactorSpec, *, api_key: str = "") -> Model:
+def model(spec: ProactorSpec, *, api_key: str, keys: Mapping[str, str]) -> Model:
     """Who thinks; an endpoint samples at the temperature that the agent's file says."""
+    choice, arrives = spec.voice.choice, spec.rig.arrival
+    if spec.is_own and choice is not None:
+        pace = None if arrives else spec.pace
+        return connect(spec.agent, choice, pace=pace, scope=spec.scope, keys=keys)
 
     def stand_in() -> Model:
         rule = Retrieval(
@@ -97,7 +98,7 @@ def model(spec: ProactorSpec, *, api_key: str = "") -> Model:
         return RuleModel(rule, name=f"retrieval({spec.who})", pace=spec.pace)
 
     made = _speaker(spec.voice, spec.agent)
-    if spec.rig.arrival and made.choice is not None:
+    if arrives and made.choice is not None:
         return made.choice.make("planner", pace=None, scope=spec.scope, api_key=api_key)
     return made.make(stand_in, pace=spec.pace, scope=spec.scope, api_key=api_key)
 

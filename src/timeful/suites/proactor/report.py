@@ -126,10 +126,16 @@ def _what_was_run(
         ("when the next turn comes first", str(settings.get("policy"))),
         ("tokens of the stand-in's thinking", str(settings.get("thinking"))),
         ("temperature of the stand-in", str(settings.get("temperature"))),
+        ("pace of people", _tempo(settings)),
         ("seed", f"{settings.get('seed')}, of the dialogues {source.seed}"),
         ("version", str(settings.get("version"))),
     )
     return Section("What was run", (*blocks, Table(head=("setting", "value"), rows=facts, words=2)))
+
+
+def _tempo(settings: Mapping[str, Any]) -> str:
+    told = settings.get("tempo") or {}
+    return ", ".join(f"{name} {value}" for name, value in told.items() if value is not None)
 
 
 def _remarks(cells: Sequence[Cell], settings: Mapping[str, Any]) -> list[str]:

@@ -1,31 +1,33 @@
 """The ProActor experiment: what a run needs of it (ProActor, section 4; Tables 1, 5 and 8)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from timeful.environments.dialogue.timing import Stamped
 from timeful.errors import SettingsError
 from timeful.runs.experiment import Experiment
+from timeful.suites.proactor.agents import agent_file
 from timeful.suites.proactor.dialogues import SAMPLE, Pages
 from timeful.suites.proactor.material import material
-from timeful.suites.proactor.play import agent_file, play
+from timeful.suites.proactor.play import play
 from timeful.suites.proactor.report import write_report
 from timeful.suites.proactor.rows import ProactorRow, summarize
 from timeful.suites.proactor.spec import NAME, ProactorSpec
 
 
 def experiment(
-    api_key: str = "", *, pages: Pages = SAMPLE
+    api_key: str = "", *, keys: Mapping[str, str] | None = None, pages: Pages = SAMPLE
 ) -> Experiment[ProactorSpec, ProactorRow]:
-    """How it is run; the key goes to the endpoint and is never written down.
+    """How it is run; keys go to endpoints and are never written down.
 
     Args:
-        api_key: For the endpoint.
+        api_key: For the endpoint that thinks for all agents.
+        keys: For those that agents' files name, by the names that these have for their keys.
         pages: Which dialogues are drawn in the report.
     """
     return Experiment(
         name=NAME,
-        play=partial(play, api_key=api_key),
+        play=partial(play, api_key=api_key, keys=keys),
         summarize=summarize,
         row=ProactorRow,
         check=check,

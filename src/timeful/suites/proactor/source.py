@@ -38,6 +38,10 @@ class Source:
             raise SettingsError(f"a run needs at least one dialogue, got {self.size}")
         if self.data is None and self.size is None:
             raise SettingsError("of dialogues that are made, there is no end: say how many")
+        if self.data is None and self.catalog is not None:
+            raise SettingsError(
+                f"dialogues are made of a domain, not of {self.catalog}: give --data or --domain"
+            )
 
     @property
     def title(self) -> str:

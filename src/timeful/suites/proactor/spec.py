@@ -11,13 +11,14 @@ A run has up to three parts, and an episode belongs to one of them:
 
 import re
 from dataclasses import asdict, dataclass, field
+from math import inf
 from pathlib import PurePath
 from typing import Any, Literal, get_args
 
 from timeful.agents.proactive.agent import Policy
 from timeful.agents.proactive.retrieval import CAUTIOUS, EAGER, TEMPERATURE, check_temperature
 from timeful.agents.session import Transcripts
-from timeful.core.units import seconds
+from timeful.core.units import in_seconds, seconds
 from timeful.environments.dialogue.timing import ByTurn, Paced, Stamped, Timing
 from timeful.errors import SettingsError, check_known
 from timeful.interfaces.laws import check_fits
@@ -43,6 +44,44 @@ assumption of ours, of a few sentences."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Tempo:
+    """How fast people speak and read, where the conversation does not wait.
+
+    Attributes:
+        speaking_wpm: Words a minute that are spoken or typed; None is 40 at a pace, and with the
+            times of the data that a turn is there at once, as a message is.
+        reading_wpm: Words a minute that are read before an answer begins; 0 where they are heard.
+        pause_s: The pause before a turn, in seconds.
+        spread: How much the spans vary, 0 for not at all: see `Paced`.
+    """
+
+    speaking_wpm: float | None = None
+    reading_wpm: float = Paced().reading_wpm
+    pause_s: float = in_seconds(Paced().pause)
+    spread: float = Paced().spread
+
+    def law(self, timing: Law) -> Timing:
+        """When the turns come.
+
+        Raises:
+            SettingsError: If a number is out of its range.
+        """
+        if timing == "by-turn":
+            return ByTurn(patience=seconds(600))
+        if timing == "timestamps":
+            return Stamped(speaking_wpm=self.speaking_wpm)
+        if not 0 <= self.pause_s < inf:
+            raise SettingsError(f"a pause must be 0 s or above, got {self.pause_s}")
+        wpm = Paced().speaking_wpm if self.speaking_wpm is None else self.speaking_wpm
+        return Paced(
+            speaking_wpm=wpm,
+            reading_wpm=self.reading_wpm,
+            pause=seconds(self.pause_s),
+            spread=self.spread,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rig:
     """What all episodes of a run have in common.
 
@@ -50,6 +89,7 @@ class Rig:
         source: The conversations.
         asks: Whether agents raise questions as well.
         policy: What becomes of a thought when the next turn comes.
+        tempo: How fast the people in the conversations are.
         interface: The law that joins an agent's time to the world's, maybe with a span in
             seconds: `polling:2`.
         clock: "virtual" or "wall".
@@ -67,6 +107,7 @@ class Rig:
     source: Source = field(default_factory=Source)
     asks: bool = False
     policy: Policy = "finish"
+    tempo: Tempo = field(default_factory=Tempo)
     interface: str = "event-driven"
     clock: Clock = "virtual"
     arrival: bool = False
@@ -82,6 +123,8 @@ class Rig:
         check_known("transcripts", self.transcripts, get_args(Transcripts))
         check_fits("dialogue", self.law, among=INTERFACES)
         check_temperature(self.temperature)
+        for timing in LAWS:
+            self.tempo.law(timing)
         if self.thinking < 0:
             raise SettingsError(f"tokens of thinking must be 0 or more, got {self.thinking}")
         if self.interface != self.law and self.law not in ("polling", "fixed-rate"):
@@ -118,6 +161,7 @@ class ProactorSpec:
         part: What it is played for.
         agent: One of the agents in the package, or a file.
         voice: Who thinks.
+        is_own: Whether the agent's file says so, with a key and further fields of requests.
         threshold: How sure the stand-in must be; None for a language model.
         timing: When the turns come.
         pace: What the model's tokens cost.
@@ -129,6 +173,7 @@ class ProactorSpec:
     part: Part
     agent: str
     voice: Voice = RULES
+    is_own: bool = False
     threshold: float | None = None
     timing: Law
     pace: Pace
@@ -167,9 +212,7 @@ class ProactorSpec:
     @property
     def law(self) -> Timing:
         """When the turns come."""
-        if self.timing == "by-turn":
-            return ByTurn(patience=seconds(600))
-        return Stamped() if self.timing == "timestamps" else Paced()
+        return self.rig.tempo.law(self.timing)
 
     def settings(self) -> dict[str, Any]:
         """What stands in the episode's record."""

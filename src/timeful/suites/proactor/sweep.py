@@ -1,6 +1,6 @@
 """Which episodes a run has: agents, thresholds, laws of time and paces, spelled out."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import PurePath
@@ -73,19 +73,37 @@ class Sweep:
         return [("main", *first), *(("time", *each) for each in others)]
 
 
-def episodes(sweep: Sweep, rig: Rig, voice: Voice, *, count: int) -> list[ProactorSpec]:
-    """Spell out a sweep over so many conversations."""
-    return list(_episodes(sweep, rig, voice, count))
+def episodes(
+    sweep: Sweep, rig: Rig, voice: Voice, *, count: int, own: Mapping[str, Voice] | None = None
+) -> list[ProactorSpec]:
+    """Spell out a sweep.
+
+    Args:
+        sweep: Which episodes.
+        rig: What they share.
+        voice: Who thinks.
+        count: Over how many conversations.
+        own: Who thinks instead, for agents whose file says so: `agents.endpoints`.
+    """
+    return list(_episodes(sweep, rig, voice, count, own or {}))
 
 
-def _episodes(sweep: Sweep, rig: Rig, voice: Voice, count: int) -> Iterator[ProactorSpec]:
-    thresholds: Sequence[float | None] = sweep.thresholds if voice.is_stand_in else (None,)
+def _episodes(
+    sweep: Sweep, rig: Rig, voice: Voice, count: int, own: Mapping[str, Voice]
+) -> Iterator[ProactorSpec]:
     conditions = sweep.conditions()
-    for (part, timing, pace), agent, threshold in product(conditions, sweep.agents, thresholds):
+    offline = [agent for agent in sweep.agents if own.get(agent, voice).is_stand_in]
+    thought: list[tuple[str, float | None]] = [
+        (agent, threshold)
+        for agent in sweep.agents
+        for threshold in (sweep.thresholds if agent in offline else (None,))
+    ]
+    for (part, timing, pace), (agent, threshold) in product(conditions, thought):
         like = ProactorSpec(
             part=part,
             agent=agent,
-            voice=voice,
+            voice=own.get(agent, voice),
+            is_own=agent in own,
             threshold=threshold,
             timing=timing,
             pace=pace,
@@ -95,13 +113,13 @@ def _episodes(sweep: Sweep, rig: Rig, voice: Voice, count: int) -> Iterator[Proa
         )
         for run, place in product(range(sweep.runs), range(count)):
             yield replace(like, run=run, place=place)
-    if voice.is_stand_in:
+    if offline:
         _, timing, pace = conditions[0]
         for threshold, place in product(sweep.curve, range(count)):
             if threshold not in sweep.thresholds:
                 yield ProactorSpec(
                     part="curve",
-                    agent=sweep.agents[0],
+                    agent=offline[0],
                     threshold=threshold,
                     timing=timing,
                     pace=pace,

@@ -10,6 +10,7 @@ WIDTH = 80
 """The columns of a terminal."""
 
 STAND_IN = "Stand-in: a rule that retrieves workflows answers; no language model was run."
+IN_PART = "Stand-in: where a threshold stands, a rule that retrieves workflows answers, no model."
 SYNTHETIC = "Nobody ever held these conversations: they are made, with their references."
 
 
@@ -64,7 +65,7 @@ def remarks(cells: Sequence[Cell], settings: Mapping[str, object]) -> list[str]:
     """What whoever reads the tables must know."""
     said = []
     if any(cell.stand_in for cell in cells):
-        said.append(STAND_IN)
+        said.append(STAND_IN if all(cell.stand_in for cell in cells) else IN_PART)
         temperature = settings.get("temperature")
         said.append(
             (
