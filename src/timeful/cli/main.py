@@ -96,6 +96,8 @@ app = Lazy(
         "align": "timeful.cli.annotate:align",
         "traces": "timeful.cli.export:traces",
         "export": "timeful.cli.export:export",
+        "train": "timeful.cli.train:train",
+        "serve": "timeful.cli.serve:serve",
         "list": "timeful.cli.show:list_parts",
     },
     name="timeful",

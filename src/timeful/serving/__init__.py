@@ -1,0 +1,1 @@
+"""One local checkpoint behind the API that OpenAI's clients speak."""

@@ -1,0 +1,56 @@
+"""What a server is told, and what it needs; nothing heavy is loaded."""
+
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+
+from timeful.errors import SettingsError, check_known
+from timeful.models.local.checkpoint import DTYPES, check
+
+_NEEDED = ("torch", "transformers", "starlette", "uvicorn")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serving:
+    """What is served, and where.
+
+    Args:
+        path: The folder of the checkpoint.
+        host: Which address is listened at.
+        port: Which port; 0 picks a free one.
+        device: Where it computes, as torch names it.
+        dtype: One of `DTYPES`.
+        threads: How many threads torch may use, 1 or more.
+        api_key: What clients have to give; "" for nothing.
+
+    Raises:
+        SettingsError: If a setting cannot work, an extra is missing, or there is no checkpoint.
+    """
+
+    path: Path
+    host: str = "127.0.0.1"
+    port: int = 8000
+    device: str = "cpu"
+    dtype: str = "float32"
+    threads: int = 1
+    api_key: str = field(default="", repr=False)
+
+    def __post_init__(self) -> None:
+        require()
+        check_known("type of numbers", self.dtype, DTYPES)
+        if not 0 <= self.port <= 65535:
+            raise SettingsError(f"a port is 0 to 65535, got {self.port}")
+        if self.threads < 1:
+            raise SettingsError(f"threads must be 1 or more, got {self.threads}")
+        check(self.path)
+
+
+def require() -> None:
+    """Find out whether the extra is there.
+
+    Raises:
+        SettingsError: If it is not.
+    """
+    missing = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        raise SettingsError(f"serving needs {' and '.join(missing)}: pip install 'timeful[serve]'")
