@@ -17,6 +17,13 @@ class Lazy(click.Group):
         super().__init__(**options)  # type: ignore[arg-type]
         self._places = places
 
+    def invoke(self, ctx: click.Context) -> object:
+        """Run what was asked for; Ctrl-C, also while it loads, ends with 130 and not click's 1."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise SystemExit(130) from None
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names in the order of the places."""
         return list(self._places)
@@ -125,8 +132,6 @@ def main() -> None:
     except TimefulError as error:
         print(f"timeful: {error}", file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)
     except BrokenPipeError:
         # The reader has gone (`| head`): nothing is wrong, and nothing more can be said.
         sys.stderr.close()
