@@ -108,6 +108,13 @@ def test_the_request_says_what_was_set(connect: Connect) -> None:
     assert request.headers["authorization"] == "Bearer sesame"
 
 
+def test_a_seed_is_sent_as_servers_take_it(connect: Connect) -> None:
+    with FakeServer([Say("L")]) as server:
+        for seed in (2**31 - 1, 2**31 + 5, 2**63 - 1):
+            read(connect(server).open(ask(), max_tokens=None, seed=seed))
+        assert [one.body["seed"] for one in server.requests] == [2**31 - 1, 5, 2**31 - 1]
+
+
 def test_what_is_not_set_is_left_to_the_server(connect: Connect) -> None:
     with FakeServer([Say("L")]) as server:
         read(connect(server).open(ask(), max_tokens=None, seed=1))

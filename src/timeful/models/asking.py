@@ -63,8 +63,7 @@ def ask(
     """
     error, failure, shown = "", None, tuple(messages)
     for number in range(how.tries):
-        # Signed 32 bits: some servers take no larger seed.
-        seed = child_seed(how.seed, how.purpose, number) & 0x7FFFFFFF
+        seed = child_seed(how.seed, how.purpose, number)
         prompt = Prompt(purpose=how.purpose, render=lambda shown=shown: shown)  # type: ignore[misc]
         answer = _Answer()
         try:

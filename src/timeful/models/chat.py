@@ -92,7 +92,7 @@ class OpenAIModel:
         Args:
             prompt: What is asked.
             max_tokens: The most tokens to generate, reasoning included; None for no limit.
-            seed: The sampling seed, sent along.
+            seed: The sampling seed; its lowest 31 bits are sent along.
         """
         source = LiveSource(READ_AHEAD)
         request = self._request(prompt, max_tokens, seed)
@@ -128,7 +128,8 @@ class OpenAIModel:
         self._background.close()
 
     def _request(self, prompt: Prompt, max_tokens: int | None, seed: int) -> Request:
-        options: dict[str, object] = {"seed": seed}
+        # Of the seed what fits signed 32 bits: some servers take no larger one.
+        options: dict[str, object] = {"seed": seed & 0x7FFFFFFF}
         if self.temperature is not None:
             options["temperature"] = self.temperature
         if self.top_p is not None:
