@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.metrics.proactor.published import ABCD_PLUS, COLUMNS, HOME_LOAN
 from timeful.errors import SettingsError
 from timeful.metrics.proactor.files import read_results
 from timeful.metrics.proactor.ranking import Result, rank
 from timeful.metrics.proactor.tables import ranking_table
 from timeful.metrics.proactor.turns import relative_difference
+from timeful.suites.proactor.published import PUBLISHED
 
 
 def result(name: str, *values: float) -> Result:
@@ -92,24 +92,22 @@ def test_the_order_of_the_group_changes_no_index(
     assert one == other
 
 
-def published(tmp_path: Path, rows: str) -> tuple[list[Result], dict[str, float]]:
-    path = tmp_path / "table.csv"
-    path.write_text(COLUMNS + rows)
-    cells = [line.split(", ") for line in rows.strip().splitlines()]
-    return read_results(path), {cell[0]: float(cell[1]) for cell in cells}
+def published(data: str) -> tuple[list[Result], dict[str, float]]:
+    rows = PUBLISHED[data]
+    return [Result(name=row.name, **row.means) for row in rows], {r.name: r.pri for r in rows}
 
 
-@pytest.mark.parametrize("rows", [ABCD_PLUS, HOME_LOAN])
-def test_all_published_values_follow_from_the_published_columns(tmp_path: Path, rows: str) -> None:
-    group, pri = published(tmp_path, rows)
+@pytest.mark.parametrize("data", PUBLISHED)
+def test_all_published_values_follow_from_the_published_columns(data: str) -> None:
+    group, pri = published(data)
     assert len(group) == 17
     for one in rank(group):
         assert one.pri == pytest.approx(pri[one.result.name], abs=5.1e-5), one.result.name
 
 
-def test_the_values_of_table_1_are_those_of_the_larger_group_of_table_5(tmp_path: Path) -> None:
+def test_the_values_of_table_1_are_those_of_the_larger_group_of_table_5() -> None:
     """Table 1 leaves three members out and keeps the values that they had a part in."""
-    group, pri = published(tmp_path, ABCD_PLUS)
+    group, pri = published("ABCD+")
     found = rank([one for one in group if not one.name.startswith("GPT-4.1-mini")])
     assert len(found) == 14
     assert not [one for one in found if abs(one.pri - pri[one.result.name]) < 0.001]
@@ -119,10 +117,10 @@ def test_the_values_of_table_1_are_those_of_the_larger_group_of_table_5(tmp_path
     ]
 
 
-def test_published_differences_follow_from_their_means_but_for_six(tmp_path: Path) -> None:
+def test_published_differences_follow_from_their_means_but_for_six() -> None:
     wrong = []
-    for rows in (ABCD_PLUS, HOME_LOAN):
-        for one in published(tmp_path, rows)[0]:
+    for data in PUBLISHED:
+        for one in published(data)[0]:
             found = relative_difference(one.ac, one.max_ac)
             assert found is not None
             # Means are published with three digits.
@@ -138,8 +136,8 @@ def test_published_differences_follow_from_their_means_but_for_six(tmp_path: Pat
     ]
 
 
-def test_the_table_holds_the_longest_names_in_80_columns(tmp_path: Path) -> None:
-    group, _ = published(tmp_path, ABCD_PLUS)
+def test_the_table_holds_the_longest_names_in_80_columns() -> None:
+    group, _ = published("ABCD+")
     text = ranking_table(rank([*group, result("x" * 90, 1e9, -1e9, 2e5, 0, 0, 0)]))
     assert max(map(len, text.splitlines())) <= 80
     assert "within this group of 18" in text
