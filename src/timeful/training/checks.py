@@ -38,6 +38,19 @@ def check(config: Config | SftConfig, *, processes: int = 1, is_offline: bool = 
     _check_model(config.model, is_offline=is_offline)
 
 
+def check_scenes(config: Config, count: int) -> None:
+    """Find out whether there are cases enough for an update.
+
+    Raises:
+        SettingsError: If there are not.
+    """
+    if count < config.rollout.cases:
+        raise SettingsError(
+            f"an update has {config.rollout.cases} different cases, and there are only {count}: "
+            "lower rollout.cases, or take more cases"
+        )
+
+
 def is_at_hub(part: ModelPart) -> bool:
     """Whether the model is a name at the hub, which transformers fetches or has fetched."""
     return not Path(part.path).is_dir()
@@ -135,13 +148,9 @@ def _check_data(config: SftConfig, processes: int) -> None:
 
 
 def _check_extras(config: Config | SftConfig) -> None:
-    if missing := _missing(_NEEDED):
-        raise SettingsError(f"training needs {' and '.join(missing)}: pip install 'timeful[train]'")
+    require(config.run.track)
     if config.model.quantise != "none" and _missing(("bitsandbytes",)):
         raise SettingsError("weights of 4 bits need bitsandbytes: pip install 'timeful[quant]'")
-    tracker = config.run.track
-    if tracker is not None and _missing((_TRACKERS[tracker],)):
-        raise SettingsError(f"run.track = {tracker!r} needs {tracker}: pip install {tracker}")
     if not isinstance(config, Config):
         return
     server = config.rollout.server
@@ -151,6 +160,21 @@ def _check_extras(config: Config | SftConfig) -> None:
         raise SettingsError(
             "a judge or a server needs the openai client: pip install 'timeful[openai]'"
         )
+
+
+def require(tracker: str | None = None) -> None:
+    """Find out whether what every training needs is there.
+
+    Args:
+        tracker: Where metrics go, beside the file.
+
+    Raises:
+        SettingsError: If it is not.
+    """
+    if missing := _missing(_NEEDED):
+        raise SettingsError(f"training needs {' and '.join(missing)}: pip install 'timeful[train]'")
+    if tracker is not None and _missing((_TRACKERS[tracker],)):
+        raise SettingsError(f"run.track = {tracker!r} needs {tracker}: pip install {tracker}")
 
 
 def _missing(names: Sequence[str]) -> list[str]:
