@@ -141,7 +141,7 @@ def _loss(model: Any, language: Language, examples: Sequence[tuple[list[int], li
         rows = torch.tensor([asked + said + [pad] * (longest - len(said)) for asked, said in some])
         targets = rows[:, start:]
         read = rows[:, :-1]  # what is padded comes last, where nobody looks back at it
-        seen = model.transformer(input_ids=read, attention_mask=torch.ones_like(read))
+        seen = model.base_model(input_ids=read, attention_mask=torch.ones_like(read))
         hidden = seen.last_hidden_state[:, start - 1 :]
         said = targets != pad
         loss = F.cross_entropy(model.lm_head(hidden[said]), targets[said], reduction="sum")
