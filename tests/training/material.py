@@ -27,7 +27,8 @@ LANGUAGE = Language(
 
 def checkpoint(folder: Path, *, seed: int = 0) -> Path:
     """A decoder that knows nothing, on disk."""
-    from timeful.training.tiny.decoder import Shape, make_decoder
+    from timeful.training.tiny.decoder import make_decoder
+    from timeful.training.tiny.settings import Shape
 
     tokenizer = LANGUAGE.tokenizer()
     tokenizer.save_pretrained(folder)

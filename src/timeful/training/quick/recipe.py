@@ -7,9 +7,8 @@ from typing import Literal
 from timeful.core.units import in_seconds, milliseconds
 from timeful.errors import SettingsError, check_known
 from timeful.models.pace import Pace
-from timeful.training.tiny.decoder import Shape
 from timeful.training.tiny.language import Language
-from timeful.training.tiny.teaching import Phase
+from timeful.training.tiny.settings import Phase, Shape
 
 Split = Literal["train", "validation", "test"]
 
@@ -27,13 +26,22 @@ class Arm:
         name: What tables call it.
         reward: A name of `timeful.rewards`.
         cap: The most tokens of a thought while it learns.
-        like: Its row in Table 5 of the paper.
+        like: Its row in the paper's table: Table 5 of the Engagement Process or, if it is
+            relative, Table 3 of the Timely Machine.
+        is_relative: Whether its budgets are multiples of the time that the cold start takes for
+            each problem by itself, unhurried.
     """
 
     name: str
     reward: str
     cap: int
     like: str
+    is_relative: bool = False
+
+    @property
+    def folder(self) -> str:
+        """Its name as that of a folder."""
+        return self.name.replace(", ", "-").replace(" ", "-")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +63,7 @@ class Recipe:
         seeds: The seeds of the table, none of which was used in choosing.
         trial: Those that were used.
         save_every: Updates between two checkpoints.
+        factors: The multiples for relative budgets, the one of the table first.
     """
 
     language: Language
@@ -71,6 +80,7 @@ class Recipe:
     seeds: tuple[int, ...]
     trial: tuple[int, ...]
     save_every: int = 20
+    factors: tuple[float, ...] = (0.75, 1.0, 2.0, 3.0)
 
     def budget(self, tokens: int) -> str:
         """A budget of so many tokens as Timely-Eval writes it."""
@@ -87,21 +97,22 @@ class Recipe:
 
 
 _LANGUAGE = Language(
-    levels=10, events=24, strides=(24, 6, 3, 1, 0), budgets=(4, 8, 16, 32), pace=PACE
+    levels=10, events=24, strides=(24, 4, 2, 1, 0), budgets=(4, 8, 16, 32), pace=PACE
 )
 
 QUICK = Recipe(
     language=_LANGUAGE,
     shape=Shape(width=64, layers=2, heads=4),
     phases=(
-        Phase(steps=250, batch=64, rate=4e-3, floor=1.0, mix=(1, 3, 3, 2, 2)),
-        Phase(steps=250, batch=64, rate=4e-3, floor=0.05, mix=(1, 3, 3, 3, 3)),
-        Phase(steps=60, batch=64, rate=5e-4, floor=0.1, mix=(1, 1, 1, 1, 3), follow=0.25),
+        Phase(steps=200, batch=64, rate=4e-3, floor=1.0, mix=(1, 3, 3, 2.5, 1)),
+        Phase(steps=300, batch=64, rate=4e-3, floor=0.05, mix=(1, 4, 3, 2.5, 2)),
+        Phase(steps=60, batch=64, rate=1e-3, floor=0.1, mix=(1, 1, 1, 1, 3), follow=0.25),
     ),
     arms=(
         Arm(name="correct, long cap", reward="correctness", cap=64, like="RLVR-16K"),
         Arm(name="correct, short cap", reward="correctness", cap=32, like="RLVR-8K"),
         Arm(name="EP-aware", reward="ep_aware", cap=32, like="EP-aware"),
+        Arm(name="Timely-RL", reward="timely", cap=32, like="+ Timely-RL", is_relative=True),
     ),
     updates=80,
     rate=3e-4,
@@ -111,7 +122,30 @@ QUICK = Recipe(
 )
 """Provisional until the recipe is settled: docs/experiments.md has what was tried."""
 
-RECIPES: Mapping[str, Recipe] = {"quick": QUICK}
+SMOKE = Recipe(
+    language=Language(levels=10, events=6, strides=(6, 2, 0), budgets=(4, 8), pace=PACE),
+    shape=Shape(width=16, layers=1, heads=1, context=64),
+    phases=(Phase(steps=6, batch=16, rate=1e-2, floor=1.0, mix=(1, 1, 1), follow=0.25),),
+    arms=(
+        Arm(name="correct, long cap", reward="correctness", cap=16, like="RLVR-16K"),
+        Arm(name="EP-aware", reward="ep_aware", cap=8, like="EP-aware"),
+        Arm(name="Timely-RL", reward="timely", cap=8, like="+ Timely-RL", is_relative=True),
+    ),
+    updates=3,
+    rate=3e-3,
+    entropy=0.01,
+    cases=4,
+    samples=4,
+    problems=6,
+    limit=16,
+    seeds=(1, 2),
+    trial=(0,),
+    save_every=1,
+    factors=(0.75, 2.0),
+)
+"""All parts in seconds, for tests: nothing is learnt."""
+
+RECIPES: Mapping[str, Recipe] = {"quick": QUICK, "smoke": SMOKE}
 
 
 def find_recipe(name: str) -> Recipe:

@@ -1,19 +1,24 @@
 """The stages of the embedded run, each in a folder of its own, each done once.
 
     seed-11/base/                     the cold start's decoder
+    seed-11/unhurried/test.jsonl      what it does with each problem when no budget is named
     seed-11/EP-aware/                 a training by reinforcement, with its checkpoints and metrics
     seed-11/EP-aware/policy/          what came of it
+    seed-11/EP-aware/pace.json        what its tokens cost, for `timeful run --pace`
     seed-11/graded/EP-aware.jsonl     a row for each graded problem
+    seed-11/hurried/Timely-RL.jsonl   a row for each under multiples of the unhurried time
 
 A stage that is done leaves what the next ones need under its final name; one that was killed is
 done again, or goes on from its last checkpoint. So a run that was killed comes to the same numbers.
 """
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
+from timeful.models.calibrate import Calibration
 from timeful.rewards.names import Reward
 from timeful.seeding import child, child_seed
 from timeful.training.config import (
@@ -25,12 +30,17 @@ from timeful.training.config import (
     RolloutPart,
     RunPart,
 )
-from timeful.training.quick.cases import lessons, scenes
+from timeful.training.folder import CHECKPOINTS, POLICY
+from timeful.training.quick.cases import UNHURRIED, Limit, in_turn, lessons, relative, scenes
 from timeful.training.quick.recipe import BASE, Arm, Recipe
-from timeful.training.rewarding import by_record
+from timeful.training.quick.rows import read_rows
+from timeful.training.scenes import TimelyScene
 
-POLICY = "policy"
-GRADED = "graded"
+Kind = Literal["teach", "measure", "learn", "grade", "hurry"]
+Tracker = Literal["mlflow", "wandb"]
+
+GRADED, HURRIED, UNHURRIED_TIMES = "graded", "hurried", "unhurried"
+PACE_FILE = "pace.json"
 
 Tell = Callable[[float], None]
 """Told now and then which share of a stage is done."""
@@ -38,18 +48,31 @@ Tell = Callable[[float], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """One stage of one seed: the cold start (`arm` is None, not graded), an arm, or a grading."""
+    """One stage of one seed.
 
+    Attributes:
+        kind: "teach" is the cold start, "measure" its unhurried times, "learn" an arm, "grade" an
+            examination under the steps of the budget, "hurry" one under relative budgets.
+        recipe: The settings.
+        seed: Of all chance.
+        out: Where the folders of the seeds are.
+        arm: What is learnt or graded; None for the cold start.
+        track: Where metrics go, beside the file.
+    """
+
+    kind: Kind
     recipe: Recipe
     seed: int
     out: Path
     arm: Arm | None = None
-    is_grading: bool = False
+    track: Tracker | None = None
 
     @property
     def name(self) -> str:
-        """The model that comes of it, or is graded."""
-        return BASE if self.arm is None else self.arm.name
+        """What it is called where somebody waits for it."""
+        who = BASE if self.arm is None else self.arm.name
+        told = {"teach": "cold start", "measure": "unhurried times", "learn": who}
+        return f"seed {self.seed}, {told.get(self.kind, f'grading {who}')}"
 
     @property
     def folder(self) -> Path:
@@ -59,12 +82,38 @@ class Stage:
     @property
     def model(self) -> Path:
         """The checkpoint that comes of it, or is graded."""
-        return self.folder / BASE if self.arm is None else self.folder / self.name / POLICY
+        base = self.folder / BASE
+        return base if self.arm is None else self.folder / self.arm.folder / POLICY
 
     @property
     def result(self) -> Path:
         """What is there when it is done."""
-        return self.folder / GRADED / f"{self.name}.jsonl" if self.is_grading else self.model
+        who = BASE if self.arm is None else self.arm.folder
+        match self.kind:
+            case "teach" | "learn":
+                return self.model
+            case "measure":
+                return self._unhurried("test")
+            case "grade":
+                return self.folder / GRADED / f"{who}.jsonl"
+            case "hurry":
+                return self.folder / HURRIED / f"{who}.jsonl"
+
+    @property
+    def needs(self) -> tuple[Path, ...]:
+        """What has to be there before it can begin."""
+        base, times = self.folder / BASE, self._unhurried("test")
+        match self.kind:
+            case "teach":
+                return ()
+            case "measure":
+                return (base,)
+            case "learn":
+                return (base, times) if self.arm is not None and self.arm.is_relative else (base,)
+            case "grade":
+                return (self.model,)
+            case "hurry":
+                return (self.model, times)
 
     @property
     def is_done(self) -> bool:
@@ -74,24 +123,53 @@ class Stage:
     @property
     def work(self) -> float:
         """How much there is to do, in updates of a training; measured, and good for a forecast."""
-        if self.is_grading:
-            return 0.02 * self.recipe.problems * len(self.recipe.language.budgets)
-        if self.arm is None:
-            return 0.15 * sum(phase.steps for phase in self.recipe.phases)
-        return float(self.recipe.updates) * (1.3 if self.arm.cap > self.recipe.limit / 2 else 1.0)
+        recipe = self.recipe
+        budgets = len(recipe.language.budgets)
+        match self.kind:
+            case "teach":
+                return 0.15 * sum(phase.steps for phase in recipe.phases)
+            case "measure":
+                return _GRADING * (recipe.problems + recipe.cases * recipe.updates)
+            case "learn":
+                is_long = self.arm is not None and self.arm.cap > recipe.limit / 2
+                return float(recipe.updates) * (1.3 if is_long else 1.0)
+            case "grade":
+                return _GRADING * recipe.problems * budgets
+            case "hurry":
+                return _GRADING * recipe.problems * len(recipe.factors)
+
+    def _unhurried(self, split: str) -> Path:
+        return self.folder / UNHURRIED_TIMES / f"{split}.jsonl"
+
+    def took(self, split: Literal["train", "test"]) -> list[int]:
+        """How many tokens the cold start takes for each problem when no budget is named."""
+        rows = read_rows(self._unhurried(split))
+        return [row.tokens if row.status == "ok" else self.recipe.limit for row in rows]
+
+
+_GRADING = 0.007  # an episode beside an update of 128 episodes, with its share of loading
 
 
 def perform(stage: Stage, tell: Tell = lambda share: None) -> None:
     """Do a stage, unless it is done."""
     if stage.is_done:
         return
-    if stage.is_grading:
-        _grade(stage)
-    elif stage.arm is None:
-        _teach(stage, tell)
-    else:
-        _learn(stage, stage.arm, tell)
+    match stage.kind:
+        case "teach":
+            _teach(stage, tell)
+        case "measure":
+            _measure(stage)
+        case "learn":
+            assert stage.arm is not None
+            _learn(stage, stage.arm, tell)
+        case "grade":
+            _grade(stage)
+        case "hurry":
+            _hurry(stage)
     tell(1.0)
+
+
+# --- learning -------------------------------------------------------------------------------------
 
 
 def _teach(stage: Stage, tell: Tell) -> None:
@@ -118,31 +196,34 @@ def _teach(stage: Stage, tell: Tell) -> None:
     shutil.rmtree(partial, ignore_errors=True)
     tokenizer.save_pretrained(partial)
     decoder.save_pretrained(partial)
+    _save_pace(recipe, partial)
     partial.rename(stage.model)
 
 
 def _learn(stage: Stage, arm: Arm, tell: Tell) -> None:
     from timeful.training.learning import learn  # noqa: PLC0415 - needs torch and TRL
+    from timeful.training.rewarding import by_record  # noqa: PLC0415
 
     recipe, base = stage.recipe, stage.folder / BASE
-    cases = scenes(
-        recipe,
-        "train",
-        count=recipe.cases * recipe.updates,
-        budgets=recipe.language.budgets,
-        model=base,
-        seed=stage.seed,
-        cap=arm.cap,
-    )
+    limits = in_turn(recipe, recipe.cases * recipe.updates)
+    if arm.is_relative:
+        limits = relative(recipe, stage.took("train"), recipe.factors)
+    cases = scenes(recipe, "train", limits, model=base, seed=stage.seed, cap=arm.cap)
+    out = stage.folder / arm.folder
+    out.mkdir(exist_ok=True)
+    _save_pace(recipe, out)
     learn(
-        config_of(recipe, arm, base, stage.folder / arm.name, seed=stage.seed),
+        config_of(recipe, arm, base, out, seed=stage.seed, track=stage.track),
         {scene.key: scene for scene in cases},
         by_record(Reward(name=arm.reward)),
         progress=lambda done, of: tell(done / of),
     )
+    shutil.rmtree(out / CHECKPOINTS, ignore_errors=True)
 
 
-def config_of(recipe: Recipe, arm: Arm, base: Path, out: Path, *, seed: int) -> Config:
+def config_of(
+    recipe: Recipe, arm: Arm, base: Path, out: Path, *, seed: int, track: Tracker | None = None
+) -> Config:
     """The settings of an arm, as `timeful train` would have them in a file."""
     return Config(
         model=ModelPart(path=str(base), adapter="full", dtype="float32"),
@@ -157,26 +238,68 @@ def config_of(recipe: Recipe, arm: Arm, base: Path, out: Path, *, seed: int) -> 
         optimiser=OptimiserPart(
             steps=recipe.updates, learning_rate=recipe.rate, entropy=recipe.entropy
         ),
-        run=RunPart(out=str(out), seed=seed, save_every=recipe.save_every, threads=1),
+        run=RunPart(out=str(out), seed=seed, save_every=recipe.save_every, threads=1, track=track),
     )
 
 
+def _save_pace(recipe: Recipe, folder: Path) -> None:
+    """Write what a token costs, as `timeful calibrate` does of an endpoint that was timed."""
+    pace = recipe.language.pace
+    Calibration(
+        model=POLICY,
+        endpoint="",
+        alpha_s_per_token=pace.per_token / 1e9,
+        beta_s=pace.first / 1e9,
+        r_squared=1.0,
+        first_token_s=pace(1) / 1e9,
+        timings=(),
+    ).save(folder / PACE_FILE)
+
+
+# --- grading --------------------------------------------------------------------------------------
+
+
+def _measure(stage: Stage) -> None:
+    recipe = stage.recipe
+    counts: tuple[tuple[Literal["train", "test"], int], ...] = (
+        ("train", recipe.cases * recipe.updates),
+        ("test", recipe.problems),  # the one that says that it is done comes last
+    )
+    for split, count in counts:
+        cases = _exam(stage, split, [UNHURRIED] * count)
+        _play(stage, cases, out=stage.result.with_name(f"{split}.jsonl"))
+
+
 def _grade(stage: Stage) -> None:
+    recipe = stage.recipe
+    count = recipe.problems * len(recipe.language.budgets)
+    _play(stage, _exam(stage, "test", in_turn(recipe, count)), out=stage.result)
+
+
+def _hurry(stage: Stage) -> None:
+    recipe = stage.recipe
+    times = stage.took("test")
+    cases = [
+        scene
+        for factor in recipe.factors
+        for scene in _exam(stage, "test", relative(recipe, times, (factor,)))
+    ]
+    _play(stage, cases, out=stage.result)
+
+
+def _exam(
+    stage: Stage, split: Literal["train", "test"], limits: Sequence[Limit]
+) -> list[TimelyScene]:
+    """Problems for whoever is graded, with more tokens than anything needs."""
+    cap = stage.recipe.limit
+    return scenes(stage.recipe, split, limits, model=stage.model, seed=stage.seed, cap=cap)
+
+
+def _play(stage: Stage, cases: Sequence[TimelyScene], *, out: Path) -> None:
     from timeful.models.local.checkpoint import load  # noqa: PLC0415 - needs torch
     from timeful.models.local.sampler import Sampler  # noqa: PLC0415
     from timeful.training.quick.grading import STYLE, grade  # noqa: PLC0415
     from timeful.training.rollouts import Player  # noqa: PLC0415
 
-    recipe = stage.recipe
-    budgets = recipe.language.budgets
-    cases = scenes(
-        recipe,
-        "test",
-        count=recipe.problems * len(budgets),
-        budgets=budgets,
-        model=stage.model,
-        seed=stage.seed,
-        cap=recipe.limit,
-    )
-    player = Player(Sampler(load(stage.model)), style=STYLE, pace=recipe.language.pace)
-    grade(player, cases, seed=child_seed(stage.seed, "grading"), out=stage.result)
+    player = Player(Sampler(load(stage.model)), style=STYLE, pace=stage.recipe.language.pace)
+    grade(player, cases, seed=child_seed(stage.seed, "grading"), out=out)

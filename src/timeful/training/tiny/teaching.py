@@ -6,8 +6,6 @@ the *cold start fraction*, is how much of a sense of time the model is handed.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from math import cos, pi
 from typing import Any
 
 import numpy as np
@@ -17,46 +15,10 @@ import torch.nn.functional as F  # noqa: N812 - as everybody calls it
 from timeful.environments.reasoning.levels import Course
 from timeful.errors import SettingsError
 from timeful.training.tiny.language import PAD, Language, ids
+from timeful.training.tiny.settings import Phase
 
 Draw = Callable[[int], Sequence[Course]]
 """So many problems to learn from; new ones each time."""
-
-WARM_UP = 20
-"""Steps in which the learning rate rises."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Phase:
-    """A part of the cold start.
-
-    Attributes:
-        steps: Updates.
-        batch: Examples of an update.
-        rate: The learning rate at its height, of AdamW.
-        floor: The share of it that is left at the end, by a cosine; 1 for a constant one.
-        mix: How often each way is taught, in the language's order.
-        follow: The share of examples whose way follows the budget: the cold start fraction.
-    """
-
-    steps: int
-    batch: int
-    rate: float
-    floor: float
-    mix: tuple[float, ...]
-    follow: float = 0.0
-
-    def __post_init__(self) -> None:
-        if self.steps < 1 or self.batch < 1:
-            raise SettingsError(f"a phase has at least a step and an example, got {self}")
-        if not 0 <= self.follow <= 1 or not 0 <= self.floor <= 1:
-            raise SettingsError(f"shares are from 0 to 1, got {self}")
-        if min(self.mix) < 0 or not sum(self.mix):
-            raise SettingsError(f"a mix has no negative weights and one above 0, got {self.mix}")
-
-    def rate_at(self, step: int) -> float:
-        """The learning rate of a step, from 0."""
-        height = self.floor + (1 - self.floor) * (1 + cos(pi * step / self.steps)) / 2
-        return self.rate * height * min(1.0, (step + 1) / WARM_UP)
 
 
 def teach(
