@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from timeful.models.local.request import Style
-from timeful.suites.timely.rows import TimelyRow, summarize
+from timeful.suites.timely.rows import summarize
 from timeful.training.rollouts import Player, sampling_seed
 from timeful.training.scenes import Scene
 

@@ -5,6 +5,8 @@ from typing import Any
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
+from timeful.training.tiny.settings import Shape
+
 
 def make_decoder(shape: Shape, tokenizer: Any, *, seed: int) -> Any:
     """Make one that knows nothing; the same seed makes the same one."""
