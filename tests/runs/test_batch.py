@@ -184,6 +184,6 @@ class _Breaking(Executor):
 def test_an_episode_that_a_broken_pool_did_not_take_is_played(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("timeful.runs.batch._pool", lambda _workers: _Breaking())
+    monkeypatch.setattr("timeful.runs.batch.start", lambda _workers: _Breaking())
     rows = batch(tmp_path, [Count(n) for n in range(3)], workers=2)
     assert [row.status for row in rows] == ["ok"] * 3

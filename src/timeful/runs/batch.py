@@ -7,15 +7,11 @@ written when a process died is deleted by the next one. A folder is for one proc
 see `lock.py`.
 """
 
-import multiprocessing
 import os
-import signal
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
-from multiprocessing import connection
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
@@ -23,6 +19,7 @@ import msgspec
 
 from timeful.errors import KernelError, SettingsError
 from timeful.records.recorder import Recorder
+from timeful.runs.workers import start, stop
 
 
 class Spec(Protocol):
@@ -226,7 +223,7 @@ def _parallel(
     suspects: list[S] = []
     while waiting or suspects:
         alone = bool(suspects)
-        pool = _pool(1 if alone else workers)
+        pool = start(1 if alone else workers)
         running: dict[Future[R], S] = {}
         try:
             while (suspects if alone else waiting) or running:
@@ -248,35 +245,7 @@ def _parallel(
             else:
                 suspects = broken
         finally:
-            _stop(pool)
-
-
-def _pool(workers: int) -> ProcessPoolExecutor:
-    # Spawned, not forked: the parent may have threads (a progress bar, a model's connection).
-    context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(workers, mp_context=context, initializer=_prepare_worker)
-
-
-def _prepare_worker() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        threading.Thread(target=_die_with, args=(parent.sentinel,), daemon=True).start()
-
-
-def _die_with(sentinel: int) -> None:
-    """Leave when the parent does, even if it was killed: nobody would collect the work."""
-    connection.wait([sentinel])
-    os._exit(1)
-
-
-def _stop(pool: ProcessPoolExecutor) -> None:
-    processes = list((pool._processes or {}).values())
-    pool.shutdown(wait=False, cancel_futures=True)
-    for process in processes:
-        process.terminate()
-    for process in processes:
-        process.join()
+            stop(pool)
 
 
 def _record(out: Path, key: str) -> Path:
