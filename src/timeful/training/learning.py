@@ -11,7 +11,8 @@ from typing import Any
 
 import torch
 from accelerate import PartialState
-from transformers import TrainerCallback
+from peft import PeftModel
+from transformers import PrinterCallback, TrainerCallback
 from transformers.trainer import TRAINER_STATE_NAME
 from trl import GRPOConfig
 
@@ -72,13 +73,16 @@ def learn(
         peft_config=adapter(config.model),
         callbacks=[Told(progress)],
     )
+    trainer.remove_callback(PrinterCallback)
     policy = trainer.accelerator.unwrap_model(trainer.model)
+    # LoRA's layers are within the model that PEFT wraps, which alone says what it takes.
+    acts = policy.get_base_model() if isinstance(policy, PeftModel) else policy
     rank = trainer.accelerator.process_index
     journal = Journal(config, rank=rank, warn=warn)
     share = trainer.args.per_device_train_batch_size * trainer.args.steps_per_generation
     trainer.roll = Rolling(
         player=Player(
-            _sampler(config, trainer, hold(policy, tokenizer, name=POLICY), api_key),
+            _sampler(config, trainer, hold(acts, tokenizer, name=POLICY), api_key),
             style=Style(temperature=config.rollout.temperature),
             pace=Pace(per_token=seconds(config.cases.token_seconds)),
             at_once=config.rollout.at_once,
@@ -126,6 +130,7 @@ def _update_of(checkpoint: str | Path) -> int:
 
 def _sampler(config: Config, trainer: Any, checkpoint: Checkpoint, api_key: str) -> Sampler:
     """Who samples."""
+    policy = trainer.accelerator.unwrap_model(trainer.model)
     rollout, out = config.rollout, Path(config.run.out)
     if rollout.server == "local":
         return Sampler(checkpoint)
@@ -140,7 +145,7 @@ def _sampler(config: Config, trainer: Any, checkpoint: Checkpoint, api_key: str)
         def refresh(version: int) -> str:
             # A name and a folder for each version: a server may keep what it has by a name.
             name, folder = f"{POLICY}-{version}", (out / "pushed" / str(version)).absolute()
-            checkpoint.model.save_pretrained(folder)
+            policy.save_pretrained(folder)
             server.load_adapter(name, str(folder))
             return name
 

@@ -1,6 +1,5 @@
 """The model that learns: its tokenizer, its weights, what LoRA adds, and what becomes of both."""
 
-import logging
 import shutil
 from pathlib import Path
 from typing import Any
@@ -81,8 +80,6 @@ def adapter(part: ModelPart) -> LoraConfig | None:
     """What LoRA adds; None if all weights learn."""
     if part.adapter == "full":
         return None
-    # A layer of GPT-2 is stored the other way round, which PEFT finds out, and says each time.
-    logging.getLogger("peft").setLevel(logging.ERROR)
     return LoraConfig(
         r=part.rank,
         lora_alpha=part.alpha,

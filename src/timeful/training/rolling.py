@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
+from timeful.errors import ModelError
 from timeful.training.adapter import Sample
 from timeful.training.credit import shared_out, turn_advantages
 from timeful.training.rollouts import Played, Player, Rewards, sampling_seed
@@ -39,10 +40,18 @@ class Rolling:
     first: Callable[[], int] = field(default=lambda: 0)
 
     def __call__(self, keys: Sequence[str], update: int, progress: float) -> list[Sample]:
-        """Play the scenes of these keys; equal ones side by side are a group."""
+        """Play the scenes of these keys; equal ones side by side are a group.
+
+        Raises:
+            ModelError: If all of them fail: that is no mishap, and nothing can be learnt.
+        """
         self.player.sampler.policy = update
         tasks = list(self._tasks(keys, update))
         played = self.player.play(tasks)
+        if not any(one.ok for one in played):
+            raise ModelError(
+                f"every rollout of update {update} failed, the first one by: {played[0].failure}"
+            )
         groups: list[Sequence[Played]] = []
         for _, same in groupby(keys):
             start = sum(map(len, groups))

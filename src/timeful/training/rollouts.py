@@ -14,7 +14,7 @@ from timeful.models.local.model import LocalModel
 from timeful.models.local.request import Style
 from timeful.models.local.sampler import Sampler
 from timeful.models.pace import TOKEN_TIME, Pace
-from timeful.records.events import Event
+from timeful.records.events import EpisodeFailed, Event
 from timeful.records.recorder import Recorder
 from timeful.seeding import child, child_seed
 from timeful.training.scenes import Scene
@@ -46,6 +46,12 @@ class Played:
         said = [sum(row.mask) for row in found]
         rng = child(self.sampling, "conversation")
         return found[rng.choice(len(found), p=[n / sum(said) for n in said])]
+
+    @property
+    def failure(self) -> str:
+        """What it failed by; empty if it did not."""
+        ends = [one for one in self.events if isinstance(one, EpisodeFailed)]
+        return f"{ends[-1].boundary}: {ends[-1].error}" if ends else ""
 
     @property
     def turn_rewards(self) -> tuple[float, ...]:

@@ -73,7 +73,8 @@ class TurnScene:
             EpisodeSetting(settings=self.settings(), seed=sampling, transcripts="full"),
             environment=Conversation(
                 self._begun(),
-                Stamped(closing=Duration(0)),
+                # Where nothing is to come, the last turn itself stays open.
+                Stamped(closing=Duration(0) if self._goes_on else self.span),
                 seed=0,  # of a pace that varies, which this has not
                 actions=tuple(self.catalog.actions),
                 workflows=self.workflows,
@@ -89,6 +90,10 @@ class TurnScene:
             clock=VirtualClock(),
             recorder=recorder,
         )
+
+    @property
+    def _goes_on(self) -> bool:
+        return self.place + 1 < len(self.dialogue.turns)
 
     def settings(self) -> dict[str, object]:
         """What stands in its record."""

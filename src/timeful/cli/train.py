@@ -1,0 +1,287 @@
+"""`timeful train`: a training from a file of settings, or one that has a name."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from timeful.cli.main import Lazy
+
+if TYPE_CHECKING:
+    from timeful.training.config import Config, SftConfig
+    from timeful.training.rollouts import Rewards
+
+NAMED: dict[str, str] = {}
+"""Trainings with commands of their own, by the place that defines them; looked up before files."""
+
+
+class Trainings(Lazy):
+    """The trainings that have a name; any other name is that of a file."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Those with a name, and the settings in the package."""
+        from timeful.training.reading import recipes
+
+        return [*super().list_commands(ctx), *recipes()]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
+        """One with a name, or the training of a file."""
+        named = super().get_command(ctx, cmd_name)
+        if named is not None:
+            return named
+        return click.Command(
+            cmd_name,
+            params=list(_PARAMETERS),
+            callback=partial(from_file, Path(cmd_name)),
+            help="Train as the settings in this file say.",
+            short_help="Settings in the package: with --print, to be changed.",
+        )
+
+
+_PARAMETERS = (
+    click.Option(["--dry-run"], is_flag=True, help="Load all but the weights, and say what is up."),
+    click.Option(["--replace"], is_flag=True, help="Forget the training that the folder holds."),
+    click.Option(
+        ["--set", "changes"],
+        multiple=True,
+        metavar="TABLE.FIELD=VALUE",
+        help="Another value of a field, such as run.out=runs/mine; repeatable.",
+    ),
+    click.Option(["--print", "is_printed"], is_flag=True, help="Print the file, and do nothing."),
+)
+
+train = Trainings(
+    NAMED,
+    name="train",
+    help="""Train a model to be on time: `timeful train CONFIG.toml`.
+
+    CONFIG.toml is a file, or one of the settings in the package. Everything is checked before
+    anything heavy is loaded. A training that was stopped goes on when the same command is given
+    again. On several devices: `torchrun --nproc-per-node N -m timeful train CONFIG.toml`.
+    """,
+    subcommand_metavar="CONFIG.toml [OPTIONS]",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 88},
+)
+
+
+def from_file(
+    path: Path, *, changes: tuple[str, ...], dry_run: bool, replace: bool, is_printed: bool
+) -> None:
+    """Train as a file of settings says."""
+    from timeful.training.checks import check
+    from timeful.training.config import Config
+    from timeful.training.folder import check_folder
+    from timeful.training.reading import read_config, recipe, recipes
+
+    if is_printed:
+        is_ours = str(path) in recipes() and not path.exists()
+        print(recipe(str(path)) if is_ours else path.read_text(encoding="utf-8"), end="")
+        return
+    config = read_config(path, changes)
+    processes = int(os.environ.get("WORLD_SIZE", "1"))
+    offline = os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
+    check(config, processes=processes, is_offline=offline)
+    if not replace:
+        check_folder(config)
+    is_first = os.environ.get("RANK", "0") == "0"
+    if dry_run:
+        if is_first:
+            _tell_outlook(config, processes)
+    elif isinstance(config, Config):
+        _learn(config, is_first=is_first, replace=replace)
+    else:
+        _imitate(config, is_first=is_first, replace=replace)
+
+
+def _tell_outlook(config: "Config | SftConfig", processes: int) -> None:
+    from timeful.training.cases import scenes_for
+    from timeful.training.checks import check_scenes
+    from timeful.training.config import Config
+
+    scenes = scenes_for(config) if isinstance(config, Config) else {}
+    if isinstance(config, Config):
+        check_scenes(config, len(scenes))
+    _quieten()
+    from timeful.training.outlook import outlook
+
+    print(outlook(config, scenes, processes=processes))
+
+
+def _learn(config: "Config", *, is_first: bool, replace: bool) -> None:
+    from timeful.training.cases import scenes_for
+    from timeful.training.checks import check_scenes
+
+    scenes = scenes_for(config)
+    check_scenes(config, len(scenes))
+    rewards = _rewards(config)
+    with _opened(config, is_first=is_first, replace=replace) as told:
+        if told is None:
+            return
+        from timeful.training.learning import learn
+
+        policy = learn(
+            config,
+            scenes,
+            rewards,
+            progress=told.advance,
+            warn=told.warn,
+            api_key=os.environ.get(config.rollout.api_key_name, ""),
+        )
+        told.end(policy, _suite(config))
+
+
+def _imitate(config: "SftConfig", *, is_first: bool, replace: bool) -> None:
+    with _opened(config, is_first=is_first, replace=replace) as told:
+        if told is None:
+            return
+        from timeful.training.sft import imitate
+
+        told.end(imitate(config, progress=told.advance, warn=told.warn), "timely/reasoning")
+
+
+def _rewards(config: "Config") -> "Rewards":
+    from timeful.rewards.names import Reward
+    from timeful.training.folder import RULER
+    from timeful.training.rewarding import by_judge, by_record
+
+    reward = Reward(name=config.reward.name, parameters=config.reward.parameters)
+    judge = config.judge
+    if judge is None:
+        return by_record(reward)
+    # Each process has a log of its own, since each asks for its own groups.
+    rank = os.environ.get("RANK", "0")
+    name = RULER if rank == "0" else RULER.replace(".", f"-{rank}.")
+    model = judge.endpoint(os.environ.get(judge.api_key_name, ""))
+    return by_judge(reward, model, judge, log=Path(config.run.out) / name)
+
+
+@contextmanager
+def _opened(
+    config: "Config | SftConfig", *, is_first: bool, replace: bool
+) -> "Iterator[Told | None]":
+    """The folder of a training, held until it is over; None if there is nothing to do."""
+    from timeful.runs.lock import locked
+    from timeful.training.folder import CHECKPOINTS, POLICY, done, open_folder
+
+    out = Path(config.run.out)
+    told = Told(out) if is_first else Silent(out)
+    with locked(out) if is_first else nullcontext():
+        if is_first and open_folder(config, replace=replace) and not done(out):
+            print(f"going on in {out}", file=sys.stderr)
+        if done(out) and not (replace and not is_first):
+            told.end(out / POLICY, "")
+            yield None
+            return
+        _quieten()
+        try:
+            yield told
+        except KeyboardInterrupt:
+            told.stopped(any((out / CHECKPOINTS).glob("checkpoint-*")))
+            raise SystemExit(130) from None
+        finally:
+            told.leave()
+
+
+def _suite(config: "Config") -> str:
+    from timeful.training.config import CasesPart
+
+    return f"timely/{config.cases.family}" if isinstance(config.cases, CasesPart) else "proactor"
+
+
+def _quieten() -> None:
+    """Keep libraries from saying what is no news here: about each other, and of each update."""
+    import logging
+    import warnings
+
+    warnings.filterwarnings("ignore", category=FutureWarning)
+    warnings.filterwarnings("ignore", message="fan_in_fan_out")
+
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    os.environ.setdefault("HF_DATASETS_DISABLE_PROGRESS_BARS", "1")
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    for name in ("transformers", "trl", "peft"):  # rollouts without a reward are counted by us
+        logging.getLogger(name).setLevel(logging.ERROR)
+
+
+class Told:
+    """Says on standard error how far a training is, and at the end what came of it."""
+
+    def __init__(self, out: Path) -> None:
+        self._out = out
+        self._bar: Any = None
+        self._began: tuple[int, int] | None = None
+        self._done = self._of = 0
+
+    def advance(self, done: int, of: int) -> None:
+        """Say that so many updates are done."""
+        from timeful.core.clock import monotonic_ns
+
+        if self._began is None:
+            self._began = (done - 1, monotonic_ns())
+            if sys.stderr.isatty():
+                self._bar = click.progressbar(
+                    length=of, label="updates", file=sys.stderr, show_pos=True, width=0
+                )
+                self._bar.update(done - 1)
+        before, since = self._began
+        self._done, self._of = done, of
+        if self._bar is not None:
+            self._bar.update(1)
+        elif done * 10 // of > (done - 1) * 10 // of:
+            each = (monotonic_ns() - since) / 1e9 / (done - before)
+            left = f", {_span(each * (of - done))} left" if done > before + 1 else ""
+            print(f"{done} of {of} updates{left}", file=sys.stderr)
+
+    def warn(self, text: str) -> None:
+        """Say what should be looked at."""
+        print(f"warning: {text}", file=sys.stderr)
+
+    def leave(self) -> None:
+        """Leave the bar, if there is one."""
+        if self._bar is not None:
+            self._bar.render_finish()
+            self._bar = None
+
+    def stopped(self, has_checkpoint: bool) -> None:
+        """Say that the training was interrupted, and how it goes on."""
+        self.leave()
+        of = f"{self._done} of {self._of} updates were done" if self._of else "no update was done"
+        how = "goes on from its last checkpoint" if has_checkpoint else "begins anew"
+        print(f"\nstopped: {of}; the same command {how}, in {self._out}", file=sys.stderr)
+
+    def end(self, policy: Path, suite: str) -> None:
+        """Say what came of it, and what to do with that."""
+        self.leave()
+        if not suite:
+            print(f"{self._out} is trained already; --replace forgets it", file=sys.stderr)
+        print(f"policy: {policy}")
+        print(f"next:   timeful run {suite or 'timely/reasoning'} --model local:{policy}")
+        print(f"        timeful serve {policy}")
+
+
+class Silent(Told):
+    """One of several processes that train together; the first one speaks."""
+
+    def advance(self, done: int, of: int) -> None:
+        """Say nothing."""
+
+    def warn(self, text: str) -> None:
+        """Say nothing."""
+
+    def stopped(self, has_checkpoint: bool) -> None:
+        """Say nothing."""
+
+    def end(self, policy: Path, suite: str) -> None:
+        """Say nothing."""
+
+
+def _span(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

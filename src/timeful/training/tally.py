@@ -1,0 +1,31 @@
+"""The metrics of a training by examples: what TRL measured, a line for each update."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from transformers import TrainerCallback
+
+
+class Tally(TrainerCallback):  # type: ignore[misc]  # transformers is not followed by mypy
+    """Writes `metrics.jsonl`, cut back to the checkpoint that a training goes on from.
+
+    Args:
+        path: The file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def open(self, update: int) -> None:
+        """Begin after so many updates; later ones, which will be done again, are forgotten."""
+        lines = self._path.read_bytes().splitlines(keepends=True) if self._path.exists() else []
+        whole = [one for one in lines if one.endswith(b"\n")]
+        kept = [one for one in whole if msgspec.json.decode(one)["update"] <= update]
+        self._path.write_bytes(b"".join(kept))
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
+        """Write a line, when TRL has measured an update."""
+        if logs and "loss" in logs:
+            with self._path.open("ab") as file:
+                file.write(msgspec.json.encode({"update": state.global_step, "trl": logs}) + b"\n")

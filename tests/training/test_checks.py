@@ -1,0 +1,271 @@
+"""Settings that cannot work are refused before anything heavy is loaded."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.training.material import config
+from timeful.errors import SettingsError
+from timeful.training.checks import check, check_scenes, check_targets, layers
+from timeful.training.config import Config, ModelPart, SftConfig
+from timeful.training.folder import METRICS, SETTINGS, check_folder, clear, open_folder
+from timeful.training.reading import read_config, recipe, recipes
+
+pytest.importorskip("trl", reason="training needs the extra `train`")
+
+FILE = """
+[model]
+path = "tiny"
+adapter = "full"
+dtype = "float32"
+[cases]
+sets = ["levels:8"]
+size = 6
+budgets = ["0.6s", "2s"]
+[reward]
+name = "ep_aware"
+[rollout]
+samples = 4
+cases = 2
+[run]
+out = "out"
+"""
+
+JUDGE = ["judge.model=some", "judge.base_url=http://localhost:1/v1"]
+
+
+@pytest.fixture(scope="module")
+def start(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from tests.training.material import checkpoint
+
+    folder = tmp_path_factory.mktemp("start")
+    checkpoint(folder / "tiny")
+    (folder / "a.toml").write_text(FILE)
+    return folder
+
+
+def read(start: Path, *changes: str) -> Config:
+    found = read_config(start / "a.toml", changes)
+    assert isinstance(found, Config)
+    return found
+
+
+def refused(start: Path, *changes: str, **options: Any) -> str:
+    with pytest.raises(SettingsError) as error:
+        check(read(start, *changes), **options)
+    return str(error.value)
+
+
+def test_settings_that_work_pass_and_paths_start_at_the_file(start: Path) -> None:
+    found = read(start)
+    check(found)
+    assert found.model.path == str(start / "tiny")
+    assert found.run.out == str(start / "out")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("reward.name=ep_awar", "Did you mean 'ep_aware'?"),
+        ("cases.budgets=['0s']", "cases"),
+        ("cases.budgets=['none']", "in seconds"),
+        ("cases.budgets=['0.75x']", "in seconds"),
+        ("cases.budgets=[]", "must not be empty"),
+        ("reward.name=ruler", "give a table [judge]"),
+        ("reward.name=rac_score", "kind = 'turns'"),
+        ("reward.parameters={r_f = 0.2}", "has no parameters"),
+        ("rollout.samples=1", ">= 2"),
+        ("rollout.sample=4", "rollout"),
+        ("optimiser.micro_batch=3", "must divide the 8 rows"),
+        ("model.quantise=nf4", "adapter = 'lora'"),
+        ("model.path=./nothing", "does not exist"),
+        ("rollout.server=somewhere", "server"),
+        ("rollout.server=http://localhost:1/v1", "ratio = 'sampler'"),
+        ("run.seed", "table.field=value"),
+    ],
+)
+def test_what_cannot_work_is_named_with_what_to_do(start: Path, change: str, said: str) -> None:
+    assert said in refused(start, change)
+
+
+def test_a_judge_that_nobody_asks_is_refused(start: Path) -> None:
+    assert "leave the table [judge] out" in refused(start, *JUDGE)
+
+
+def test_a_task_reward_is_none_of_a_turn(start: Path) -> None:
+    with pytest.raises(SettingsError, match=r"unknown field|contains"):
+        read(start, "cases.kind=turns")  # the fields of tasks are none of turns
+    text = FILE.replace('sets = ["levels:8"]', 'kind = "turns"').replace("size = 6", "size = 2")
+    (start / "turns.toml").write_text(text.replace('budgets = ["0.6s", "2s"]', ""))
+    found = read_config(start / "turns.toml")
+    with pytest.raises(SettingsError, match="is a reward of a task"):
+        check(found)
+    check(read_config(start / "turns.toml", ["reward.name=weighted_rac_score"]))
+
+
+def test_whole_groups_are_asked_for_where_somebody_compares_them(start: Path) -> None:
+    judged = ["reward.name=ruler", *JUDGE, "rollout.cases=3"]
+    check(read(start, *judged))
+    assert "a judge needs whole groups" in refused(start, *judged, processes=2)
+    assert "credit by turn" in refused(start, "reward.credit=turn", "rollout.cases=3", processes=2)
+    check(read(start, "rollout.cases=3"), processes=2)
+    assert "cannot share out" in refused(start, "rollout.cases=1", processes=3)
+
+
+def test_a_missing_extra_is_named(start: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from importlib.util import find_spec
+
+    from timeful.training import checks
+
+    def without(*names: str) -> None:
+        monkeypatch.setattr(
+            checks, "find_spec", lambda name: None if name in names else find_spec(name)
+        )
+
+    without("trl", "peft")
+    assert "needs trl and peft: pip install 'timeful[train]'" in refused(start)
+    without("bitsandbytes")
+    said = refused(start, "model.adapter=lora", "model.quantise=nf4")
+    assert "pip install 'timeful[quant]'" in said
+    without("mlflow")
+    assert "pip install mlflow" in refused(start, "run.track=mlflow")
+    without("wandb")
+    assert "pip install wandb" in refused(start, "run.track=wandb")
+    without("vllm")
+    assert "pip install vllm" in refused(start, "rollout.server=vllm")
+
+
+def test_a_hub_name_passes_unless_nothing_may_be_fetched(start: Path) -> None:
+    check(read(start, "model.path=some/model-of-nobody"))
+    said = refused(start, "model.path=some/model-of-nobody", is_offline=True)
+    assert "HF_HUB_OFFLINE" in said
+
+
+def test_a_checkpoint_of_another_shape_is_refused(start: Path, tmp_path: Path) -> None:
+    import json
+    import shutil
+
+    shutil.copytree(start / "tiny", tmp_path / "other")
+    about = json.loads((tmp_path / "other" / "config.json").read_text())
+    about["vocab_size"] += 1
+    (tmp_path / "other" / "config.json").write_text(json.dumps(about))
+    assert "another shape" in refused(start, f"model.path={str(tmp_path / 'other')!r}")
+
+
+def test_targets_are_compared_with_the_layers_that_there_are(start: Path) -> None:
+    there = sorted(layers(start / "tiny"))
+    assert there
+    check(read(start, "model.adapter=lora", f"model.targets={there}"))
+    said = refused(start, "model.adapter=lora", "model.targets=['attend']")
+    assert "no layers attend" in said
+    assert there[0] in said
+    check_targets(ModelPart(path="x"), ())  # nobody knows them: nothing is refused
+    with pytest.raises(SettingsError, match="c_fc"):
+        check_targets(ModelPart(path="x", targets=("q",)), ("c_fc",))
+
+
+def test_cases_must_be_there_and_enough(start: Path) -> None:
+    from timeful.training.cases import scenes_for
+
+    with pytest.raises(SettingsError, match="level"):
+        scenes_for(read(start, "cases.sets=['levle:8']"))
+    found = read(start)
+    assert len(scenes_for(found)) == 12
+    with pytest.raises(SettingsError, match=r"lower rollout\.cases"):
+        check_scenes(found, 1)
+
+
+def test_data_sets_are_looked_at(start: Path) -> None:
+    text = '[model]\npath = "tiny"\nadapter = "full"\n[sft]\ndata = ["d.jsonl"]\n[run]\nout = "o"\n'
+    (start / "sft.toml").write_text(text)
+    found = read_config(start / "sft.toml")
+    assert isinstance(found, SftConfig)
+    with pytest.raises(SettingsError, match="there is no data set"):
+        check(found)
+    (start / "d.jsonl").write_text('{"text": "a"}\n')
+    with pytest.raises(SettingsError, match="`messages`"):
+        check(found)
+    (start / "d.jsonl").write_text('{"messages": []}\n')
+    check(found)
+
+
+def test_nothing_heavy_is_loaded_by_the_checks(start: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path\n"
+        "from timeful.training.reading import read_config\n"
+        "from timeful.training.checks import check\n"
+        "from timeful.training.cases import scenes_for\n"
+        f"found = read_config(Path({str(start / 'a.toml')!r}))\n"
+        "check(found); scenes_for(found)\n"
+        "print([one for one in ('torch', 'transformers', 'trl') if one in sys.modules])\n"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert said.stdout.strip() == "[]"
+
+
+# --- the folder -----------------------------------------------------------------------------------
+
+
+def test_a_folder_goes_on_only_with_the_same_settings(start: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    found = config(start / "tiny", out)
+    assert not open_folder(found)
+    assert open_folder(found)
+    other = config(start / "tiny", out, run=config(start, out).run.__class__(out=str(out), seed=3))
+    with pytest.raises(SettingsError, match=r"run\.seed"):
+        open_folder(other)
+    (out / METRICS).write_text("{}\n")
+    assert not open_folder(other, replace=True)
+    assert not (out / METRICS).exists()
+    assert check_folder(other)
+
+
+def test_how_it_is_watched_is_no_setting_of_a_training(start: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    open_folder(config(start / "tiny", out))
+    kind = config(start, out).run.__class__
+    assert open_folder(
+        config(start / "tiny", out, run=kind(out=str(out), threads=2, keep=5, save_every=1))
+    )
+
+
+def test_a_folder_of_something_else_is_left_alone(start: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    for replace in (False, True):
+        with pytest.raises(SettingsError, match="holds no training"):
+            open_folder(config(start / "tiny", tmp_path), replace=replace)
+    clear(tmp_path)
+    assert [one.name for one in tmp_path.iterdir()] == ["mine.txt"]
+    assert not (tmp_path / SETTINGS).exists()
+
+
+# --- the settings in the package ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["ep", "proactor", "timely"])
+def test_the_recipes_hold_the_papers_values(name: str) -> None:
+    found = read_config(Path(name))
+    assert isinstance(found, Config)
+    assert recipe(name).startswith("#")
+    values = {
+        "ep": (10, 128, 8000, 90, 0.2, "ep_aware"),
+        "timely": (8, 16, 16384, 200, 0.28, "timely"),
+        "proactor": (4, 24, 4096, 1000, 0.2, "schedule_ruler_weighted_max_rac_score"),
+    }
+    assert values[name] == (
+        found.rollout.samples,
+        found.rollout.cases,
+        found.rollout.max_tokens,
+        found.optimiser.steps,
+        found.optimiser.clip_high,
+        found.reward.name,
+    )
+
+
+def test_every_recipe_is_tested() -> None:
+    assert recipes() == ("ep", "proactor", "timely")
