@@ -1,68 +1,94 @@
-"""The embedded run as one call: all seeds, side by side, resumable; then the report."""
+"""The embedded run as one call: all stages of all seeds, side by side, resumable."""
 
-import multiprocessing
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from multiprocessing.queues import Queue
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from multiprocessing import get_context
 from pathlib import Path
 from queue import Empty
 from typing import Any
 
 from timeful.core.clock import monotonic_ns
-from timeful.training.quick.recipe import Recipe
-from timeful.training.quick.stages import Stage, perform
+from timeful.runs.workers import start, stop
+from timeful.training.quick.recipe import Arm, Recipe
+from timeful.training.quick.stages import Kind, Stage, Tell, Tracker, perform
 
-Watch = Callable[[float, float | None], None]
-"""Told which share of all work is done, and how many seconds are left, once that can be told."""
+Watch = Callable[[float, float | None, str], None]
+"""Told which share of all work is done; how many seconds are left, once that can be told; and what
+is being done."""
 
-_PATIENCE_S = 1.0
+Do = Callable[[Stage, Tell], None]
 
-
-def plan(recipe: Recipe, seeds: Sequence[int], out: Path) -> list[list[Stage]]:
-    """The stages, in waves: each needs only what stands in an earlier one."""
-    starts = [Stage(recipe=recipe, seed=seed, out=out) for seed in seeds]
-    arms = [
-        Stage(recipe=recipe, seed=seed, out=out, arm=arm) for seed in seeds for arm in recipe.arms
-    ]
-    grading = [
-        Stage(recipe=recipe, seed=seed, out=out, arm=arm, is_grading=True)
-        for seed in seeds
-        for arm in (None, *recipe.arms)
-    ]
-    return [starts, arms, grading]
+_PATIENCE_S = 0.5
 
 
-def run(
-    recipe: Recipe, seeds: Sequence[int], out: Path, *, workers: int, watch: Watch
-) -> list[str]:
-    """Do all stages that are not done.
-
-    A stage that fails is told of, and those that need it are left out; all others go on.
+def plan(
+    recipe: Recipe,
+    arms: Sequence[Arm],
+    seeds: Sequence[int],
+    out: Path,
+    *,
+    track: Tracker | None = None,
+) -> list[Stage]:
+    """The stages in the order in which they had best begin: first what most others wait for.
 
     Args:
-        recipe: What to do.
+        recipe: The settings.
+        arms: Those of its arms that are learnt.
         seeds: For each.
         out: The folder.
+        track: Where metrics go, beside the file.
+    """
+
+    def each(kind: Kind, who: Sequence[Arm | None] = (None,)) -> list[Stage]:
+        return [
+            Stage(kind=kind, recipe=recipe, seed=seed, out=out, arm=arm, track=track)
+            for seed in seeds
+            for arm in who
+        ]
+
+    late = [arm for arm in arms if arm.is_relative]
+    stages = [*each("teach"), *(each("measure") if late else [])]
+    stages += each("learn", arms)
+    stages += each("grade", [None, *(arm for arm in arms if not arm.is_relative)])
+    # The arm that knows no time and is cut the latest is what the papers call plain GRPO.
+    plain = [arm for arm in arms if arm.name == plainest(arms)]
+    return stages + (each("hurry", [None, *plain, *late]) if late else [])
+
+
+def plainest(arms: Sequence[Arm]) -> str | None:
+    """The arm that is rewarded for being right alone, with the longest cap; None if none is."""
+    plain = [arm for arm in arms if arm.reward == "correctness"]
+    return max(plain, key=lambda arm: arm.cap).name if plain else None
+
+
+def run(stages: Sequence[Stage], *, workers: int, watch: Watch, do: Do = perform) -> list[str]:
+    """Do all stages that are not done.
+
+    A stage that fails is told of, and those that need it are left out; all others go on. If a
+    process dies, what it may have died of is done again, one by one.
+
+    Args:
+        stages: What to do, in the order in which it had best begin.
         workers: How many processes.
         watch: Told of the progress.
+        do: Does one.
 
     Returns:
         What failed, in words; empty if nothing did.
     """
-    waves = plan(recipe, seeds, out)
-    clock = _Forecast(sum(stage.work for wave in waves for stage in wave), watch)
-    failed: list[str] = []
-    context = multiprocessing.get_context("spawn")
     os.environ.update(_QUIET)
-    with context.Manager() as manager:
-        told: Any = manager.Queue()
-        with ProcessPoolExecutor(workers, mp_context=context) as pool:
-            for wave in waves:
-                todo = [stage for stage in wave if not stage.is_done]
-                clock.skip(sum(stage.work for stage in wave if stage.is_done))
-                failed += _wave(pool, todo, told, clock)
-    return failed
+    work = _Work(
+        todo=[stage for stage in stages if not stage.is_done],
+        do=do,
+        forecast=_Forecast(stages, watch),
+    )
+    while work.todo or work.suspects:
+        # Alone, so that it is known who the process died of.
+        _until_it_breaks(work, 1 if work.suspects else workers)
+    return work.failed
 
 
 _QUIET = {
@@ -72,77 +98,138 @@ _QUIET = {
     "TOKENIZERS_PARALLELISM": "false",
     "TRANSFORMERS_VERBOSITY": "error",
     "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
     "TQDM_DISABLE": "1",
     "PYTHONWARNINGS": "ignore",
 }
 
 
-def _wave(
-    pool: ProcessPoolExecutor, stages: Sequence[Stage], told: "Queue[Any]", clock: "_Forecast"
-) -> Iterator[str]:
-    """Do stages side by side; what failed, as it fails."""
-    waiting: dict[Future[None], Stage] = {
-        pool.submit(_perform, stage, told): stage for stage in stages if _can_begin(stage)
-    }
-    for stage in stages:
-        if not _can_begin(stage):
-            yield f"seed {stage.seed}, {stage.name}: left out, what it needs is not there"
-    while waiting:
-        done, _ = wait(waiting, timeout=_PATIENCE_S, return_when=FIRST_COMPLETED)
-        clock.take(told)
-        for future in done:
-            stage = waiting.pop(future)
-            error = future.exception()
-            if error is not None:
-                yield f"seed {stage.seed}, {stage.name}: {type(error).__name__}: {error}"
+@dataclass(kw_only=True)
+class _Work:
+    """What is to be done, and what became of it."""
+
+    todo: list[Stage]
+    do: Do
+    forecast: "_Forecast"
+    suspects: list[Stage] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+
+    def next(self, *, is_alone: bool) -> Stage | None:
+        """The next stage that can begin; None if none can."""
+        if is_alone:
+            return self.suspects[0] if self.suspects else None
+        return next((s for s in self.todo if all(path.exists() for path in s.needs)), None)
+
+    def taken(self, stage: Stage) -> None:
+        """A stage was begun."""
+        (self.suspects if stage in self.suspects else self.todo).remove(stage)
+
+    def fail(self, stage: Stage, why: str) -> None:
+        """A stage came to nothing."""
+        self.failed.append(f"{stage.name}: {why}")
 
 
-def _can_begin(stage: Stage) -> bool:
-    """Whether an earlier wave left what it needs."""
-    start = Stage(recipe=stage.recipe, seed=stage.seed, out=stage.out)
-    if stage.is_grading:
-        return stage.model.exists()
-    return stage.arm is None or start.is_done
+def _until_it_breaks(work: _Work, workers: int) -> None:
+    """Do stages side by side, until none can begin any more or a process died."""
+    is_alone = bool(work.suspects)
+    told: Any = get_context("spawn").Queue()  # a new one each: who died may have held its lock
+    pool = start(workers, _listen, told)
+    running: dict[Future[None], Stage] = {}
+    try:
+        while _begin(work, pool, running, 1 if is_alone else workers, is_alone=is_alone):
+            done, _ = wait(running, timeout=_PATIENCE_S, return_when=FIRST_COMPLETED)
+            work.forecast.take(told, running.values())
+            for future in done:
+                _end(work, future, running)
+    except BrokenProcessPool:
+        for stage in running.values():
+            if is_alone:
+                work.fail(stage, "the process that did it died")
+            elif not stage.is_done:
+                work.suspects.append(stage)
+        return
+    finally:
+        stop(pool)
+    if not is_alone:
+        for stage in work.todo:
+            work.fail(stage, "left out, since what it needs is not there")
+        work.todo.clear()
 
 
-def _perform(stage: Stage, told: "Queue[Any]") -> None:
-    """Do a stage in a process of the pool."""
+def _begin(
+    work: _Work,
+    pool: ProcessPoolExecutor,
+    running: dict[Future[None], Stage],
+    most: int,
+    *,
+    is_alone: bool,
+) -> bool:
+    """Begin as many stages as there are workers, if so many can begin; whether any goes on."""
+    while len(running) < most:
+        stage = work.next(is_alone=is_alone)
+        if stage is None:
+            break
+        # Taken when it is submitted: a pool may be found broken just here.
+        running[pool.submit(_perform, stage, work.do)] = stage
+        work.taken(stage)
+    return bool(running)
+
+
+def _end(work: _Work, future: Future[None], running: dict[Future[None], Stage]) -> None:
+    error = future.exception()
+    if isinstance(error, BrokenProcessPool):
+        raise error
+    stage = running.pop(future)
+    if error is not None:
+        work.fail(stage, f"{type(error).__name__}: {error}")
+
+
+_TOLD: Any = None
+"""Where a worker tells how far it is."""
+
+
+def _listen(told: Any) -> None:
+    global _TOLD  # noqa: PLW0603 - a queue can only be handed over when a process begins
+    _TOLD = told
+
+
+def _perform(stage: Stage, do: Do) -> None:
+    """Do a stage in a worker."""
     last = 0.0
 
     def tell(share: float) -> None:
         nonlocal last
         if share - last >= 0.02 or share == 1.0:
-            told.put((share - last) * stage.work)
+            _TOLD.put((str(stage.result), share))
             last = share
 
-    perform(stage, tell)
+    do(stage, tell)
 
 
 class _Forecast:
     """How far it is, and how long it will still take at the pace so far."""
 
-    def __init__(self, work: float, watch: Watch) -> None:
-        self._work = work
+    def __init__(self, stages: Sequence[Stage], watch: Watch) -> None:
+        self._work = {str(stage.result): stage.work for stage in stages}
+        self._shares = {str(stage.result): float(stage.is_done) for stage in stages}
         self._watch = watch
-        self._done = self._skipped = 0.0
+        self._found = self._done
         self._began = monotonic_ns()
 
-    def skip(self, work: float) -> None:
-        """Some was done by an earlier call."""
-        self._skipped += work
-        self._tell()
+    @property
+    def _done(self) -> float:
+        return sum(self._work[name] * share for name, share in self._shares.items())
 
-    def take(self, told: "Queue[Any]") -> None:
-        """Take what the processes told."""
+    def take(self, told: Any, running: Iterable[Stage]) -> None:
+        """Take what the workers told."""
         while True:
             try:
-                self._done += told.get_nowait()
+                name, share = told.get_nowait()
             except Empty:
                 break
-        self._tell()
-
-    def _tell(self) -> None:
+            self._shares[name] = max(share, self._shares[name])
+        whole = sum(self._work.values())
+        own = self._done - self._found
         passed = (monotonic_ns() - self._began) / 1e9
-        left = self._work - self._skipped - self._done
-        seconds = left * passed / self._done if self._done > 0.02 * self._work else None
-        self._watch(1 - left / self._work, seconds)
+        seconds = (whole - self._done) * passed / own if own > 0.02 * whole else None
+        self._watch(self._done / whole, seconds, "; ".join(stage.name for stage in running))
