@@ -77,7 +77,8 @@ def _message(given: Mapping[str, Any], place: str) -> dict[str, Any]:
     if role == "developer":
         message["role"] = "system"
     if calls := given.get("tool_calls"):
-        message["tool_calls"] = [_call(one, f"{place}.tool_calls") for one in calls]
+        listed = calls if isinstance(calls, list) else [calls]
+        message["tool_calls"] = [_call(one, f"{place}.tool_calls") for one in listed]
     return message
 
 

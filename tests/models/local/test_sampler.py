@@ -101,6 +101,17 @@ def test_the_same_batch_is_the_same_to_the_bit(way):
     assert draws.generate(requests) == draws.generate(requests)
 
 
+def test_rows_leave_a_batch_that_takes_no_chances(way):
+    """Nothing of chance was asked for before the first of them left."""
+    requests = [
+        asked(one, temperature=0, max_tokens=1 + 4 * i) for i, one in enumerate(prompts(*LENGTHS))
+    ]
+    draws = Sampler(checkpoint("qwen3"))
+    found = draws.generate(requests)
+    assert [len(one.ids) for one in found] == [1, 5, 9, 13, 17]
+    assert [one.ids for one in found] == [draws.generate([one])[0].ids for one in requests]
+
+
 def test_equal_prompts_draw_by_their_own_seeds(way):
     (prompt,) = prompts(6)
     found = Sampler(checkpoint()).generate([asked(prompt, seed=i) for i in (1, 2, 1)])

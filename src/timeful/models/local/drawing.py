@@ -39,7 +39,8 @@ class Chance:
     def keep(self, rows: Sequence[int]) -> None:
         """Go on with these rows alone."""
         self._sources = [self._sources[i] for i in rows]
-        self._block = self._block[list(rows)]
+        if self._left:  # else there is none, or all of it was used
+            self._block = self._block[list(rows)]
 
 
 class Draws:

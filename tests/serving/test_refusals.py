@@ -1,0 +1,227 @@
+"""What cannot be answered is refused in OpenAI's shape, and the server goes on."""
+
+import http.client
+import json
+
+import openai
+import pytest
+
+from tests.models.local.tiny import checkpoint
+from tests.serving.here import Here, parrot
+
+ASKED = {"messages": [{"role": "user", "content": "count"}]}
+PROMPT = {"prompt": "count"}
+
+
+def send(here: Here, path: str, data: bytes, method: str = "POST", **headers: str):
+    link = http.client.HTTPConnection(here.address.removeprefix("http://"), timeout=30)
+    try:
+        link.request(method, path, data, headers)
+        answered = link.getresponse()
+        return answered.status, json.loads(answered.read())
+    finally:
+        link.close()
+
+
+def refused(here: Here, path: str, body: dict) -> tuple[int, dict]:
+    status, said = send(here, f"/v1/{path}", json.dumps({"model": here.name, **body}).encode())
+    assert set(said["error"]) == {"message", "type", "param", "code"}, said
+    assert said["error"]["type"] == "invalid_request_error"
+    assert said["error"]["message"]
+    return status, said["error"]
+
+
+@pytest.fixture(autouse=True)
+def goes_on(said):
+    """After each of these requests the next one is answered."""
+    yield
+    with said.client() as client:
+        made = client.chat.completions.create(model=said.name, max_tokens=2, **ASKED)
+    assert made.choices[0].message.content == "one two"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"{", b"[]", b"3", b"\xff", b'{"a": NaN}', b"[" * 100_000, b'{"model": "\\ud800"}'],
+)
+def test_what_is_no_json_object_is_refused(said, data):
+    status, answered = send(said, "/v1/chat/completions", data)
+    assert (status, answered["error"]["code"]) == (400, "invalid_json")
+
+
+@pytest.mark.parametrize(
+    ("more", "param"),
+    [
+        ({"messages": []}, "messages"),
+        ({"messages": "count"}, "messages"),
+        ({"messages": [3]}, "messages"),
+        ({"messages": [{"content": "count"}]}, "messages[0].role"),
+        ({"messages": [{"role": "usr", "content": "count"}]}, "messages[0].role"),
+        ({"messages": [{"role": "user", "content": 3}]}, "messages[0].content"),
+        (
+            {"messages": [{"role": "user", "content": [{"type": "image_url"}]}]},
+            "messages[0].content",
+        ),
+        (
+            {"messages": [{"role": "assistant", "tool_calls": [3]}]},
+            "messages[0].tool_calls",
+        ),
+        ({"messages": [{"role": "assistant", "tool_calls": 3}]}, "messages[0].tool_calls"),
+        ({"max_tokens": 0}, "max_tokens"),
+        ({"max_completion_tokens": 0}, "max_completion_tokens"),
+        ({"max_tokens": "3"}, "max_tokens"),
+        ({"max_tokens": True}, "max_tokens"),
+        ({"temperature": -1}, "temperature"),
+        ({"temperature": "hot"}, "temperature"),
+        ({"top_p": 0}, "top_p"),
+        ({"top_p": 1.5}, "top_p"),
+        ({"top_k": -2}, "top_k"),
+        ({"n": 0}, "n"),
+        ({"seed": 1.5}, "seed"),
+        ({"stop": ""}, "stop"),
+        ({"stop": [3]}, "stop"),
+        ({"stream": "yes"}, "stream"),
+        ({"stream_options": 3}, "stream_options"),
+        ({"logprobs": 3}, "logprobs"),
+        ({"top_logprobs": 3}, "top_logprobs"),
+        ({"logprobs": True, "top_logprobs": 21}, "top_logprobs"),
+        ({"tools": [{"type": "function"}]}, "tools"),
+        ({"tool_choice": "required"}, "tool_choice"),
+        ({"tool_choice": {"type": "function", "function": {"name": "a"}}}, "tool_choice"),
+        ({"response_format": {"type": "json_object"}}, "response_format"),
+        ({"presence_penalty": 0.5}, "presence_penalty"),
+        ({"temprature": 1}, "temprature"),
+        ({"chat_template_kwargs": {"tokenize": True}}, "chat_template_kwargs"),
+        ({"continue_final_message": True, "add_generation_prompt": True}, "messages"),
+    ],
+)
+def test_a_field_that_cannot_be_honoured_is_named(said, more, param):
+    status, error = refused(said, "chat/completions", {**ASKED, **more})
+    assert (status, error["param"]) == (400, param)
+
+
+@pytest.mark.parametrize(
+    ("more", "param"),
+    [
+        ({"prompt": []}, "prompt"),
+        ({"prompt": 3}, "prompt"),
+        ({"prompt": ["a", 3]}, "prompt"),
+        ({"prompt": [[1], "a"]}, "prompt"),
+        ({"prompt": [True]}, "prompt"),
+        ({"prompt": [1.5]}, "prompt"),
+        ({"prompt": [100_000]}, "prompt"),
+        ({"prompt": [-1]}, "prompt"),
+        ({"prompt": ""}, None),
+        ({"prompt": [[]]}, None),
+        ({"max_tokens": -1}, "max_tokens"),
+        ({"logprobs": 21}, "logprobs"),
+        ({"logprobs": True}, "logprobs"),
+        ({"best_of": 3}, "best_of"),
+        ({"suffix": "b"}, "suffix"),
+        ({"messages": []}, "messages"),
+        ({"prompt": ["a"] * 1025, "n": 2}, "n"),
+    ],
+)
+def test_a_plain_field_that_cannot_be_honoured_is_named(said, more, param):
+    status, error = refused(said, "completions", {**PROMPT, **more})
+    assert (status, error["param"]) == (400, param)
+
+
+def test_fields_that_change_nothing_are_taken(said):
+    with said.client() as client:
+        client.chat.completions.create(
+            model=said.name,
+            user="a",
+            metadata={"b": "c"},
+            store=False,
+            frequency_penalty=0,
+            logit_bias={},
+            response_format={"type": "text"},
+            tool_choice="auto",
+            top_p=None,
+            max_tokens=1,
+            **ASKED,
+        )
+
+
+@pytest.mark.parametrize(("path", "body"), [("chat/completions", ASKED), ("completions", PROMPT)])
+def test_another_model_is_not_found_and_none_is_refused(said, path, body):
+    status, error = refused(said, path, {**body, "model": "parot"})
+    assert (status, error["code"]) == (404, "model_not_found")
+    assert "parrot" in error["message"]
+    status, error = refused(said, path, {**body, "model": None})
+    assert (status, error["param"]) == (400, "model")
+    with said.client() as client, pytest.raises(openai.NotFoundError):
+        client.models.retrieve("parot")
+
+
+def test_a_prompt_that_is_too_long_is_named_so(said):
+    long = "count " * 600
+    for path, body in (
+        ("chat/completions", {"messages": [{"role": "user", "content": long}]}),
+        ("completions", {"prompt": long}),
+        ("completions", {"prompt": long, "max_tokens": 0, "echo": True}),
+        ("completions", {"prompt": long, "stream": True}),
+    ):
+        status, error = refused(said, path, body)
+        assert (status, error["code"]) == (400, "context_length_exceeded")
+        assert "512" in error["message"]
+
+
+def test_a_template_that_refuses_is_quoted(monkeypatch):
+    of = checkpoint()
+    monkeypatch.setattr(of.tokenizer, "chat_template", "{{ raise_exception('no, thanks') }}")
+    with Here(of) as here:
+        status, error = refused(here, "chat/completions", ASKED)
+    assert (status, error["param"]) == (400, "messages")
+    assert "no, thanks" in error["message"]
+
+
+def test_places_that_there_are_not(said):
+    for method, path in (("GET", "/v1/nothing"), ("GET", "/v1/completions"), ("POST", "/health")):
+        status, answered = send(said, path, b"", method)
+        assert status in (404, 405)
+        assert answered["error"]["type"] == "invalid_request_error"
+
+
+def test_a_key_is_asked_for_everywhere_but_for_health():
+    with Here(parrot(), api_key="secret") as here:
+        assert send(here, "/health", b"", "GET") == (200, {"status": "ok"})
+        for path in ("models", "models/parrot", "completions", "chat/completions"):
+            method = "GET" if path.startswith("models") else "POST"
+            for given in ({}, {"Authorization": "Bearer schlüssel"}, {"Authorization": "secret"}):
+                status, answered = send(here, f"/v1/{path}", b"{}", method, **given)
+                assert (status, answered["error"]["code"]) == (401, "invalid_api_key")
+        with here.client(api_key="secret") as client:
+            assert len(client.models.list().data) == 1
+
+
+def test_a_body_beyond_all_bounds_is_refused(said, monkeypatch):
+    monkeypatch.setattr("timeful.serving.app.MOST_BYTES", 1000)
+    status, _ = refused(said, "chat/completions", {**ASKED, "user": "a" * 1000})
+    assert status == 413
+
+
+def test_a_bug_is_told_without_its_insides(said, monkeypatch, caplog):
+    monkeypatch.setattr("timeful.serving.app.Chat", None)
+    status, answered = send(
+        said, "/v1/chat/completions", json.dumps({"model": said.name, **ASKED}).encode()
+    )
+    assert (status, answered["error"]["type"]) == (500, "server_error")
+    monkeypatch.undo()
+    assert send(said, "/health", b"", "GET")[0] == 200
+    assert "TypeError" in caplog.text
+
+
+def test_a_sampler_that_fails_is_an_error_of_the_server(said, monkeypatch):
+    def fail(*_, **__):
+        raise RuntimeError("out of memory")
+
+    monkeypatch.setattr("timeful.models.local.sampler.Draws", fail)
+    with said.client() as client:
+        with pytest.raises(openai.InternalServerError, match="out of memory"):
+            client.chat.completions.create(model=said.name, **ASKED)
+        stream = client.chat.completions.create(model=said.name, stream=True, **ASKED)
+        with pytest.raises(openai.APIError, match="out of memory"):
+            list(stream)
+    monkeypatch.undo()
