@@ -99,9 +99,8 @@ def _run(folder: Path, *, seed: int) -> Any:
     return msgspec.structs.replace(config(folder, folder / "other").run, seed=seed)
 
 
-def test_the_sampler_and_the_trainer_find_the_same_probabilities(
-    start: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def gaps_of(settings: Config, monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """By how much the sampler's log-probabilities differ from the trainer's, at each update."""
     gaps: list[float] = []
     ordinary = TimedGRPOTrainer._compute_loss
 
@@ -117,7 +116,14 @@ def test_the_sampler_and_the_trainer_find_the_same_probabilities(
         return ordinary(self, model, inputs)
 
     monkeypatch.setattr(TimedGRPOTrainer, "_compute_loss", compared)
-    train(config(start, tmp_path / "out"))
+    train(settings)
+    return gaps
+
+
+def test_the_sampler_and_the_trainer_find_the_same_probabilities(
+    start: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gaps = gaps_of(config(start, tmp_path), monkeypatch)
     assert len(gaps) == 3
     assert max(gaps) < 1e-4
 

@@ -1,0 +1,224 @@
+"""Turns of dialogues as rollouts, and a judge that sees the groups of an update together."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.servers.fake import FakeServer, Say
+from timeful.core.units import seconds
+from timeful.errors import SettingsError
+from timeful.judges.ruler import rule_judge
+from timeful.judges.ruler_settings import RulerJudge
+from timeful.judges.ruler_words import read_attempts
+from timeful.models.model import Prompt
+from timeful.models.pace import Pace
+from timeful.models.scripted import ScriptedModel
+from timeful.records.events import Noted, ThoughtEnded, ThoughtStarted
+from timeful.records.recorder import Recorder
+from timeful.rewards.names import Reward, reward_of
+from timeful.training.config import TurnsPart
+from timeful.training.rewarding import by_judge, by_record
+from timeful.training.rollouts import Played
+from timeful.training.turns import TurnScene, turns_of
+
+
+@pytest.fixture(scope="module")
+def scenes() -> Mapping[str, TurnScene]:
+    return turns_of(TurnsPart(size=2), model="policy", seed=0)
+
+
+def says(*names: str) -> ScriptedModel:
+    """A model that predicts these actions, all of them pending."""
+    found = [
+        {
+            "name": name,
+            "description": "",
+            "inputs": {"required": [], "optional": []},
+            "readiness_maturity": "low",
+            "trigger_confidence": "low",
+            "action_trigger_status": "pending",
+        }
+        for name in names
+    ]
+    text = json.dumps({"proactive_action_opportunities": found})
+    return ScriptedModel(lambda prompt: f"<think>.</think><action>{text}</action>", name="m")
+
+
+def play(scene: TurnScene, model: Any, *, sampling: int = 1) -> Played:
+    recorder = Recorder()
+    ok = scene.play(model, recorder, sampling=sampling)
+    return Played(scene=scene, sampling=sampling, events=tuple(recorder.events), ok=ok)
+
+
+def test_every_turn_is_a_scene_of_one_thought_about_what_was_said_so_far(
+    scenes: Mapping[str, TurnScene],
+) -> None:
+    dialogues = {scene.dialogue.id: scene.dialogue for scene in scenes.values()}
+    assert len(scenes) == sum(len(one.turns) for one in dialogues.values())
+    for scene in scenes.values():
+        asked: list[Prompt] = []
+
+        def note(prompt: Prompt, asked: list[Prompt] = asked) -> str:
+            asked.append(prompt)
+            return "<think></think><action>{}</action>"
+
+        played = play(scene, ScriptedModel(note, name="m"))
+        assert played.ok
+        assert len(asked) == 1
+        said = asked[0].messages[-1].content
+        turns = scene.dialogue.turns
+        assert all(one.text in said for one in turns[: scene.place + 1])
+        later = [one.text for one in turns[scene.place + 1 :]]
+        earlier = {one.text for one in turns[: scene.place + 1]}
+        assert not any(one in said for one in later if one not in earlier and len(one) > 40)
+
+
+def test_its_reward_is_that_of_the_whole_conversation_at_this_turn(
+    scenes: Mapping[str, TurnScene],
+) -> None:
+    right = wrong = 0
+    for scene in scenes.values():
+        names = [one.name for one in scene.dialogue.references.get(scene.turn, ())]
+        for reward in ("rac_score", "max_rac_score", "weighted_rac_score"):
+            found = by_record(Reward(name=reward))([[play(scene, says(*names))]], 0, 0.0)
+            assert found[0][0] is not None
+        [[silent]] = by_record(Reward(name="rac_score"))([[play(scene, says())]], 0, 0.0)
+        assert silent == (0.0 if names else 1.0)
+        right, wrong = right + (not names), wrong + bool(names)
+    assert right
+    assert wrong
+
+
+def test_a_prediction_that_takes_longer_than_the_turn_is_lost() -> None:
+    part = TurnsPart(size=1, patience=1.0)
+    scene = list(turns_of(part, model="m", seed=0).values())[3]
+    for per_token, is_lost in ((seconds(0.0001), False), (seconds(1), True)):
+        model = ScriptedModel(lambda p: "a b c d", name="m", pace=Pace(per_token=per_token))
+        played = play(scene, model)
+        assert played.ok
+        over = [one for one in played.events if getattr(one, "what", "") == "over"]
+        assert (scene.turn in over[0].data["lost"]) is is_lost  # type: ignore[union-attr]
+        if is_lost:
+            assert reward_of(played.events, Reward(name="rac_score"), turn=scene.turn) == 0.0
+
+
+def test_with_timestamps_a_turn_is_open_until_the_next_began_in_the_data() -> None:
+    part = TurnsPart(size=1, timing="timestamps")
+    for scene in turns_of(part, model="m", seed=0).values():
+        turns = scene.dialogue.turns
+        if scene.place + 1 < len(turns):
+            began, then = turns[scene.place].at, turns[scene.place + 1].at
+            assert began is not None
+            assert then is not None
+            assert scene.span == max(1, then - began)
+
+
+def test_turns_are_drawn_by_the_seed_and_dialogues_by_their_length() -> None:
+    some = turns_of(TurnsPart(size=3, each=2), model="m", seed=0)
+    assert len(some) == 6
+    assert list(some) == list(turns_of(TurnsPart(size=3, each=2), model="m", seed=0))
+    assert list(some) != list(turns_of(TurnsPart(size=3, each=2), model="m", seed=1))
+    with pytest.raises(SettingsError, match="1 turns or fewer"):
+        turns_of(TurnsPart(size=2, longest=1), model="m", seed=0)
+    with pytest.raises(SettingsError, match="unknown agent"):
+        turns_of(TurnsPart(agent="reasonin"), model="m", seed=0)
+
+
+def test_the_agents_of_the_paper_all_play(scenes: Mapping[str, TurnScene]) -> None:
+    for agent in ("non-reasoning", "reasoning", "reasoning-asg"):
+        scene = list(turns_of(TurnsPart(size=1, agent=agent), model="m", seed=0).values())[4]
+        played = play(scene, says())
+        assert played.ok
+        assert sum(isinstance(one, ThoughtStarted) for one in played.events) == 1
+        assert sum(isinstance(one, ThoughtEnded) for one in played.events) == 1
+        assert [one.topic for one in played.events if isinstance(one, Noted)] == ["skipped-turns"]
+
+
+# --- judges ---------------------------------------------------------------------------------------
+
+HYBRID = Reward(name="hybrid_ruler_weighted_rac_score", parameters={"lambda": 1.0})
+
+
+def settings(base_url: str = "http://localhost:1/v1", **others: Any) -> RulerJudge:
+    return RulerJudge(model="fake", base_url=base_url, **others)
+
+
+def test_a_judge_scores_the_groups_of_an_update_and_each_candidate_gets_its_own(
+    scenes: Mapping[str, TurnScene], tmp_path: Path
+) -> None:
+    some = list(scenes.values())[3:5]
+    action = sorted(some[0].catalog.actions)[:2]
+    groups = [[play(one, says()), play(one, says(*action))] for one in some]
+    judge = rule_judge(lambda attempt: 0.25 if action[0] in attempt[-1].content else 0.75)
+    log = tmp_path / "ruler.jsonl"
+    given = by_judge(HYBRID, judge, settings(), log=log)(groups, 5, 0.0)
+    assert given == [[0.75, 0.25], [0.75, 0.25]]
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert {line["group"] for line in lines} == {f"5/{one.key}" for one in some}
+
+    def nobody(attempt: Any) -> float:
+        raise AssertionError("what was scored is not asked for again")
+
+    assert by_judge(HYBRID, rule_judge(nobody), settings(), log=log)(groups, 5, 0.0) == given
+
+
+def test_who_failed_has_no_reward_and_a_dropped_group_has_none_at_all(
+    scenes: Mapping[str, TurnScene], tmp_path: Path
+) -> None:
+    scene = list(scenes.values())[3]
+    whole, other = play(scene, says()), play(scene, says("x"))
+    failed = Played(scene=scene, sampling=3, events=(), ok=False)
+    judge = rule_judge(lambda attempt: 0.5)
+    given = by_judge(HYBRID, judge, settings(), log=tmp_path / "a")([[whole, failed, other]], 0, 0)
+    assert given == [[0.5, None, 0.5]]
+    mute = ScriptedModel(lambda prompt: "I would rather not.", name="mute")
+    given = by_judge(HYBRID, mute, settings(), log=tmp_path / "b")([[whole, failed, other]], 0, 0)
+    assert given == [[None, None, None]]
+    given = by_judge(HYBRID, judge, settings(), log=tmp_path / "c")([[failed, failed]], 0, 0)
+    assert given == [[None, None]]
+
+
+def _scores(body: dict[str, Any]) -> str:
+    attempts = read_attempts(body["messages"][1]["content"])
+    return json.dumps(
+        {
+            "scores": [
+                {"trajectory_id": number, "explanation": "", "score": len(said[-1].content) % 7 / 7}
+                for number, said in attempts
+            ]
+        }
+    )
+
+
+@pytest.mark.filterwarnings("ignore")  # of libraries, about each other
+def test_a_training_of_turns_with_a_judge_at_an_endpoint(tmp_path: Path) -> None:
+    pytest.importorskip("trl", reason="training needs the extra `train`")
+    from tests.training.material import checkpoint, config
+    from timeful.training.config import OptimiserPart, RewardPart, RolloutPart
+    from timeful.training.learning import learn
+
+    part = TurnsPart(size=1, agent="non-reasoning")
+    with FakeServer(lambda body: [Say(_scores(body))]) as server:
+        judge = settings(server.base_url, max_retries=0)
+        found = config(
+            checkpoint(tmp_path / "tiny"),
+            tmp_path / "out",
+            cases=part,
+            judge=judge,
+            reward=RewardPart(name="schedule_ruler_weighted_max_rac_score"),
+            rollout=RolloutPart(samples=4, cases=2, max_tokens=8),
+            optimiser=OptimiserPart(steps=2, learning_rate=1e-3),
+        )
+        reward = Reward(name=found.reward.name)
+        rewards = by_judge(reward, judge.endpoint(""), judge, log=tmp_path / "ruler.jsonl")
+        scenes = turns_of(part, model="tiny", seed=0)
+        policy = learn(found, scenes, rewards)
+        asked = len(server.requests)
+    assert (policy / "model.safetensors").is_file()
+    lines = [json.loads(one) for one in (tmp_path / "out" / "metrics.jsonl").open()]
+    assert [line["episodes"] for line in lines] == [8, 8]
+    assert not any(line["failed"] or line["unrewarded"] for line in lines)
+    assert asked == 4, "a question for each group"
