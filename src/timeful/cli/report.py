@@ -30,6 +30,7 @@ def report(out: Path, pages: str) -> None:
         "timely/coding": _timely,
         "timely/reasoning": _timely,
         "proactor": partial(_proactor, pages=pages),
+        "train/quick": _quick,
     }
     suite = str(read_settings(out).get("suite"))
     if suite not in reports:
@@ -88,6 +89,12 @@ def _proactor(out: Path, pages: str) -> None:
     finished = report_again(experiment(pages=pages_of(pages)), out)
     bench = read_bench(out, main_cells(make_cells(finished.rows)))
     show(finished, out, text_tables(finished.rows, read_settings(out), bench))
+
+
+def _quick(out: Path) -> None:
+    from timeful.cli.train_quick import show as show_quick
+
+    show_quick(out)
 
 
 def _toys(out: Path) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from timeful.training.config import Config, SftConfig
     from timeful.training.rollouts import Rewards
 
-NAMED: dict[str, str] = {}
+NAMED: dict[str, str] = {"quick": "timeful.cli.train_quick:quick"}
 """Trainings with commands of their own, by the place that defines them; looked up before files."""
 
 

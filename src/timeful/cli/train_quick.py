@@ -1,0 +1,207 @@
+"""`timeful train quick`: a model that learns to be on time, from scratch, without a GPU."""
+
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from timeful.cli.suite import FILE
+from timeful.errors import SettingsError
+
+if TYPE_CHECKING:
+    from timeful.training.quick.asked import Asked
+    from timeful.training.quick.stages import Tracker
+
+OUT = "runs/quick-train"
+_ABLATED_SEEDS = 3
+_BAR = 24
+
+
+@click.command()
+@click.option("--out", type=FILE, help=f"The run folder; a run in it goes on.  [default: {OUT}]")
+@click.option("--seeds", metavar="11,12,...", help="Instead of those of the recipe.")
+@click.option("--workers", default=2, show_default=True, help="How many processes.")
+@click.option("--arm", "arms", multiple=True, help="Learn this one only; repeatable.")
+@click.option("--cold-start-fraction", type=float, help="How much sense of time is handed out.")
+@click.option("--ablation", is_flag=True, help="Compare cold start fractions, on three seeds.")
+@click.option("--recipe", "name", default="quick", show_default=True, help="quick or smoke.")
+@click.option("--track", type=click.Choice(["mlflow", "wandb"]), help="Send metrics there too.")
+@click.option("--replace", is_flag=True, help="Start afresh if the folder holds another run.")
+def quick(
+    *,
+    out: Path | None,
+    seeds: str | None,
+    workers: int,
+    arms: tuple[str, ...],
+    cold_start_fraction: float | None,
+    ablation: bool,
+    name: str,
+    track: "Tracker | None",
+    replace: bool,
+) -> None:
+    """Train a tiny model from scratch, and show what makes it punctual.
+
+    From one cold start it learns to be right (with a long cap and a short one), to be right within
+    the budget, and to be right in a multiple of its own time; the papers' tables in miniature, for
+    several seeds. Everything runs offline, on two cores in about a quarter of an hour. A run that
+    was stopped goes on when the same command is given again, and comes to the same numbers.
+    """
+    if workers < 1:
+        raise SettingsError(f"a run needs at least one worker, got {workers}")
+    from timeful.training.checks import require
+
+    require(track)
+    asked = _asked(name, seeds, arms, cold_start_fraction, is_ablation=ablation)
+    folder = out or Path(f"{OUT}-ablation" if ablation else OUT)
+    failed = _run(asked, folder, workers=workers, track=track, replace=replace)
+    show(folder)
+    for one in failed:
+        print(f"failed   {one}", file=sys.stderr)
+    if failed:
+        print("again    the same command does what is missing", file=sys.stderr)
+        raise SystemExit(1)
+
+
+def _asked(
+    name: str,
+    seeds: str | None,
+    arms: tuple[str, ...],
+    fraction: float | None,
+    *,
+    is_ablation: bool,
+) -> "Asked":
+    from timeful.training.quick.asked import ABLATED, ABLATION, Asked
+    from timeful.training.quick.recipe import find_recipe
+
+    recipe = find_recipe(name)
+    if fraction is not None:
+        if not 0 <= fraction <= 1:
+            raise SettingsError(f"a cold start fraction is from 0 to 1, got {fraction}")
+        if is_ablation:
+            raise SettingsError("--ablation has cold start fractions of its own: leave one out")
+        recipe = recipe.with_follow(fraction)
+    if is_ablation and arms:
+        raise SettingsError(f"--ablation learns {ABLATED} alone: leave --arm out")
+    every = tuple(arm.name for arm in recipe.arms)
+    return Asked(
+        recipe=recipe,
+        arms=(ABLATED,) if is_ablation else arms or every,
+        seeds=_read_seeds(seeds) or recipe.seeds[: _ABLATED_SEEDS if is_ablation else None],
+        fractions=ABLATION if is_ablation else (),
+    )
+
+
+def _read_seeds(text: str | None) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in text.split(",")) if text is not None else ()
+    except ValueError:
+        raise SettingsError(f"seeds are numbers, as in 11,12,13; got {text!r}") from None
+
+
+def _run(
+    asked: "Asked", out: Path, *, workers: int, track: "Tracker | None", replace: bool
+) -> list[str]:
+    import msgspec
+
+    from timeful.runs.batch import open_run
+    from timeful.runs.lock import locked
+    from timeful.training.quick.folder import clear
+    from timeful.training.quick.run import run
+
+    settings = msgspec.json.format(msgspec.json.encode(asked.settings()))
+    bar = Bar()
+    with locked(out):
+        if replace:
+            clear(out, settings)
+        open_run(out, settings, replace=replace)
+        try:
+            return run(asked.stages(out, track=track), workers=workers, watch=bar.watch)
+        except KeyboardInterrupt:
+            bar.end()
+            print(
+                f"stopped: {bar.share:.0%} is done and kept in {out}; the same command goes on "
+                "from there",
+                file=sys.stderr,
+            )
+            raise SystemExit(130) from None
+        finally:
+            bar.end()
+
+
+class Bar:
+    """Says on standard error how far a run is: a bar on a terminal, elsewhere lines."""
+
+    def __init__(self, write: Callable[[str], object] = sys.stderr.write) -> None:
+        self.share = 0.0
+        self._write = write
+        self._is_live = sys.stderr.isatty()
+        self._told = -1
+        self._shown = False
+
+    def watch(self, share: float, seconds: float | None, what: str) -> None:
+        """Say it, if there is news."""
+        self.share = share
+        left = "" if seconds is None or share >= 1 else f", {_span(seconds)} left"
+        if self._is_live:
+            full = round(_BAR * share)
+            text = f"[{'#' * full}{'-' * (_BAR - full)}] {share:>4.0%}{left}  {what}"
+            self._write(f"\r{text[:79]:<79}")
+            self._shown = True
+            sys.stderr.flush()
+        elif int(20 * share) > self._told:
+            self._told = int(20 * share)
+            self._write(f"{share:>4.0%}{left}  {what}"[:79].rstrip() + "\n")
+
+    def end(self) -> None:
+        """Leave the line, if there is one."""
+        if self._shown:
+            self._write("\n")
+            self._shown = False
+
+
+def _span(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+
+
+def show(out: Path) -> None:
+    """Make the report of a run, print its tables, and say what can be done with its models."""
+    from timeful.training.quick.report import write_report
+
+    written = write_report(out)
+    print(written.text)
+    print(f"report   {written.page}")
+    print(f"numbers  {out / 'results.json'}")
+    for label, command in commands(out):
+        print(f"{label:<9}{' '.join(command[:2])} {_rest(command[2:])}")
+
+
+def commands(out: Path) -> list[tuple[str, list[str]]]:
+    """What can be done with the best of what was learnt, as words of a command line."""
+    from timeful.training.quick.asked import ABLATED, read_asked
+    from timeful.training.quick.stages import PACE_FILE
+
+    asked = read_asked(out)
+    learnt = [stage for stage in asked.stages(out) if stage.kind == "learn" and stage.is_done]
+    learnt.sort(key=lambda stage: stage.arm is None or stage.arm.name != ABLATED)
+    if not learnt:
+        return []
+    policy, language = learnt[0].model, asked.recipe.language
+    budgets = [word for n in language.budgets for word in ("--budget", asked.recipe.budget(n))]
+    run = [
+        *("timeful", "run", "timely/reasoning", "--model", f"local:{policy}"),
+        *("--pace", str(policy.with_name(PACE_FILE)), "--case", f"levels:{language.events}"),
+        *("--soft", *budgets, "--out", f"{out}-timely"),
+    ]
+    return [("try", run), ("serve", ["timeful", "serve", str(policy)])]
+
+
+def _rest(words: list[str]) -> str:
+    """Words of a command, an option a line."""
+    text = ""
+    for word in words:
+        quoted = shlex.quote(word)
+        text += f" \\\n           {quoted}" if word.startswith("--") else f" {quoted}"
+    return text.strip()

@@ -1,0 +1,140 @@
+"""Figures of the embedded run: what becomes of lengths while it learns, and what came of them.
+
+This module imports matplotlib, so import it only when a figure is to be drawn. The same numbers
+give the same bytes.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from timeful.runs.drawing import OTHER, WIDTH, style, to_svg
+from timeful.training.quick.asked import Asked
+from timeful.training.quick.rows import Line
+from timeful.training.quick.scores import Score
+from timeful.training.quick.tables import budgets, estimate, models, pick
+
+_COLOURS = ("#0072B2", "#56B4E9", "#E69F00", "#D55E00", "#009E73", "#CC79A7")
+"""Okabe and Ito, safe for colour-blind readers; budgets from cold to warm."""
+
+_MARKERS = ("o", "s", "^", "D", "v", "P")
+_SMOOTH = 5
+"""So many updates are averaged in a curve."""
+
+Curves = Mapping[str, Sequence[Sequence[Line]]]
+"""The updates of each arm, of each seed."""
+
+_Read = Callable[[Line], float | None]
+
+
+def by_update(asked: Asked, curves: Curves) -> str | None:
+    """Draw reward, what is right in time, and tokens against updates; a column for each arm.
+
+    Each seed is a thin line, and their mean a thick one.
+
+    Returns:
+        The SVG, or None if nothing was learnt yet.
+    """
+    told = {arm: [lines for lines in each if lines] for arm, each in curves.items()}
+    told = {arm: each for arm, each in told.items() if each}
+    if not told:
+        return None
+    steps = budgets(asked)
+    with style():
+        figure = Figure(figsize=(WIDTH, 8.4))
+        panels = figure.subplots(3, len(told), sharex=True, squeeze=False)
+        for column, (arm, seeds) in enumerate(told.items()):
+            top, middle, bottom = (panels[row][column] for row in range(3))
+            top.set_title(arm)
+            _curve(top, seeds, lambda line: line.reward, OTHER)
+            for place, step in enumerate(steps):
+                colour = _COLOURS[place % len(_COLOURS)]
+                _curve(middle, seeds, lambda line, b=step: line.right_in_time.get(b), colour)  # type: ignore[misc]
+                _curve(bottom, seeds, lambda line, b=step: line.tokens.get(b), colour)  # type: ignore[misc]
+            for axes in (top, middle):
+                axes.set_ylim(-0.02, 1.02)
+            bottom.set_ylim(bottom=0)
+        for axes, name in zip(panels[:, 0], ("reward", "right in time", "tokens"), strict=True):
+            axes.set_ylabel(name)
+        figure.supxlabel("updates", fontsize=13)
+        keys = [
+            Line2D([], [], color=_COLOURS[i % len(_COLOURS)], lw=2.5, label=f"{n} tokens")
+            for i, n in enumerate(asked.recipe.language.budgets)
+        ]
+        figure.legend(handles=keys, loc="upper center", ncols=len(keys))
+        figure.tight_layout(rect=(0, 0.0, 1, 0.95))
+        return to_svg(figure)
+
+
+def _curve(axes: Axes, seeds: Sequence[Sequence[Line]], read: _Read, colour: str) -> None:
+    each = [_smooth([(line.update, read(line)) for line in lines]) for lines in seeds]
+    for points in each:
+        axes.plot(list(points), list(points.values()), color=colour, lw=0.7, alpha=0.45)
+    shared = [u for u in each[0] if all(u in points for points in each)]
+    axes.plot(shared, [fmean(points[u] for points in each) for u in shared], color=colour, lw=2.4)
+
+
+def _smooth(points: Sequence[tuple[int, float | None]]) -> dict[int, float]:
+    """The mean of each update and of those just before it."""
+    known = [(update, value) for update, value in points if value is not None]
+    return {
+        update: fmean(value for _, value in known[max(0, i - _SMOOTH + 1) : i + 1])
+        for i, (update, _) in enumerate(known)
+    }
+
+
+def by_budget(asked: Asked, scores: Sequence[Score]) -> str | None:
+    """Draw budgeted success and tokens against the budget, a line for each model.
+
+    Returns:
+        The SVG, or None if nothing was graded yet.
+    """
+    steps = list(asked.recipe.language.budgets)
+    if not any(one.exam == "graded" for one in scores):
+        return None
+    with style():
+        figure = Figure(figsize=(WIDTH, 4.6))
+        left, right = figure.subplots(1, 2)
+        for place, model in enumerate(models(asked)):
+            look = {
+                "color": _COLOURS[(place * 3) % len(_COLOURS)] if place else OTHER,
+                "marker": _MARKERS[place % len(_MARKERS)],
+                "label": model,
+            }
+            for axes, measure in ((left, "success"), (right, "tokens")):
+                _plot(axes, asked, scores, model, measure, look)
+        right.plot(steps, steps, color=OTHER, lw=1, ls=":")
+        for axes, name in ((left, "budgeted success"), (right, "tokens of an answer")):
+            axes.set_xscale("log", base=2)
+            axes.set_xticks(steps, [str(n) for n in steps])
+            axes.minorticks_off()
+            axes.set_xlabel("budget in tokens")
+            axes.set_ylabel(name)
+            axes.set_ylim(bottom=0)
+        left.set_ylim(0, 1.02)
+        handles, labels = left.get_legend_handles_labels()
+        figure.legend(handles, labels, loc="upper center", ncols=len(labels))
+        figure.tight_layout(rect=(0, 0, 1, 0.92))
+        return to_svg(figure)
+
+
+def _plot(
+    axes: Axes,
+    asked: Asked,
+    scores: Sequence[Score],
+    model: str,
+    measure: str,
+    look: Mapping[str, str],
+) -> None:
+    points = []
+    for n, budget in zip(asked.recipe.language.budgets, budgets(asked), strict=True):
+        found = estimate(pick(scores, model, "graded", budget), measure)  # type: ignore[arg-type]
+        if found is not None:
+            points.append((n, found))
+    for n, found in points:
+        if found.low is not None and found.high is not None:
+            axes.plot([n, n], [found.low, found.high], color=look["color"], lw=1.2)
+    axes.plot([n for n, _ in points], [f.mean for _, f in points], lw=2, **look)  # type: ignore[arg-type]

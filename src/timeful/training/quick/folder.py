@@ -1,0 +1,15 @@
+"""The folder of an embedded run: what it holds beside `settings.json`."""
+
+import shutil
+from pathlib import Path
+
+SETTINGS = "settings.json"
+
+
+def clear(out: Path, settings: bytes) -> None:
+    """Forget another run of the folder; one of the same settings is kept, to go on."""
+    path = out / SETTINGS
+    if not path.exists() or path.read_bytes() == settings:
+        return
+    for part in (*out.glob("seed-*"), *out.glob("fraction-*")):
+        shutil.rmtree(part)
