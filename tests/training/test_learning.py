@@ -51,7 +51,6 @@ def train(settings: Config, rewards: Rewards = length) -> dict[str, torch.Tensor
 
     scenes = scenes_of(
         settings.cases,
-        model=settings.model.path,
         max_tokens=settings.rollout.max_tokens,
         seed=settings.run.seed,
     )
@@ -167,7 +166,7 @@ def test_a_rollout_that_fails_is_counted_and_left_out(start: Path, tmp_path: Pat
         return given
 
     settings = config(start, tmp_path)
-    scenes = scenes_of(settings.cases, model=str(start), max_tokens=12, seed=0)
+    scenes = scenes_of(settings.cases, max_tokens=12, seed=0)
     learn(settings, {key: Fragile(one) for key, one in scenes.items()}, rewards)
     failed = sum(reward is None for group in seen for reward in group)
     assert 0 < failed < 24

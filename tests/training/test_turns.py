@@ -27,7 +27,7 @@ from timeful.training.turns import TurnScene, turns_of
 
 @pytest.fixture(scope="module")
 def scenes() -> Mapping[str, TurnScene]:
-    return turns_of(TurnsPart(size=2), model="policy", seed=0)
+    return turns_of(TurnsPart(size=2), seed=0)
 
 
 def says(*names: str) -> ScriptedModel:
@@ -94,7 +94,7 @@ def test_its_reward_is_that_of_the_whole_conversation_at_this_turn(
 
 def test_a_prediction_that_takes_longer_than_the_turn_is_lost() -> None:
     part = TurnsPart(size=1, patience=1.0)
-    scene = list(turns_of(part, model="m", seed=0).values())[3]
+    scene = list(turns_of(part, seed=0).values())[3]
     for per_token, is_lost in ((seconds(0.0001), False), (seconds(1), True)):
         model = ScriptedModel(lambda p: "a b c d", name="m", pace=Pace(per_token=per_token))
         played = play(scene, model)
@@ -107,7 +107,7 @@ def test_a_prediction_that_takes_longer_than_the_turn_is_lost() -> None:
 
 def test_with_timestamps_a_turn_is_open_until_the_next_began_in_the_data() -> None:
     part = TurnsPart(size=1, timing="timestamps")
-    for scene in turns_of(part, model="m", seed=0).values():
+    for scene in turns_of(part, seed=0).values():
         turns = scene.dialogue.turns
         if scene.place + 1 < len(turns):
             began, then = turns[scene.place].at, turns[scene.place + 1].at
@@ -117,19 +117,19 @@ def test_with_timestamps_a_turn_is_open_until_the_next_began_in_the_data() -> No
 
 
 def test_turns_are_drawn_by_the_seed_and_dialogues_by_their_length() -> None:
-    some = turns_of(TurnsPart(size=3, each=2), model="m", seed=0)
+    some = turns_of(TurnsPart(size=3, each=2), seed=0)
     assert len(some) == 6
-    assert list(some) == list(turns_of(TurnsPart(size=3, each=2), model="m", seed=0))
-    assert list(some) != list(turns_of(TurnsPart(size=3, each=2), model="m", seed=1))
+    assert list(some) == list(turns_of(TurnsPart(size=3, each=2), seed=0))
+    assert list(some) != list(turns_of(TurnsPart(size=3, each=2), seed=1))
     with pytest.raises(SettingsError, match="1 turns or fewer"):
-        turns_of(TurnsPart(size=2, longest=1), model="m", seed=0)
+        turns_of(TurnsPart(size=2, longest=1), seed=0)
     with pytest.raises(SettingsError, match="unknown agent"):
-        turns_of(TurnsPart(agent="reasonin"), model="m", seed=0)
+        turns_of(TurnsPart(agent="reasonin"), seed=0)
 
 
 def test_the_agents_of_the_paper_all_play(scenes: Mapping[str, TurnScene]) -> None:
     for agent in ("non-reasoning", "reasoning", "reasoning-asg"):
-        scene = list(turns_of(TurnsPart(size=1, agent=agent), model="m", seed=0).values())[4]
+        scene = list(turns_of(TurnsPart(size=1, agent=agent), seed=0).values())[4]
         played = play(scene, says())
         assert played.ok
         assert sum(isinstance(one, ThoughtStarted) for one in played.events) == 1
@@ -214,7 +214,7 @@ def test_a_training_of_turns_with_a_judge_at_an_endpoint(tmp_path: Path) -> None
         )
         reward = Reward(name=found.reward.name)
         rewards = by_judge(reward, judge.endpoint(""), judge, log=tmp_path / "ruler.jsonl")
-        scenes = turns_of(part, model="tiny", seed=0)
+        scenes = turns_of(part, seed=0)
         policy = learn(found, scenes, rewards)
         asked = len(server.requests)
     assert (policy / "model.safetensors").is_file()

@@ -15,13 +15,17 @@ from timeful.suites.timely.families import cases_of
 from timeful.suites.timely.spec import Rig, Source, TimelySpec
 from timeful.suites.voices import Voice
 from timeful.training.config import CasesPart, Config
+from timeful.training.folder import POLICY
 from timeful.training.scenes import Scene, TimelyScene
 from timeful.training.turns import turns_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Learner(ModelChoice):
-    """The model that learns, by its name: where it lies is looked at where it is loaded."""
+    """The model that learns; where it lies is looked at where it is loaded.
+
+    It is called the same wherever it lies, since the seeds of rollouts hang on the scenes' keys.
+    """
 
     def __post_init__(self) -> None:
         pass
@@ -33,23 +37,21 @@ def scenes_for(config: Config) -> Mapping[str, Scene]:
     Raises:
         SettingsError: If there are no such cases.
     """
-    model, seed = config.model.path, config.run.seed
+    seed = config.run.seed
     if isinstance(config.cases, CasesPart):
         return scenes_of(
             config.cases,
-            model=model,
             max_tokens=config.rollout.max_tokens,
             seed=seed,
             # A judge reads what was asked and said; nobody else does.
             transcripts="full" if config.judge is not None else "answers",
         )
-    return turns_of(config.cases, model=model, seed=seed)
+    return turns_of(config.cases, seed=seed)
 
 
 def scenes_of(
     part: CasesPart,
     *,
-    model: str,
     max_tokens: int,
     seed: int,
     transcripts: Transcripts = "answers",
@@ -58,7 +60,6 @@ def scenes_of(
 
     Args:
         part: What the settings say.
-        model: The checkpoint that learns, as records name who acted.
         max_tokens: The most tokens of a thought.
         seed: Of the problems, and of which device a case draws.
         transcripts: What records keep of thoughts.
@@ -73,7 +74,7 @@ def scenes_of(
         is_unsafe=part.unsafe,
     )
     names = cases_of(part.family, source.sets, source, seed=seed)
-    voice = Voice(stand_in="policy", choice=_Learner(spec=f"local:{model}"))
+    voice = Voice(stand_in="policy", choice=_Learner(spec=f"local:{POLICY}"))
     found: dict[str, Scene] = {}
     for name, written in product(names, part.budgets):
         rng = child(seed, "device", name, written)

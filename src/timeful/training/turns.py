@@ -28,6 +28,7 @@ from timeful.runs.episode import EpisodeSetting, play_episode
 from timeful.seeding import child
 from timeful.suites.proactor.material import material
 from timeful.training.config import TurnsPart
+from timeful.training.folder import POLICY
 
 _LAST = seconds(10)
 """How long the last turn of a dialogue is open where the data says when turns begin."""
@@ -41,7 +42,6 @@ class TurnScene:
         dialogue: All of it.
         place: Which of its turns, from 0.
         agent: The agent, as settings name it.
-        model: The checkpoint that learns, as records name who acted.
         catalog: The actions that there are.
         workflows: The actions of each workflow in their order, for scoring.
         span: How long the turn is open.
@@ -51,7 +51,6 @@ class TurnScene:
     dialogue: Dialogue
     place: int
     agent: str
-    model: str
     catalog: Catalog
     workflows: tuple[tuple[str, ...], ...]
     span: Duration
@@ -103,7 +102,7 @@ class TurnScene:
                 "key": self.key,
                 "part": "turn",
                 "agent": PurePath(self.agent).stem,
-                "who": f"local:{self.model}",
+                "who": f"local:{POLICY}",
                 "stand_in": False,
                 "turn": self.turn,
                 "span_ns": self.span,
@@ -128,7 +127,7 @@ def _agent(name: str) -> AgentFile:
     return msgspec.structs.replace(file, llm=msgspec.structs.replace(file.llm, max_tokens=None))
 
 
-def turns_of(part: TurnsPart, *, model: str, seed: int) -> dict[str, TurnScene]:
+def turns_of(part: TurnsPart, *, seed: int) -> dict[str, TurnScene]:
     """The turns to learn from, by their keys.
 
     Raises:
@@ -145,7 +144,6 @@ def turns_of(part: TurnsPart, *, model: str, seed: int) -> dict[str, TurnScene]:
                 dialogue=dialogue,
                 place=place,
                 agent=part.agent,
-                model=model,
                 catalog=about.knowledge.catalog,
                 workflows=tuple(map(tuple, about.knowledge.ontology.orders().values())),
                 span=_span(part, dialogue, place),

@@ -300,11 +300,17 @@ def _llama_block(one: Any, heads: int, groups: int) -> _Block:
 
 
 def _is_plain(model: Any, plain: set[str]) -> bool:
-    """Whether every module that holds weights itself is of a make that is known here."""
+    """Whether every module that holds weights itself is of a make that is known here.
+
+    A layer of LoRA holds none itself, but others that do: it is known by whose it is.
+    """
     return all(
-        type(module).__name__ in plain
+        type(module).__module__.startswith(("torch.", "transformers."))
+        and (
+            type(module).__name__ in plain
+            or not any(True for _ in module.parameters(recurse=False))
+        )
         for module in model.modules()
-        if any(True for _ in module.parameters(recurse=False))
     )
 
 

@@ -1,0 +1,84 @@
+"""LoRA: a small part learns, and what comes of it needs no PEFT."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("trl", reason="training needs the extra `train`")
+
+import torch
+from msgspec.structs import replace
+from transformers import AutoModelForCausalLM
+
+from tests.training.material import checkpoint, config
+from tests.training.test_learning import gaps_of, length, same, train
+from timeful.models.local.checkpoint import load
+from timeful.models.local.request import Request, Sampling
+from timeful.models.local.sampler import Sampler
+from timeful.training.checks import layers
+from timeful.training.config import Config, ModelPart, OptimiserPart
+from timeful.training.folder import ADAPTER, POLICY
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of libraries, about each other
+
+
+@pytest.fixture(scope="module")
+def start(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return checkpoint(tmp_path_factory.mktemp("start"))
+
+
+def settings(start: Path, out: Path) -> Config:
+    part = ModelPart(path=str(start), targets=tuple(sorted(layers(start))), dtype="float32")
+    whole = config(start, out, optimiser=OptimiserPart(steps=3, learning_rate=1e-2))
+    return replace(whole, model=part)
+
+
+def test_the_policy_is_the_base_with_the_adapter_merged_and_loads_as_any_other(
+    start: Path, tmp_path: Path
+) -> None:
+    from peft import PeftModel
+
+    found = settings(start, tmp_path)
+    trained = train(found)
+    base = AutoModelForCausalLM.from_pretrained(start)
+    before = dict(base.state_dict())
+    changed = {name for name in before if not torch.equal(before[name], trained[name])}
+    assert changed
+    assert all(name.split(".")[-2] in found.model.targets for name in changed)
+    adapted = PeftModel.from_pretrained(base, str(tmp_path / ADAPTER))
+    ids = torch.tensor([[1, 4, 5, 3, 7]])
+    merged = load(tmp_path / POLICY)  # as `local:PATH` does
+    gap = (merged.model(ids).logits - adapted(ids).logits).abs().max()
+    assert gap < 1e-5
+    drawn = Sampler(merged).generate(
+        [Request(prompt_ids=(1, 4), sampling=Sampling(max_tokens=5, seed=1))]
+    )
+    assert drawn[0].ids
+
+
+def test_sampler_and_trainer_agree_also_through_an_adapter(
+    start: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gaps = gaps_of(settings(start, tmp_path), monkeypatch)
+    assert len(gaps) == 3
+    assert max(gaps) < 1e-4
+
+
+def test_it_goes_on_from_a_checkpoint_to_the_same_weights(start: Path, tmp_path: Path) -> None:
+    whole = train(settings(start, tmp_path / "whole"))
+
+    class KilledError(Exception):
+        pass
+
+    def killed(groups, update, progress):  # type: ignore[no-untyped-def]
+        if progress > 0.5:
+            raise KilledError
+        return length(groups, update, progress)
+
+    with pytest.raises(KilledError):
+        train(settings(start, tmp_path / "cut"), killed)
+    assert not (tmp_path / "cut" / POLICY).exists()
+    assert same(train(settings(start, tmp_path / "cut")), whole)
+    about = json.loads((tmp_path / "cut" / ADAPTER / "adapter_config.json").read_text())
+    assert (about["r"], about["lora_alpha"], about["lora_dropout"]) == (8, 16.0, 0.0)
