@@ -20,6 +20,7 @@ from timeful.serving.server import Server
 CHAINS = (
     'weather Let me see <tool_call> {"name": "forecast", "arguments": {"city": "Ulm"}} '
     "</tool_call> <eos>",
+    'twice <tool_call>{"name":"a"}</tool_call> and <tool_call>{"name":"b"}</tool_call> <eos>',
     "broken Hm <tool_call>oops</tool_call> <eos>",
     "count one two three four five six seven eight nine ten <eos>",
     "round round",
@@ -46,8 +47,12 @@ class Here:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._server.should_exit = True
+        self.stop()
         self._thread.join()
+
+    def stop(self) -> None:
+        """As Ctrl-C would; returns at once."""
+        self._server.should_exit = True
 
     @property
     def batches(self) -> list[int]:
@@ -64,8 +69,8 @@ class Here:
         return {"base_url": self.base_url, "api_key": "none", "max_retries": 0, **how}
 
 
-@lru_cache(maxsize=1)
-def parrot() -> Checkpoint:
+@lru_cache(maxsize=2)
+def parrot(*, context: int = 512) -> Checkpoint:
     """A model that says a word after each word, whatever stood before: no layer does anything."""
     words = ["<pad>", "<bos>", "<eos>", "?"]
     words = list(dict.fromkeys([*words, *" ".join(CHAINS).split()]))
@@ -81,7 +86,7 @@ def parrot() -> Checkpoint:
     )
     config = transformers.GPT2Config(
         vocab_size=len(words),
-        n_positions=512,
+        n_positions=context,
         n_embd=64,
         n_layer=1,
         n_head=1,

@@ -212,10 +212,18 @@ def test_what_is_no_call_stays_text(said):
     assert choice.finish_reason == "stop"
 
 
-def test_one_call_at_most_ends_with_it(said):
-    (choice,) = ask(said, "weather", tools=[TOOL], parallel_tool_calls=False).choices
-    assert len(choice.message.tool_calls) == 1
-    assert choice.finish_reason == "tool_calls"
+@pytest.mark.parametrize("way", [ask, streamed])
+def test_an_answer_ends_with_its_first_call_unless_more_are_wanted(said, way):
+    """As models in this process do, and are trained to."""
+    for how, names in (({}, ["a"]), ({"parallel_tool_calls": True}, ["a", "b"])):
+        told = way(said, "twice", tools=[TOOL], **how)
+        parts = [one.choices[0].delta for one in told] if way is streamed else None
+        messages = parts or [told.choices[0].message]
+        calls = [call for one in messages for call in one.tool_calls or []]
+        assert [call.function.name for call in calls] == names
+        assert len({call.id for call in calls}) == len(names)
+        end = told[-1] if way is streamed else told
+        assert end.choices[0].finish_reason == "tool_calls"
 
 
 def test_tools_calls_and_their_replies_reach_the_template(monkeypatch, said):

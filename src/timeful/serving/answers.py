@@ -27,16 +27,20 @@ class Step:
 
 
 async def answer(
-    engine: Engine, requests: Sequence[Request], *, has_tools: bool = False
+    engine: Engine, requests: Sequence[Request], *, stops: Sequence[str], has_tools: bool = False
 ) -> AsyncGenerator[Step, None]:
     """Answer requests side by side, token by token.
+
+    Args:
+        engine: Who answers.
+        requests: What is asked; what stops them may be more than the client knows of.
+        stops: The texts at which answers are cut.
+        has_tools: Whether `<tool_call>` in an answer is a call.
 
     Raises:
         ModelError: If the sampler fails or is closed.
     """
-    writers = [
-        Writer(engine.checkpoint, one.sampling.stop, has_tools=has_tools) for one in requests
-    ]
+    writers = [Writer(engine.checkpoint, stops, has_tools=has_tools) for _ in requests]
     left = set(range(len(writers)))
     async with aclosing(engine.draw(requests)) as tokens:
         async for place, drawn in tokens:

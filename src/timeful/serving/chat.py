@@ -41,13 +41,15 @@ class Chat:
         self._body = body
         self._heading = heading
         self._has_tools = bool(body.tools) and body.tool_choice != "none"
-        one_call = self._has_tools and body.parallel_tool_calls is False
+        # Models in this process end their turn with a call (see Style), and are trained so: what
+        # one would say beyond it was never looked at. Who knows better says so.
+        ends = self._has_tools and not body.parallel_tool_calls
         self._prompt = write_chat(engine.checkpoint, body)
         limit = body.max_completion_tokens
         wanted = Wanted(
             max_tokens=body.max_tokens if limit is None else limit,
             top=(body.top_logprobs or 0) if body.logprobs else 0,
-            stop=(_CALL_END,) if one_call else (),
+            stop=(_CALL_END,) if ends else (),
         )
         self._requests: list[Request] = plan(engine, body, [self._prompt], wanted)
 
@@ -96,7 +98,8 @@ class Chat:
         return range(len(self._requests))
 
     def _steps(self) -> AsyncGenerator[Step, None]:
-        return answer(self._engine, self._requests, has_tools=self._has_tools)
+        stops, has_tools = self._body.stops, self._has_tools
+        return answer(self._engine, self._requests, stops=stops, has_tools=has_tools)
 
     def _told(self, index: int, choice: "_Choice") -> dict[str, Any]:
         message: dict[str, Any] = {"role": "assistant", "content": choice.text}

@@ -72,7 +72,7 @@ class Plain:
         """The response as one."""
         choices = [await self._begun(i) for i in range(self._count)]
         count = 0
-        async with aclosing(answer(self._engine, self._requests)) as steps:
+        async with aclosing(answer(self._engine, self._requests, stops=self._body.stops)) as steps:
             async for step in steps:
                 self._add(choices[step.place], step)
                 count += 1
@@ -90,7 +90,7 @@ class Plain:
             if self._body.echo or self._body.return_token_ids or not self._requests:
                 yield self._part(place, choice, 0, is_first=True)
         count = 0
-        async with aclosing(answer(self._engine, self._requests)) as steps:
+        async with aclosing(answer(self._engine, self._requests, stops=self._body.stops)) as steps:
             async for step in steps:
                 count += 1
                 choice = _Choice()
