@@ -103,15 +103,17 @@ def shortest(question):
 
 
 def filled(question):
-    """By composing all events into one function, x -> min(max(x + shift, low), high)."""
-    signs = [word for word in question.split() if word in ("+", "-")]
-    shift, low, high = 0, 0, 9
-    for sign in signs[2:]:  # the first two are the words that explain them
-        step = 1 if sign == "+" else -1
-        shift += step
-        low, high = (min(max(one + step, 0), 9) for one in (low, high))
+    """By composing all events into one function, x -> min(max(slope * x + shift, low), high)."""
+    slope, shift, low, high = 1, 0, 0, 9
+    for sign in question.split("in the end, after")[1].strip(" ?").split():
+        if sign == "!":
+            slope, shift, low, high = -slope, 9 - shift, 9 - high, 9 - low
+        else:
+            step = 1 if sign == "+" else -1
+            shift += step
+            low, high = (min(max(one + step, 0), 9) for one in (low, high))
     start = int(re.search(r"starts at (\d)", question)[1])
-    return min(max(start + shift, low), high)
+    return min(max(slope * start + shift, low), high)
 
 
 def between(question):

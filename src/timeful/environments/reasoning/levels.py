@@ -1,8 +1,10 @@
 """Exercises with a level between a floor and a ceiling, which rises and falls event by event.
 
 What the floor and the ceiling swallow depends on the way, so that several events cannot be added
-up: whoever does them in one step must know more than whoever does them one by one. This is the
-task by which small models learn to be on time (`training/tiny/`).
+up: whoever does them in one step must know more than whoever does them one by one. Now and then
+the tank is turned upside down, after which what came before counts the other way round: without
+that, a small model can learn to answer most problems at once. This is the task by which such models
+learn to be on time (`training/tiny/`).
 """
 
 from dataclasses import dataclass
@@ -13,6 +15,14 @@ import numpy as np
 from timeful.environments.reasoning.exercise import Exercise
 
 TOP = 9
+TURN = 0
+"""The event that turns the tank upside down."""
+
+TURNS = 0.025
+"""How probable a turn is; of 0.08, no model of a hundred thousand weights learnt more than to guess
+who did not go event by event."""
+
+SIGNS = {1: "+", -1: "-", TURN: "!"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +31,7 @@ class Course:
 
     Attributes:
         start: The level at the beginning, from 0 to `top`.
-        events: What happens, +1 or -1 each.
+        events: What happens: +1, -1 or `TURN` each.
         top: The ceiling; the floor is 0.
     """
 
@@ -35,22 +45,23 @@ class Course:
         return tuple(accumulate(self.events, self._after, initial=self.start))[1:]
 
     def _after(self, level: int, event: int) -> int:
-        return min(max(level + event, 0), self.top)
+        return self.top - level if event == TURN else min(max(level + event, 0), self.top)
 
     @property
     def question(self) -> str:
         """It in words."""
-        signs = " ".join("+" if one > 0 else "-" for one in self.events)
+        signs = " ".join(SIGNS[one] for one in self.events)
         return (
             f"The level of a tank starts at {self.start}. A + raises it by 1 and a - lowers it by "
             f"1, but it is never above {self.top} and never below 0: what goes beyond is lost. "
+            f"A ! turns the tank over, so that a level L becomes {self.top} - L. "
             f"What is the level in the end, after {signs} ?"
         )
 
 
 def draw(rng: np.random.Generator, events: int) -> Course:
-    """Draw a problem: a start and events that are all as probable as each other."""
-    signs = rng.integers(0, 2, size=events) * 2 - 1
+    """Draw a problem: any start as probable as another, and ups as probable as downs."""
+    signs = rng.choice((1, -1, TURN), size=events, p=((1 - TURNS) / 2, (1 - TURNS) / 2, TURNS))
     return Course(int(rng.integers(0, TOP + 1)), tuple(int(one) for one in signs))
 
 
@@ -68,6 +79,10 @@ def levels(rng: np.random.Generator, terms: int) -> Exercise:
 
 
 def _step(number: int, event: int, before: int, after: int) -> str:
-    sign = "+" if event > 0 else "-"
-    done = f"{before} {sign} 1 = {after}" if before != after else f"nothing, it stays at {after}"
-    return f"Event {number} is {sign}: {done}."
+    if event == TURN:
+        done = f"{TOP} - {before} = {after}"
+    elif before == after:
+        done = f"nothing, it stays at {after}"
+    else:
+        done = f"{before} {SIGNS[event]} 1 = {after}"
+    return f"Event {number} is {SIGNS[event]}: {done}."

@@ -2,9 +2,10 @@
 
 The model reads ordinary conversations: the chat template of its tokenizer translates them. Of a
 problem it keeps the start and the events, of a budget which of a few steps it reaches, of the
-timer's reply how many eighths of the budget are gone. What it says needs no translation.
+timer's reply how many eighths of the budget are gone. What it says needs no translation. The budget
+stands last, next to the answer: read first, a model this small forgets to look back at it.
 
-    <bos> <t8> L4 + + - ... ?  by6 L5 L3 L4 L4 <eos>
+    <bos> L4 + + - ... ? <t8>  by6 L5 L3 L4 L4 <eos>
 
 A *way* of solving a problem says a word that names it, then the level after every so many events;
 the longest way spells each event out as well. So a way has a length that is known, and the more
@@ -19,7 +20,7 @@ from functools import cache
 from typing import Any
 
 from timeful.core.units import in_seconds
-from timeful.environments.reasoning.levels import Course
+from timeful.environments.reasoning.levels import SIGNS, Course
 from timeful.errors import SettingsError
 from timeful.models.pace import Pace
 
@@ -69,7 +70,7 @@ class Language:
     def words(self) -> tuple[str, ...]:
         """All words, each with its place as its id."""
         return (
-            *(PAD, BOS, EOS, ASK, "+", "-"),
+            *(PAD, BOS, EOS, ASK, *SIGNS.values()),
             *(answer(level) for level in range(self.levels)),
             *(self.way(stride) for stride in self.strides),
             *(tag(budget) for budget in self.budgets),
@@ -86,15 +87,15 @@ class Language:
 
     def question(self, course: Course, budget: int) -> list[str]:
         """What the model reads: a problem under a budget of so many tokens."""
-        signs = ["+" if one > 0 else "-" for one in course.events]
-        return [BOS, tag(self.reached(budget)), answer(course.start), *signs, ASK]
+        signs = [SIGNS[one] for one in course.events]
+        return [BOS, answer(course.start), *signs, ASK, tag(self.reached(budget))]
 
     def solution(self, course: Course, stride: int) -> list[str]:
         """What it may say, in one of its ways, to the end."""
         said: list[str] = []
         for at, (event, level) in enumerate(zip(course.events, course.levels, strict=True), 1):
             if stride == SPELL:
-                said.append("+" if event > 0 else "-")
+                said.append(SIGNS[event])
             if stride == SPELL or at % stride == 0:
                 said.append(answer(level))
         return [self.way(stride), *said, EOS]
@@ -196,12 +197,12 @@ _TEMPLATE = """\
 {%- set s.budget = text.split('Finish within ')[1].split(' seconds')[0] | float -%}
 {%- endif -%}
 STEPS
-{{- bos_token + ' ' + s.tag -}}
+{{- bos_token -}}
 {%- if ' starts at ' in text -%}
 {{- ' <answer>' + text.split(' starts at ')[1][0] + '</answer>' }}
 {{- ' ' + text.split(' in the end, after ')[1].split(' ?')[0] }}
 {%- endif -%}
-{{- ' ?' -}}
+{{- ' ? ' + s.tag -}}
 {%- endif -%}
 {%- endfor -%}
 """
