@@ -8,9 +8,9 @@ import pytest
 from tests.annotation.annotating import annotated, timeful
 from timeful.annotation.alignment import PUBLISHED
 from timeful.dialogues.abcd import read_abcd
+from timeful.dialogues.abcd_shape import write_abcd
 from timeful.dialogues.dialogue import Dialogue, ObservedAction, Turn
 from timeful.dialogues.jsonl import write_jsonl
-from timeful.domains.abcd_shape import write_abcd
 from timeful.errors import SettingsError
 
 

@@ -14,8 +14,8 @@ from tests.dialogues.material import ABCD, needs_abcd
 from timeful.annotation.hindsight import LABEL, hindsight
 from timeful.catalogs.knowledge import Knowledge
 from timeful.catalogs.ontology import Ontology, Workflow
+from timeful.dialogues.abcd_shape import write_abcd
 from timeful.dialogues.dialogue import Dialogue, ObservedAction, Speaker, Turn, ranges_of
-from timeful.domains.abcd_shape import write_abcd
 from timeful.domains.generator import generate
 from timeful.domains.library import load_domain
 from timeful.errors import SettingsError

@@ -2,7 +2,9 @@
 
 import json
 import sys
+from importlib.resources import as_file, files
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 from click.testing import CliRunner, Result
@@ -122,6 +124,10 @@ def test_the_catalog_of_a_domain_is_that_of_its_types(tmp_path: Path) -> None:
     path.write_text("{catalog_metadata: {name: mine}, sources: [{domain: loan}]}")
     found = make_catalog(path).catalog
     assert found.actions == load_domain("loan").knowledge.catalog.actions
+    with as_file(files("timeful.domains") / "bundled" / "loan") as folder:
+        copytree(folder, tmp_path / "mine")
+    path.write_text("{catalog_metadata: {name: mine}, sources: [{domain: mine}]}")
+    assert make_catalog(path).catalog == found, "a folder is sought from the file's own"
 
 
 @pytest.mark.parametrize("module", ["yaml", "jinja2"])

@@ -18,10 +18,10 @@ pytest.importorskip("jinja2")
 
 from timeful.cli.main import app
 from timeful.dialogues.abcd import read_abcd
+from timeful.dialogues.abcd_shape import write_abcd
 from timeful.dialogues.dialogue import Dialogue
 from timeful.dialogues.jsonl import read_jsonl, write_dialogue
 from timeful.dialogues.opportunity import Opportunity
-from timeful.domains.abcd_shape import write_abcd
 from timeful.domains.domain import Domain
 from timeful.domains.generator import SPLITS, generate, instants, scripts
 from timeful.domains.library import load_domain

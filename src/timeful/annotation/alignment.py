@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from timeful.dialogues.abcd import read_abcd
+from timeful.dialogues.abcd_shape import is_abcd_shape, write_abcd
 from timeful.dialogues.dialogue import Dialogue
 from timeful.dialogues.jsonl import read_jsonl, write_jsonl
-from timeful.domains.abcd_shape import is_abcd_shape, write_abcd
 from timeful.errors import SettingsError
 from timeful.metrics.proactor.alignment import (
     KEEP_ABOVE,

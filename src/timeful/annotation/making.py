@@ -6,7 +6,7 @@
       - openapi: {file: orders.yaml, include: [getOrder], prefix: orders-}
       - types: types.yaml                                   # a type specification
       - agents: agents.yaml                                 # agents of one's own, with steps
-      - domain: shop                                        # ours, or a folder: domains.py
+      - domain: shop                                        # ours, or a folder
       - abcd: {folder: abcd, samples: abcd/abcd_v1.1.json.gz}
     ontology: ontology.yaml         # all else is optional
     samples: samples.jsonl          # {"action": ..., "parameters": [...]} a line
@@ -29,7 +29,7 @@ from timeful.catalogs.openapi import OpenApiSource, openapi_types
 from timeful.catalogs.parameters import Override, Row, Sample, estimate
 from timeful.catalogs.reading import convert, parse, read_as
 from timeful.catalogs.rendering import render
-from timeful.domains.library import domain_types
+from timeful.domains.library import domain_from, domain_types
 from timeful.errors import SettingsError
 
 
@@ -61,7 +61,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         if self.abcd:
             return abcd_types(self.abcd, folder)
         if self.domain:
-            return domain_types(self.domain)
+            return domain_types(domain_from(self.domain, folder))
         if self.agents:
             return _agents(folder / self.agents)
         return read_as(folder / (self.types or ""), dict[str, ActionType])

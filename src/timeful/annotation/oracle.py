@@ -18,7 +18,7 @@ from timeful.annotation.prompts import messages
 from timeful.annotation.settings import Settings
 from timeful.catalogs.knowledge import Knowledge
 from timeful.dialogues.dialogue import Dialogue, Turn, ranges_of
-from timeful.metrics.proactor.questions import asked_in
+from timeful.metrics.proactor.questions import reference_questions
 from timeful.models.asking import Asked, Asking, Failure, ask
 from timeful.models.model import Model
 from timeful.models.stopping import StoppableModel
@@ -165,15 +165,10 @@ def with_references(dialogue: Dialogue, references: References, annotator: str) 
 
     Its questions stay, if it has any; else they are what the agent asks.
     """
-    questions = dialogue.questions or {
-        turn.number: asked
-        for turn in dialogue.turns
-        if turn.speaker == "agent" and (asked := asked_in(turn.text))
-    }
     return msgspec.structs.replace(
         dialogue,
         references=references,
         ready_ranges=ranges_of(references),
-        questions=questions,
+        questions=reference_questions(dialogue),
         annotator=annotator,
     )

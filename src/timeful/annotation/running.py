@@ -15,6 +15,7 @@ from timeful.annotation.tools import load_tools
 from timeful.annotation.worklog import Done, WorkLog
 from timeful.catalogs.knowledge import Knowledge
 from timeful.dialogues.abcd import read_abcd
+from timeful.dialogues.abcd_shape import is_abcd_shape
 from timeful.dialogues.dialogue import Dialogue
 from timeful.dialogues.files import read_bytes
 from timeful.dialogues.jsonl import read_jsonl, write_jsonl, write_lines
@@ -133,7 +134,7 @@ def _oracle(
 def _read(settings: Settings, folder: Path) -> Iterator[Dialogue]:
     said, tools = settings.dialogues, settings.tool_catalog
     path = folder / said.file
-    if path.name.removesuffix(".gz").endswith(".json"):
+    if is_abcd_shape(path):
         slots = None
         if tools.abcd is not None:
             slots = read_ontology(folder / tools.abcd.folder / "ontology.json")

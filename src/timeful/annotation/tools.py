@@ -4,12 +4,11 @@ from pathlib import Path
 
 from timeful.annotation.settings import ToolCatalog
 from timeful.catalogs.abcd import abcd_knowledge
-from timeful.catalogs.catalog import Catalog, Metadata, read_catalog
-from timeful.catalogs.knowledge import Knowledge
+from timeful.catalogs.catalog import Catalog, Metadata
+from timeful.catalogs.knowledge import Knowledge, read_knowledge
 from timeful.catalogs.ontology import Ontology
-from timeful.catalogs.reading import read_as
 from timeful.catalogs.rendering import render
-from timeful.domains.library import domain_names, load_domain
+from timeful.domains.library import domain_from, load_domain
 from timeful.errors import SettingsError
 
 
@@ -43,15 +42,10 @@ def load_tools(settings: ToolCatalog, folder: Path) -> Knowledge:
 
 def _common(settings: ToolCatalog, folder: Path) -> Knowledge | None:
     if settings.domain:
-        is_ours = settings.domain in domain_names()
-        return load_domain(settings.domain if is_ours else folder / settings.domain).knowledge
+        return load_domain(domain_from(settings.domain, folder)).knowledge
     if settings.abcd is not None:
         return abcd_knowledge(settings.abcd, folder)
     if not settings.catalog:
         return None
-    ontology = Ontology()
-    catalog = read_catalog(folder / settings.catalog)
-    if settings.ontology:
-        ontology = read_as(folder / settings.ontology, Ontology)
-        ontology.check(catalog.actions, settings.ontology)
-    return Knowledge(catalog=catalog, ontology=ontology, guidelines={})
+    ontology = folder / settings.ontology if settings.ontology else None
+    return read_knowledge(folder / settings.catalog, ontology)

@@ -53,7 +53,6 @@ class AbcdSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class _Intents(msgspec.Struct):
-    flows: tuple[str, ...]
     subflows: dict[str, tuple[str, ...]]
 
 

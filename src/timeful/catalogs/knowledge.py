@@ -1,9 +1,12 @@
 """What a professional of a domain may look up: the catalog, the workflows and the guidelines."""
 
+from pathlib import Path
+
 import msgspec
 
-from timeful.catalogs.catalog import Catalog
+from timeful.catalogs.catalog import Catalog, read_catalog
 from timeful.catalogs.ontology import Ontology
+from timeful.catalogs.reading import read_as
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -32,3 +35,16 @@ class Knowledge(msgspec.Struct, frozen=True, kw_only=True):
     catalog: Catalog
     ontology: Ontology
     guidelines: dict[str, Guideline]
+
+
+def read_knowledge(catalog: Path, ontology: Path | None) -> Knowledge:
+    """A catalog of one's own and, where there is a file of them, its workflows; no guidelines.
+
+    Raises:
+        SettingsError: If a file cannot be read or is none, or a workflow has an unknown action.
+    """
+    read, workflows = read_catalog(catalog), Ontology()
+    if ontology is not None:
+        workflows = read_as(ontology, Ontology)
+        workflows.check(read.actions, str(ontology))
+    return Knowledge(catalog=read, ontology=workflows, guidelines={})

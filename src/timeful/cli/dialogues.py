@@ -28,8 +28,8 @@ def make(domain: str, n: int, seed: int, out: Path, times: bool) -> None:
     They carry references for every turn, ready ranges, questions and observed actions. Of ten,
     eight are in the split train, one in dev, one in test. Nobody ever held them.
     """
+    from timeful.dialogues.abcd_shape import is_abcd_shape, write_abcd
     from timeful.dialogues.jsonl import write_jsonl
-    from timeful.domains.abcd_shape import is_abcd_shape, write_abcd
     from timeful.domains.generator import generate
     from timeful.domains.library import load_domain
     from timeful.errors import SettingsError

@@ -25,6 +25,11 @@ def domain_names() -> tuple[str, ...]:
     return tuple(sorted(one.name for one in folder.iterdir() if one.is_dir()))
 
 
+def domain_from(name: str, folder: Path) -> str | Path:
+    """A domain as a file of settings names it: ours, or a folder, from that of the file on."""
+    return name if name in domain_names() else folder / name
+
+
 def load_domain(name: str | Path) -> Domain:
     """Load a domain.
 

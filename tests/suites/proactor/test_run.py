@@ -15,8 +15,8 @@ pytest.importorskip("matplotlib")
 from tests.servers.fake import Body, FakeServer, Say, Status, Step
 from tests.suites.proactor.material import FAST, FILES, RIG, SLOW, SMALL, run
 from timeful.core.units import milliseconds
+from timeful.dialogues.abcd_shape import write_abcd
 from timeful.dialogues.jsonl import write_jsonl
-from timeful.domains.abcd_shape import write_abcd
 from timeful.domains.generator import generate
 from timeful.domains.library import load_domain
 from timeful.environments.dialogue.timing import Paced

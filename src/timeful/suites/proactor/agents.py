@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from timeful.agents.proactive.settings import AgentFile, ToolCatalog, agent_names, load_agent
-from timeful.domains.library import domain_names
+from timeful.domains.library import domain_from
 from timeful.errors import SettingsError
 from timeful.models.chat import OpenAIModel
 from timeful.models.choice import ModelChoice
@@ -131,8 +131,7 @@ def tools_of(agents: Iterable[str]) -> ToolCatalog:
 
 def _tools(agent: str) -> ToolCatalog:
     said, folder = agent_file(agent).tool_catalog, Path(agent).parent
-    is_ours = said.domain in ("", *domain_names())
     return ToolCatalog(
-        domain=said.domain if is_ours else str(folder / said.domain),
+        domain=str(domain_from(said.domain, folder)) if said.domain else "",
         catalog=str(folder / said.catalog) if said.catalog else "",
     )

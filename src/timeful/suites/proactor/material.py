@@ -9,11 +9,9 @@ from pathlib import Path
 import msgspec
 
 from timeful.catalogs.abcd import AbcdSource, abcd_knowledge
-from timeful.catalogs.catalog import read_catalog
-from timeful.catalogs.knowledge import Knowledge
-from timeful.catalogs.ontology import Ontology
-from timeful.catalogs.reading import read_as
+from timeful.catalogs.knowledge import Knowledge, read_knowledge
 from timeful.dialogues.abcd import read_abcd
+from timeful.dialogues.abcd_shape import is_abcd_shape
 from timeful.dialogues.dialogue import Dialogue
 from timeful.dialogues.files import read_bytes
 from timeful.dialogues.jsonl import read_jsonl
@@ -63,11 +61,8 @@ def _knowledge(source: Source) -> Knowledge:
         return abcd_knowledge(AbcdSource(folder=source.abcd), Path())
     if source.catalog is None:
         return load_domain(source.domain).knowledge
-    catalog, ontology = read_catalog(Path(source.catalog)), Ontology()
-    if source.ontology is not None:
-        ontology = read_as(Path(source.ontology), Ontology)
-        ontology.check(catalog.actions, source.ontology)
-    return Knowledge(catalog=catalog, ontology=ontology, guidelines={})
+    ontology = None if source.ontology is None else Path(source.ontology)
+    return read_knowledge(Path(source.catalog), ontology)
 
 
 def digest(path: Path) -> str:
@@ -97,7 +92,7 @@ def _read(source: Source) -> Iterator[Dialogue]:
         count = (source.size or 1) * (len(SPLITS) if source.split else 1)
         return generate(domain, n=count, seed=source.seed, times=True)
     path = Path(source.data)
-    if path.name.removesuffix(".gz").endswith(".jsonl"):
+    if not is_abcd_shape(path):
         return read_jsonl(path)
     slots = None if source.abcd is None else read_ontology(Path(source.abcd) / "ontology.json")
     return read_abcd(path, ontology=slots, needs_ranges=True)

@@ -9,7 +9,6 @@ not give from the two columns before it.
 from dataclasses import dataclass
 
 SOURCE = "Table 5"
-TABLE_8 = "Table 8"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

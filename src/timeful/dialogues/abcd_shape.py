@@ -1,4 +1,4 @@
-"""Dialogues of a domain in ABCD's JSON shape, with `synthetic` and `reference_ready_range`.
+"""Dialogues written in ABCD's JSON shape, with `synthetic` and `reference_ready_range`.
 
 For what reads ABCD, such as `timeful ec`. The shape has no place for references, instants and
 questions; `timeful.dialogues.jsonl` has.
@@ -15,7 +15,7 @@ from timeful.dialogues.dialogue import Dialogue, Turn
 
 
 def is_abcd_shape(path: Path) -> bool:
-    """Whether a file is to be in this shape, by its name."""
+    """Whether a file is in this shape, by its name; else it is JSONL."""
     return path.name.removesuffix(".gz").endswith(".json")
 
 
