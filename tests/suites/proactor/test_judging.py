@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -119,10 +120,21 @@ def test_what_failed_is_counted_asked_for_again_and_in_no_mean(tmp_path: Path) -
     assert found.n_missing == 0
 
 
-def test_another_way_of_asking_is_another_judge(tmp_path: Path) -> None:
+def asked_otherwise(**changes: Any) -> JudgeFile:
+    return JudgeFile(judgers=(msgspec.structs.replace(JUDGES.judgers[0], **changes),))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        JudgeFile(judgers=JUDGES.judgers, system_prompt="Be kind."),
+        asked_otherwise(extra={"top_k": 5}),
+        asked_otherwise(max_tokens=None),
+    ],
+)
+def test_another_way_of_asking_is_another_judge(tmp_path: Path, other: JudgeFile) -> None:
     rows = run(tmp_path, SWEEP).rows
     judged(tmp_path, rows, Bar(lambda _: rating(2)))
-    other = JudgeFile(judgers=JUDGES.judgers, system_prompt="Be kind.")
     bar = Bar(lambda said: "no" if "Turn 5," in said else rating(5))
     judged(tmp_path, rows, bar, other)
     assert bar.asked

@@ -34,7 +34,7 @@ _BATCH = 32
 class Rating(msgspec.Struct, frozen=True, kw_only=True):
     """A line of the file: what a judge said of a case; without a rating it failed.
 
-    `judge` and `rubric` name who was asked, and a digest of its model and prompts; `case` is a
+    `judge` and `rubric` name who was asked, and a digest of its settings and prompts; `case` is a
     digest of the conversation up to the turn and of the predictions.
     """
 
@@ -137,7 +137,7 @@ def _rate(
     how = Rubric(
         system=judges.system_prompt,
         task=judges.task_prompt,
-        max_tokens=judger.max_tokens or Rubric().max_tokens,
+        max_tokens=judger.max_tokens,
         tries=judger.tries,
     )
     path, failed, why = out / FILE, 0, ""
@@ -171,8 +171,10 @@ def _rate(
 
 
 def _rubric(judger: Judger, judges: JudgeFile) -> str:
-    asked = (judger.model, judger.temperature, judges.system_prompt, judges.task_prompt)
-    return sha256(msgspec.json.encode(asked)).hexdigest()[:16]
+    # Not where it is: a server of one's own may move, and answers as it did.
+    how = (judger.model, judger.temperature, judger.max_tokens, judger.extra)
+    asked = (*how, judges.system_prompt, judges.task_prompt)
+    return sha256(msgspec.json.encode(asked, order="sorted")).hexdigest()[:16]
 
 
 def _cases(out: Path, rows: Iterable[ProactorRow]) -> Iterator[tuple[str, Case]]:
