@@ -48,8 +48,8 @@ class TimelyScene:
 
     @property
     def key(self) -> str:
-        """The episode's key."""
-        return self.spec.key
+        """The episode without whoever works: the same one samples the same in another folder."""
+        return self.spec.scope
 
     @property
     def turn(self) -> None:

@@ -9,13 +9,9 @@ from pathlib import Path
 
 import msgspec
 
-from timeful.models.local.request import Style
 from timeful.suites.timely.rows import summarize
 from timeful.training.rollouts import Player, sampling_seed
 from timeful.training.scenes import Scene
-
-STYLE = Style(temperature=0.6, top_p=0.95, top_k=20)
-"""How graded answers are sampled (Engagement Process, appendix F)."""
 
 
 def grade(player: Player, scenes: Sequence[Scene], *, seed: int, out: Path) -> None:

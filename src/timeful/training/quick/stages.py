@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Literal
 
 from timeful.models.calibrate import Calibration
+from timeful.models.local.request import Style
 from timeful.rewards.names import Reward
 from timeful.seeding import child, child_seed
 from timeful.training.config import (
@@ -41,6 +42,9 @@ Tracker = Literal["mlflow", "wandb"]
 
 GRADED, HURRIED, UNHURRIED_TIMES = "graded", "hurried", "unhurried"
 PACE_FILE = "pace.json"
+
+STYLE = Style(temperature=0.6, top_p=0.95, top_k=20)
+"""How graded answers are sampled (Engagement Process, appendix F)."""
 
 Tell = Callable[[float], None]
 """Told now and then which share of a stage is done."""
@@ -192,6 +196,10 @@ def _teach(stage: Stage, tell: Tell) -> None:
         rng=child(seed, "teaching"),
         progress=lambda done: tell(done / steps),
     )
+    # Whoever samples it later, by `timeful run` or `serve`, does it as it is graded.
+    decoder.generation_config.update(
+        do_sample=True, temperature=STYLE.temperature, top_p=STYLE.top_p, top_k=STYLE.top_k
+    )
     partial = stage.model.with_suffix(".part")
     shutil.rmtree(partial, ignore_errors=True)
     tokenizer.save_pretrained(partial)
@@ -298,7 +306,7 @@ def _exam(
 def _play(stage: Stage, cases: Sequence[TimelyScene], *, out: Path) -> None:
     from timeful.models.local.checkpoint import load  # noqa: PLC0415 - needs torch
     from timeful.models.local.sampler import Sampler  # noqa: PLC0415
-    from timeful.training.quick.grading import STYLE, grade  # noqa: PLC0415
+    from timeful.training.quick.grading import grade  # noqa: PLC0415
     from timeful.training.rollouts import Player  # noqa: PLC0415
 
     player = Player(Sampler(load(stage.model)), style=STYLE, pace=stage.recipe.language.pace)
