@@ -80,9 +80,10 @@ def learn(
     rank = trainer.accelerator.process_index
     journal = Journal(config, rank=rank, warn=warn)
     share = trainer.args.per_device_train_batch_size * trainer.args.steps_per_generation
+    sampler = _sampler(config, trainer, hold(acts, tokenizer, name=POLICY), api_key)
     trainer.roll = Rolling(
         player=Player(
-            _sampler(config, trainer, hold(acts, tokenizer, name=POLICY), api_key),
+            sampler,
             style=Style(temperature=config.rollout.temperature),
             pace=Pace(per_token=seconds(config.cases.token_seconds)),
             at_once=config.rollout.at_once,
@@ -98,7 +99,11 @@ def learn(
     latest = last_checkpoint(out)
     journal.open(0 if latest is None else _update_of(latest))
     trainer.add_callback(journal)
-    trainer.train(resume_from_checkpoint=latest)
+    try:
+        trainer.train(resume_from_checkpoint=latest)
+    finally:
+        if isinstance(sampler, ServerSampler):
+            sampler.close()
     if trainer.accelerator.is_main_process:
         save(policy, tokenizer, config.model, out)
     trainer.accelerator.wait_for_everyone()

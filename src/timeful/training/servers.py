@@ -2,8 +2,9 @@
 
 Text is never sent: a prompt goes out as its ids, and what was drawn comes back as ids with their
 log-probabilities, by the names that vLLM has for them (`return_token_ids`). `timeful serve` has the
-same ones. The log-probabilities must be those of the tempered distribution; vLLM gives them with
-`--logprobs-mode processed_logprobs`.
+same ones. A server ends an answer at the model's own last token, and tells that token; where a text
+ends it, the ids are those of all of it. The log-probabilities must be those of the tempered
+distribution; vLLM gives them with `--logprobs-mode processed_logprobs`.
 """
 
 from collections.abc import Callable, Sequence
@@ -63,6 +64,10 @@ class ServerSampler(Sampler):
         with ThreadPoolExecutor(min(_AT_ONCE, len(requests))) as pool:
             return list(pool.map(self._ask, requests))
 
+    def close(self) -> None:
+        """Hang up."""
+        self._client.close()
+
     def load_adapter(self, name: str, folder: str) -> None:
         """Have the server load an adapter, as vLLM does with VLLM_ALLOW_RUNTIME_LORA_UPDATING.
 
@@ -91,13 +96,11 @@ class ServerSampler(Sampler):
                 max_tokens=sampling.max_tokens,
                 temperature=sampling.temperature,
                 top_p=sampling.top_p,
-                seed=sampling.seed % 2**31,
+                seed=sampling.seed % 2**63,
                 stop=list(sampling.stop) or None,
                 logprobs=1,
                 extra_body={
                     "top_k": sampling.top_k or -1,
-                    "stop_token_ids": list(sampling.stop_ids),
-                    "include_stop_str_in_output": True,
                     "return_token_ids": True,
                 },
             )
