@@ -59,6 +59,14 @@ def test_a_run_is_scored_and_what_failed_is_in_no_mean(run: Path) -> None:
     ]
 
 
+def test_a_mean_of_agents_or_budgets_that_differ_says_so(tmp_path: Path) -> None:
+    for name, latency in (("a", "none"), ("b", "none"), ("c", "slow")):
+        write(tmp_path / f"{name}.jsonl", task(RIGHT, who="rules", run=name, latency=latency))
+    alike = timeful("rewards", "timely", tmp_path / "a.jsonl", tmp_path / "b.jsonl")
+    assert "mixed" not in alike, "runs of the same are what a mean is for"
+    assert "2 agents or paces are mixed" in timeful("rewards", "timely", tmp_path)
+
+
 def test_parameters_progress_and_turn_are_taken(run: Path, tmp_path: Path) -> None:
     # 0.1 + 0.5 + 1 x 0.5
     found = json.loads(

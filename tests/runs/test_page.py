@@ -68,3 +68,14 @@ def test_only_longer_pages_have_contents() -> None:
     sections = [Section(name, ()) for name in "abc"]
     assert "<nav>" not in render(title="t", sections=sections[:2])
     assert '<a href="#s3">c</a>' in render(title="t", sections=sections)
+
+
+def test_entries_in_one_place_stand_below_each_other_each_with_its_tone() -> None:
+    entries = (Entry("a", tone="alarm"), Entry("b"))
+    page = render(title="t", sections=[Section("s", (Table(head=("h",), rows=((entries,),)),))])
+    assert '<th scope="row"><div class="alarm">a</div><div>b</div></th>' in page
+
+
+def test_links_to_other_pages_stand_above_everything_else() -> None:
+    page = render(title="t", sections=[], beside=[Entry("back", link="../a.html")])
+    assert '<nav><a href="../a.html">back</a></nav>\n<h1>t</h1>' in page

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from timeful.cli.record_files import record_files
+from timeful.cli.record_files import mixed, record_files
 
 if TYPE_CHECKING:
     from timeful.metrics.proactor.auxiliary import Auxiliary
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def records(records: tuple[Path, ...], as_json: bool, turns_file: Path | None) -> None:
     """Score what was predicted in the conversations of RECORDS.
 
-    RECORDS are .jsonl files, or folders of them; of a run, its folder `episodes`. Which
+    RECORDS are .jsonl files, or folders of them, such as the folder of a run. Which
     prediction stands for a turn, which came late and which turns were lost follows from the
     records; all of them are scored together, each turn alike. `timeful report RUN` tells the
     agents of a run apart.
@@ -44,7 +44,9 @@ def records(records: tuple[Path, ...], as_json: bool, turns_file: Path | None) -
     if as_json:
         print(json.dumps({**tables.conversations_json(found), **_json(beside)}, indent=2))
     else:
-        print("\n".join([tables.conversations_table(found), *_lines(beside), *_mixed(whole)]))
+        print("\n".join([tables.conversations_table(found), *_lines(beside)]))
+        for line in mixed(one.settings for one in whole):
+            print(line)
 
 
 def _read(path: Path) -> "Conversed | None":
@@ -87,16 +89,6 @@ def _lines(found: "Auxiliary") -> list[str]:
         value, coverage = _number(found.ec.action_level), _number(found.ec.coverage)
         lines.append(f"the references: EC {value} at sigma 0, coverage {coverage}")
     return lines
-
-
-def _mixed(conversations: "Sequence[Conversed]") -> list[str]:
-    """A warning where the means are of agents that differ."""
-    names = ("agent", "who", "timing", "pace")
-    told = [one.settings.get("episode") or {} for one in conversations]
-    count = len({str([episode.get(name) for name in names]) for episode in told})
-    if count < 2:
-        return []
-    return [f"{count} agents or paces are mixed in all of this; `timeful report` tells them apart"]
 
 
 def _number(value: float | None) -> str:

@@ -50,7 +50,7 @@ class Progress:
     def stopped(self, out: Path) -> None:
         """Say that the run was interrupted, and how it goes on."""
         print(
-            f"stopped: {self._done} of {self._total} episodes are done and kept in {out}; "
+            f"stopped: {self._done} of {self._total} episodes are done and kept in {out};\n"
             "the same command goes on from there",
             file=sys.stderr,
         )

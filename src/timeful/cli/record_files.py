@@ -1,7 +1,8 @@
 """The records that a command was given: files, folders of them, and runs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 
 def record_files(given: Iterable[Path]) -> list[Path]:
@@ -11,6 +12,20 @@ def record_files(given: Iterable[Path]) -> list[Path]:
         RecordError: If a folder has none.
     """
     return list({path.resolve(): path for one in given for path in _files(one)}.values())
+
+
+def mixed(settings: Iterable[Mapping[str, Any]]) -> list[str]:
+    """A warning where means are of agents that differ, or of one at several paces or budgets.
+
+    Args:
+        settings: Of the records.
+    """
+    names = ("agent", "who", "model", "timing", "pace", "latency", "budget")
+    told = [one.get("episode") or {} for one in settings]
+    count = len({str([episode.get(name) for name in names]) for episode in told})
+    if count < 2:
+        return []
+    return [f"{count} agents or paces are mixed in all of this; `timeful report` tells them apart"]
 
 
 def _files(given: Path) -> list[Path]:

@@ -1,14 +1,14 @@
 """`timeful rewards`: what a reward makes of recorded episodes, to audit a run or try a reward."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from timeful.cli.record_files import record_files
+from timeful.cli.record_files import mixed, record_files
 
 if TYPE_CHECKING:
     from timeful.rewards.names import Reward
@@ -37,23 +37,28 @@ def rewards(
 ) -> None:
     """Score RECORDS by the reward NAME, as training does.
 
-    RECORDS are .jsonl files, or folders of them; of a run, its folder `episodes`. An episode that
-    failed has no reward, and is in no mean. Rewards that need a judge are not scored here.
+    RECORDS are .jsonl files, or folders of them, such as the folder of a run; the mean is of all
+    its agents, paces and budgets together. An episode that failed has no reward, and is in no
+    mean. Rewards that need a judge are not scored here.
     """
     from timeful.errors import RecordError
+    from timeful.records.events import EpisodeStarted
     from timeful.records.recorder import read_record
     from timeful.rewards.names import Reward, reward_of
 
     reward = Reward(name=name, parameters=dict(map(_parameter, given)))
     _check_options(reward, progress)
     found: list[tuple[str, float | None]] = []
+    settings: list[Mapping[str, Any]] = []
     for path in record_files(records):
         try:
-            value = reward_of(read_record(path), reward, progress=progress, turn=turn)
+            events = list(read_record(path))
+            value = reward_of(events, reward, progress=progress, turn=turn)
         except RecordError as error:
             raise RecordError(f"{path.name}: {error}") from None
         found.append((path.stem, value))
-    print(_json(reward, found) if as_json else _table(found))
+        settings += [one.settings for one in events[:1] if isinstance(one, EpisodeStarted)]
+    print(_json(reward, found) if as_json else "\n".join([_table(found), *mixed(settings)]))
 
 
 def _check_options(reward: "Reward", progress: float | None) -> None:

@@ -53,10 +53,13 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """A table: the first `words` columns are set to the left, the numbers after to the right."""
+    """A table: the first `words` columns are set to the left, the numbers after to the right.
+
+    Several entries in one place stand below each other.
+    """
 
     head: tuple[str, ...]
-    rows: tuple[tuple[str | Entry, ...], ...]
+    rows: tuple[tuple[str | Entry | tuple[Entry, ...], ...], ...]
     caption: str = ""
     words: int = 1
 
@@ -82,13 +85,16 @@ class Section:
     is_folded: bool = False
 
 
-def render(*, title: str, subtitle: str = "", sections: Sequence[Section]) -> str:
+def render(
+    *, title: str, subtitle: str = "", sections: Sequence[Section], beside: Sequence[Entry] = ()
+) -> str:
     """Render a whole page.
 
     Args:
         title: The page's heading.
         subtitle: A line below it.
         sections: What follows; a page of more than two sections gets a list of contents.
+        beside: Links to other pages, above everything else.
     """
     parts = [_section(section, number) for number, section in enumerate(sections, start=1)]
     links = [
@@ -96,12 +102,13 @@ def render(*, title: str, subtitle: str = "", sections: Sequence[Section]) -> st
         for number, section in enumerate(sections, start=1)
     ]
     contents = f"<nav>{' '.join(links)}</nav>\n" if len(links) > 2 else ""
+    others = f"<nav>{' '.join(map(_entry, beside))}</nav>\n" if beside else ""
     below = f'<p class="subtitle">{escape(subtitle)}</p>\n' if subtitle else ""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n"
-        f"<h1>{escape(title)}</h1>\n{below}{contents}{''.join(parts)}</main>\n</body>\n</html>\n"
+        f"{others}<h1>{escape(title)}</h1>\n{below}{contents}{''.join(parts)}</main>\n</body>\n</html>\n"
     )
 
 
@@ -137,19 +144,25 @@ def _table(table: Table) -> str:
         for place, name in enumerate(table.head)
     )
     rows = "".join(f"<tr>{_row(row, table.words)}</tr>\n" for row in table.rows)
+    # Many columns of words need room: in a narrow window they are scrolled, and not squeezed.
+    room = ' class="words"' if table.words > 3 else ""
     return (
-        f'<div class="wide"><table>{caption}\n'
+        f'<div class="wide"><table{room}>{caption}\n'
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n"
     )
 
 
-def _row(row: Sequence[str | Entry], words: int) -> str:
+def _row(row: Sequence[str | Entry | tuple[Entry, ...]], words: int) -> str:
     parts = []
     for place, given in enumerate(row):
-        entry = given if isinstance(given, Entry) else Entry(given)
         tag, scope = ("th", ' scope="row"') if place == 0 else ("td", "")
-        classes = _classes(place >= words, entry.tone)
-        parts.append(f"<{tag}{scope}{classes}>{_entry(entry)}</{tag}>")
+        if isinstance(given, tuple):
+            tone: Tone = ""
+            said = "".join(f"<div{_classes(False, one.tone)}>{_entry(one)}</div>" for one in given)
+        else:
+            entry = given if isinstance(given, Entry) else Entry(given)
+            tone, said = entry.tone, _entry(entry)
+        parts.append(f"<{tag}{scope}{_classes(place >= words, tone)}>{said}</{tag}>")
     return "".join(parts)
 
 
@@ -223,10 +236,12 @@ tbody th { font-weight: 500; white-space: nowrap; position: sticky; left: 0;
 td { overflow-wrap: anywhere; }
 td:not(.number) { min-width: 8em; }  /* or words fall apart beside many numbers */
 .number { text-align: right; white-space: nowrap; }
+thead .number { white-space: normal; }
+table.words { min-width: 52em; }
 small { display: block; font-size: 0.8rem; line-height: 1.35; font-weight: 400; }
-td.quiet { color: var(--quiet); }
-td.strong { font-weight: 650; }
-td.alarm { color: var(--alarm); font-weight: 650; }
+.quiet { color: var(--quiet); }
+.strong { font-weight: 650; }
+.alarm { color: var(--alarm); font-weight: 650; }
 figure { margin: 1em 0 1.6em; }
 figure svg, figure img { display: block; width: 100%; min-width: 620px; height: auto; }
 figcaption { font-size: 0.88rem; max-width: 52em; margin-top: 0.3em; }
