@@ -1,0 +1,66 @@
+"""A run of the smallest recipe, whole in this process; and graded rows that nobody played."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from timeful.suites.timely.rows import TimelyRow
+from timeful.training.quick.asked import Asked
+from timeful.training.quick.recipe import BASE, find_recipe
+from timeful.training.quick.stages import Stage, perform
+
+Says = Callable[[Stage, int], tuple[int, bool]]
+"""How a model answers under a budget of so many tokens: its own tokens, and whether it is right."""
+
+
+def asked(recipe: str = "smoke", **others: Any) -> Asked:
+    """A run of all arms on its first seed."""
+    found = find_recipe(recipe)
+    usual = {"arms": tuple(arm.name for arm in found.arms), "seeds": found.seeds[:1]}
+    return Asked(recipe=found, **{**usual, **others})
+
+
+def begin(out: Path, what: Asked) -> None:
+    """Write the settings of a run."""
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "settings.json").write_bytes(msgspec.json.encode(what.settings()))
+
+
+def work(out: Path, what: Asked) -> None:
+    """Do all stages, one after the other."""
+    for stage in what.stages(out):
+        perform(stage)
+
+
+def pretend(out: Path, what: Asked, says: Says, *, skip: Sequence[str] = ()) -> None:
+    """Write the rows of all gradings, as if models had answered so."""
+    begin(out, what)
+    for stage in what.stages(out):
+        if stage.kind not in ("grade", "hurry") or stage.name in skip:
+            continue
+        stage.result.parent.mkdir(parents=True, exist_ok=True)
+        language = what.recipe.language
+        steps = [(what.recipe.budget(n), n) for n in language.budgets]
+        if stage.kind == "hurry":
+            steps = [(f"{f:g}x", language.budgets[0]) for f in what.recipe.factors]
+        rows = [row(name, n, *says(stage, n)) for name, n in steps for _ in range(30)]
+        stage.result.write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in rows))
+
+
+def row(budget: str, allowed: int, tokens: int, is_right: bool) -> TimelyRow:
+    """An answer of so many tokens at 100 ms each."""
+    each = 100_000_000
+    empty = dict.fromkeys(TimelyRow.__struct_fields__)
+    return TimelyRow(
+        **{
+            **empty,
+            **{"family": "reasoning", "case": "levels:6/0", "who": BASE, "stand_in": False},
+            **{"run": 0, "budget": budget, "budget_ns": allowed * each, "latency": "none"},
+            **{"status": "ok", "reason": "answered", "value": float(is_right)},
+            **{"correct": is_right, "calls": 0, "timer_calls": 0, "bad_calls": 0, "rounds": 1},
+            **{"tokens": tokens, "counted_ns": tokens * each, "tool_ns": 0, "notes": ()},
+            **{"thinking_ns": tokens * each, "sha256": ""},
+        }
+    )

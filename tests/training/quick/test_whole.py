@@ -1,0 +1,171 @@
+"""The whole embedded run by its smallest recipe: killed at any instant, and used afterwards."""
+
+import json
+import multiprocessing
+import signal
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("trl", reason="training needs the extra `train`")
+
+from click.testing import CliRunner
+
+from tests.training.quick.material import asked, begin, work
+from timeful.cli.main import app
+from timeful.cli.train_quick import commands
+from timeful.models.calibrate import load_calibration
+from timeful.seeding import child
+from timeful.training.folder import CHECKPOINTS
+from timeful.training.learning import last_checkpoint
+from timeful.training.quick.cases import in_turn, lessons, relative, scenes
+from timeful.training.quick.recipe import BASE, find_recipe
+from timeful.training.quick.report import write_report
+from timeful.training.quick.stages import perform
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of libraries, about each other
+
+KILLS = 5
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that nobody stopped."""
+    out = tmp_path_factory.mktemp("whole")
+    begin(out, asked())
+    work(out, asked())
+    write_report(out)
+    return out
+
+
+def numbers(out: Path) -> dict[str, bytes]:
+    return {
+        name: (out / name).read_bytes() for name in ("results.json", "scores.csv", "curves.csv")
+    }
+
+
+def test_a_run_that_is_killed_at_any_instant_comes_to_the_same_numbers(
+    whole: Path, tmp_path: Path
+) -> None:
+    # A server that has loaded everything forks a process at once, which then trains, and is killed.
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.training.quick.killed"])
+    what, rng = asked(), child(0, "kills")
+    begin(tmp_path, what)
+    kills = 0
+    while True:
+        process = context.Process(target=work, args=(tmp_path, what))
+        process.start()
+        # Somewhere within a stage: most of them take a second or less.
+        process.join(None if kills == KILLS else float(rng.uniform(0.2, 2.5)))
+        if process.exitcode is not None:
+            break
+        process.kill()
+        process.join()
+        kills += 1
+    assert process.exitcode == 0
+    assert kills > 1
+    write_report(tmp_path)
+    assert numbers(tmp_path) == numbers(whole)
+
+
+def test_a_checkpoint_of_which_a_part_was_written_is_not_gone_on_from(tmp_path: Path) -> None:
+    assert last_checkpoint(tmp_path) is None
+    for name, state in (("2", '{"global_step": 2}'), ("9", '{"global_'), ("10", None)):
+        folder = tmp_path / CHECKPOINTS / f"checkpoint-{name}"
+        folder.mkdir(parents=True)
+        if state is not None:
+            (folder / "trainer_state.json").write_text(state)
+    assert last_checkpoint(tmp_path) == str(tmp_path / CHECKPOINTS / "checkpoint-2")
+
+
+def test_what_a_kill_left_of_a_model_is_made_again(whole: Path, tmp_path: Path) -> None:
+    what = asked()
+    first, *_ = what.stages(tmp_path)
+    torn = first.model.with_suffix(".part")
+    torn.mkdir(parents=True)
+    (torn / "config.json").write_text("{")
+    perform(first)
+    assert not torn.exists()
+    same = whole / first.model.relative_to(tmp_path) / "model.safetensors"
+    assert (first.model / "model.safetensors").read_bytes() == same.read_bytes()
+
+
+def test_the_commands_that_a_run_ends_with_work(whole: Path) -> None:
+    (try_it, serve) = (words for _, words in commands(whole))
+    assert load_calibration(Path(try_it[try_it.index("--pace") + 1])).pace(1) == 100_000_000
+    result = CliRunner().invoke(app, [*try_it[1:], "--size", "2", "--workers", "1"])
+    assert result.exit_code == 0, result.output
+    settings = json.loads((Path(f"{whole}-timely") / "settings.json").read_text())
+    assert settings["is_soft"] is True
+    assert Path(serve[-1]).is_dir()
+
+
+def test_the_report_command_makes_it_again(whole: Path) -> None:
+    before = numbers(whole)
+    (whole / "results.json").unlink()
+    result = CliRunner().invoke(app, ["report", str(whole)])
+    assert result.exit_code == 0, result.output
+    assert numbers(whole) == before
+    assert max(map(len, result.output.partition("\nreport ")[0].splitlines())) <= 80
+
+
+def test_no_problem_is_on_two_sides(whole: Path) -> None:
+    recipe = find_recipe("quick")
+    found = {}
+    for side in ("train", "test"):
+        limits = in_turn(recipe, 40)
+        some = scenes(recipe, side, limits, model=whole / "seed-1" / BASE, seed=3, cap=9)
+        found[side] = {_question(one.spec) for one in some}
+        assert len(found[side]) == 40
+    drawn = lessons(recipe, child(3, "lessons"))
+    taught = {next(drawn).question for _ in range(400)}
+    assert not found["test"] & (found["train"] | taught)
+
+
+def _question(spec: object) -> str:
+    from timeful.suites.timely.families import problems
+
+    rig = spec.rig  # type: ignore[attr-defined]
+    known = problems(rig.source.sets, rig.source, rig.seed)
+    return known[spec.case].question  # type: ignore[attr-defined]
+
+
+def test_a_relative_budget_is_cut_to_a_step_that_the_model_has_a_word_for() -> None:
+    recipe = find_recipe("quick")  # steps of 4, 8, 16 and 32 tokens at 100 ms
+    limits = relative(recipe, [50, 26, 3, 50], (0.75, 1.0))
+    assert [(str(budget), span) for budget, span in limits] == [
+        ("0.75x", 3_200_000_000),  # 37 tokens
+        ("1x", 1_600_000_000),
+        ("0.75x", 400_000_000),  # 2 tokens, and the shortest step is 4
+        ("1x", 3_200_000_000),
+    ]
+
+
+def test_bad_options_are_refused_before_anything_is_written(tmp_path: Path) -> None:
+    def said(*options: str) -> str:
+        result = CliRunner().invoke(
+            app, ["train", "quick", "--out", str(tmp_path / "out"), *options]
+        )
+        assert result.exit_code != 0
+        return str(result.exception) if result.exception else result.output
+
+    assert "at least one worker" in said("--workers", "0")
+    assert "Did you mean 'EP-aware'" in said("--arm", "EP-awar")
+    assert "seeds are numbers" in said("--seeds", "1,x")
+    assert "from 0 to 1" in said("--cold-start-fraction", "2")
+    assert "of its own" in said("--ablation", "--cold-start-fraction", "0.5")
+    assert "leave --arm out" in said("--ablation", "--arm", "EP-aware")
+    assert "unknown recipe" in said("--recipe", "quik")
+    assert not (tmp_path / "out").exists()
+
+
+def test_ctrl_c_says_how_it_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> list[str]:
+        raise KeyboardInterrupt(signal.SIGINT)
+
+    monkeypatch.setattr("timeful.training.quick.run.run", interrupted)
+    out = tmp_path / "out"
+    result = CliRunner().invoke(app, ["train", "quick", "--recipe", "smoke", "--out", str(out)])
+    assert result.exit_code == 130
+    assert "the same command goes on from there" in result.output + result.stderr
