@@ -92,7 +92,9 @@ def train_together(folder: Path, processes: int) -> None:
 
 
 def metrics(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / "out" / "metrics.jsonl").open()]
+    return [
+        json.loads(line) for line in (folder / "out" / "metrics.jsonl").read_text().splitlines()
+    ]
 
 
 def test_two_processes_stay_equal_and_come_to_what_one_comes_to(tmp_path: Path) -> None:

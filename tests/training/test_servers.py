@@ -76,7 +76,7 @@ def test_a_training_by_a_server_is_learnt_from_with_its_own_probabilities(
     )
     scenes = scenes_for(found)
     learn(found, scenes, by_record(Reward(name="timely")))
-    lines = [json.loads(line) for line in (tmp_path / "metrics.jsonl").open()]
+    lines = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
     assert [line["failed"] for line in lines] == [0, 0]
     same = replace(found, rollout=RolloutPart(samples=4, cases=2, max_tokens=12))
     same = replace(same, run=replace(same.run, out=str(tmp_path / "local")))

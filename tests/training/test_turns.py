@@ -218,7 +218,9 @@ def test_a_training_of_turns_with_a_judge_at_an_endpoint(tmp_path: Path) -> None
         policy = learn(found, scenes, rewards)
         asked = len(server.requests)
     assert (policy / "model.safetensors").is_file()
-    lines = [json.loads(one) for one in (tmp_path / "out" / "metrics.jsonl").open()]
+    lines = [
+        json.loads(one) for one in (tmp_path / "out" / "metrics.jsonl").read_text().splitlines()
+    ]
     assert [line["episodes"] for line in lines] == [8, 8]
     assert not any(line["failed"] or line["unrewarded"] for line in lines)
     assert asked == 4, "a question for each group"

@@ -67,17 +67,21 @@ class Journal(TrainerCallback):  # type: ignore[misc]  # transformers is not fol
             self._keep(update, played)
         every = gather_object(list(map(_summary, played, rewards)))
         told = [one["reward"] for one in every if one["reward"] is not None]
-        by_budget: dict[str, list[tuple[int, bool]]] = {}
+        by_budget: dict[str, list[dict[str, Any]]] = {}
         for one in every:
             if one["budget"] is not None:
-                by_budget.setdefault(one["budget"], []).append((one["tokens"], one["right"]))
+                by_budget.setdefault(one["budget"], []).append(one)
         self._played = {
             "episodes": len(every),
             "failed": sum(one["failed"] for one in every),
             "unrewarded": len(every) - len(told),
             "reward": sum(told) / len(told) if told else None,
-            "tokens": {b: fmean(n for n, _ in some) for b, some in by_budget.items()},
-            "right_in_time": {b: fmean(ok for _, ok in some) for b, some in by_budget.items()},
+            "tokens": {b: fmean(one["tokens"] for one in some) for b, some in by_budget.items()},
+            "right_in_time": {
+                b: fmean(one["right"] for one in some)
+                for b, some in by_budget.items()
+                if "right" in some[0]
+            },
         }
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
@@ -124,5 +128,5 @@ def _summary(played: Played, reward: float | None) -> dict[str, Any]:
         found["tokens"] = outcome.tokens
         found["right"] = bool(outcome.correct) and not outcome.is_late
     elif played.ok and played.row is not None:
-        found.update(budget="none", tokens=sum(played.row.mask), right=bool(reward))
+        found.update(budget="none", tokens=sum(played.row.mask))
     return found

@@ -1,0 +1,94 @@
+"""The metrics of a training, and the alarm of collapse."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+pytest.importorskip("trl", reason="training needs the extra `train`")
+
+from tests.training.material import config
+from timeful.training.alarm import collapse
+from timeful.training.config import OptimiserPart
+from timeful.training.journal import RECENT, Journal
+
+
+def lived(
+    out: Path, lengths: list[tuple[float, float]], *, steps: int, said: list[str], first: int = 0
+) -> None:
+    """A training whose answers have these lengths in a budget of 1 s and of 4 s."""
+    settings = config(out, out, optimiser=OptimiserPart(steps=steps))
+    journal = Journal(settings, rank=0, warn=said.append)
+    journal.open(first)
+    for update, (tight, loose) in enumerate(lengths[first:], first + 1):
+        journal._played = {"tokens": {"1s": tight, "4s": loose}}
+        journal.on_log(None, SimpleNamespace(global_step=update), None, logs={"loss": 0.0})
+
+
+def alarms(out: Path) -> list[int]:
+    lines = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+    return [line["update"] for line in lines if "alarm" in line]
+
+
+def test_one_length_for_all_budgets_is_named_once_and_noted_while_it_lasts(
+    tmp_path: Path,
+) -> None:
+    said: list[str] = []
+    lived(tmp_path, [(10.0, 10.5)] * 40, steps=40, said=said)
+    assert len(said) == 1
+    assert said[0].startswith("update 20: collapsed to one length: 10.0 tokens")
+    assert alarms(tmp_path) == list(range(20, 41)), "the first half is for learning it"
+
+
+def test_lengths_that_follow_the_budget_raise_no_alarm(tmp_path: Path) -> None:
+    said: list[str] = []
+    lived(tmp_path, [(10.0, 16.0)] * 40, steps=40, said=said)
+    assert not said
+    assert not alarms(tmp_path)
+
+
+def test_a_short_training_has_too_few_updates_to_say(tmp_path: Path) -> None:
+    said: list[str] = []
+    lived(tmp_path, [(10.0, 10.0)] * (RECENT - 1), steps=RECENT - 1, said=said)
+    assert not said
+
+
+def test_it_rings_the_same_after_a_kill(tmp_path: Path) -> None:
+    lengths = [(10.0, 20.0)] * 25 + [(10.0, 10.0)] * 15
+    whole: list[str] = []
+    lived(tmp_path / "whole", lengths, steps=40, said=whole)
+    cut: list[str] = []
+    (tmp_path / "cut").mkdir()
+    lines = (tmp_path / "whole" / "metrics.jsonl").read_bytes().splitlines(keepends=True)
+    (tmp_path / "cut" / "metrics.jsonl").write_bytes(b"".join(lines[:31]) + b'{"update": 32, "t')
+    lived(tmp_path / "cut", lengths, steps=40, said=cut, first=27)
+    assert (tmp_path / "cut" / "metrics.jsonl").read_bytes() == b"".join(lines)
+    assert cut == whole
+    assert len(whole) == 1
+
+
+@pytest.mark.parametrize(
+    ("tokens", "rings"),
+    [
+        ({}, False),
+        ({1.0: 10.0}, False),
+        ({1.0: 10.0, 1.5: 10.0}, False),
+        ({1.0: 10.0, 2.0: 14.9}, True),
+        ({1.0: 10.0, 2.0: 15.0}, False),
+        ({1.0: 10.0, 2.0: 30.0, 8.0: 10.0}, True),
+    ],
+)
+def test_the_alarm_compares_the_shortest_budget_with_the_longest(
+    tokens: dict[float, float], rings: bool
+) -> None:
+    assert bool(collapse(tokens)) is rings
+
+
+def test_a_second_process_writes_nothing(tmp_path: Path) -> None:
+    settings: Any = config(tmp_path, tmp_path / "out")
+    journal = Journal(settings, rank=1)
+    journal.open(0)
+    journal.on_log(None, SimpleNamespace(global_step=1), None, logs={"loss": 0.0})
+    assert not (tmp_path / "out").exists()

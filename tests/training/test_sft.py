@@ -1,0 +1,143 @@
+"""A training by examples: only what the model says is learnt, in its own template's ids."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("trl", reason="training needs the extra `train`")
+
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from tests.training.talker import talker
+from tests.training.test_learning import same
+from timeful.errors import SettingsError
+from timeful.models.local.checkpoint import load
+from timeful.training.checks import check
+from timeful.training.config import ModelPart, RunPart, SftConfig, SftPart
+from timeful.training.folder import METRICS, POLICY
+from timeful.training.sft import encode, examples, imitate
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of libraries, about each other
+
+CALL = '<tool_call>{"name":"get_duration"}</tool_call>'
+
+
+def conversation(*said: tuple[str, str]) -> dict[str, Any]:
+    return {"messages": [{"role": role, "content": text} for role, text in said]}
+
+
+ROWS = [
+    conversation(
+        ("user", "say 1"), ("assistant", CALL), ("user", "2 seconds"), ("assistant", f"answer {n}")
+    )
+    for n in range(4)
+] + [{"prompt": "say 3", "completion": "answer 3"}]
+
+
+@pytest.fixture(scope="module")
+def start(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("start")
+    talker(folder / "talker", {"name": "get_duration"})
+    (folder / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    return folder
+
+
+def settings(start: Path, out: Path, *, adapter: Any = "full", **others: Any) -> SftConfig:
+    part: dict[str, Any] = {"epochs": 2, "batch": 5, "learning_rate": 1e-2, "schedule": "constant"}
+    return SftConfig(
+        model=ModelPart(path=str(start / "talker"), adapter=adapter, dtype="float32"),
+        sft=SftPart(data=(str(start / "data.jsonl"),), **{**part, **others}),
+        run=RunPart(out=str(out), threads=1, save_every=1),
+    )
+
+
+def weights(policy: Path) -> dict[str, torch.Tensor]:
+    return dict(AutoModelForCausalLM.from_pretrained(policy).state_dict())
+
+
+def losses(out: Path) -> list[float]:
+    lines = [json.loads(line) for line in (out / METRICS).read_text().splitlines()]
+    assert [line["update"] for line in lines] == list(range(1, len(lines) + 1))
+    return [line["trl"]["loss"] for line in lines]
+
+
+def test_the_answers_alone_are_learnt_and_all_of_them(start: Path) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(start / "talker")
+    ids, mask = encode(ROWS[2]["messages"], tokenizer)
+    learnt = tokenizer.convert_ids_to_tokens([i for i, m in zip(ids, mask, strict=True) if m])
+    assert learnt == [CALL, "answer", "2", "<eos>"]
+    rest = tokenizer.convert_ids_to_tokens([i for i, m in zip(ids, mask, strict=True) if not m])
+    assert rest == ["<user>", "say", "1", "<assistant>", "<user>", "2", "seconds", "<assistant>"]
+
+
+def test_where_a_template_rewrites_the_past_only_the_last_answer_is_learnt(start: Path) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(start / "talker")
+    tokenizer.chat_template = (
+        "{% for m in messages %}{% if m.role == 'user' or loop.last %} <{{ m.role }}> "
+        "{{ m.content }}{% endif %}{% endfor %}{% if add_generation_prompt %} <assistant> "
+        "{% endif %}"
+    )
+    ids, mask = encode(ROWS[2]["messages"], tokenizer)
+    learnt = tokenizer.convert_ids_to_tokens([i for i, m in zip(ids, mask, strict=True) if m])
+    assert learnt == ["answer", "2", "<eos>"]
+
+
+def test_what_is_no_example_is_named_by_its_line(start: Path, tmp_path: Path) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(start / "talker")
+    for line in ("{}", "no json", json.dumps(conversation(("user", "hello")))):
+        (tmp_path / "bad.jsonl").write_text(json.dumps(ROWS[0]) + "\n" + line + "\n")
+        with pytest.raises(SettingsError, match="line 2: no example"):
+            list(examples(SftPart(data=(str(tmp_path / "bad.jsonl"),)), tokenizer))
+
+
+def test_long_examples_are_cut_and_that_is_said(start: Path) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(start / "talker")
+    said: list[str] = []
+    part = SftPart(data=(str(start / "data.jsonl"),), longest=7)
+    found = list(examples(part, tokenizer, said.append))
+    assert max(len(one["input_ids"]) for one in found) == 7
+    assert said == ["4 examples were cut to 7 tokens"]
+    every = list(examples(SftPart(data=part.data, answers_only=False), tokenizer))
+    assert all(all(one["completion_mask"]) for one in every)
+
+
+@pytest.mark.parametrize("adapter", ["full", "lora"])
+def test_it_learns_the_examples_and_goes_on_after_a_kill(
+    start: Path, tmp_path: Path, adapter: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = settings(start, tmp_path / "whole", adapter=adapter, epochs=4)
+    check(whole)
+    imitate(whole)
+    found = losses(tmp_path / "whole")
+    assert len(found) == 4
+    assert found[-1] < found[0]
+    load(tmp_path / "whole" / POLICY)
+
+    class KilledError(Exception):
+        pass
+
+    def killed(done: int, of: int) -> None:
+        if done == 3:
+            raise KilledError
+
+    cut = settings(start, tmp_path / "cut", adapter=adapter, epochs=4)
+    with pytest.raises(KilledError):
+        imitate(cut, progress=killed)
+    imitate(cut)
+    assert losses(tmp_path / "cut") == found
+    assert same(weights(tmp_path / "cut" / POLICY), weights(tmp_path / "whole" / POLICY))
+
+
+def test_traces_of_ours_are_examples(start: Path, tmp_path: Path) -> None:
+    """What `timeful traces` writes is read; its further columns are left alone."""
+    from timeful.training.data.export import COLUMNS
+
+    row: dict[str, Any] = dict.fromkeys(COLUMNS["sft"])
+    row["messages"] = ROWS[0]["messages"]
+    (tmp_path / "train.jsonl").write_text(json.dumps(row) + "\n")
+    tokenizer = AutoTokenizer.from_pretrained(start / "talker")
+    data = (str(tmp_path / "train.jsonl"),)
+    assert len(list(examples(SftPart(data=data), tokenizer))) == 1
