@@ -59,20 +59,20 @@ def test_a_collapsed_seed_is_counted_against_the_claim_and_named_in_every_table(
     assert "collapsed to one length: 3.0 tokens" in (tmp_path / "report.html").read_text()
 
 
-def test_the_best_single_way_is_as_right_as_the_model_that_answers_so_most_often(
-    tmp_path: Path,
-) -> None:
+def test_the_best_single_way_is_as_right_as_the_model_that_is_best_at_it(tmp_path: Path) -> None:
     def says(stage: Stage, budget: int) -> tuple[int, bool]:
-        # The base says 3 tokens always, and is right under the short budget; an arm says them
-        # under the short budget alone, and is always right. 14 tokens fit in neither.
+        # The base's 3 tokens are right in half of its answers, an arm's always; 14 fit in neither.
         if stage.arm is None:
             return 3, budget == 4
-        return (3 if budget == 4 else 14), True
+        is_aware = stage.arm.reward == "ep_aware"
+        return (3 if budget == 4 else 14), is_aware
 
     what = asked()
     pretend(tmp_path, what, says)
     (one,) = one_ways(what, tmp_path)
-    assert (one.tokens, one.accuracy, one.success) == (3, 0.5, 0.5)
+    assert (one.tokens, one.accuracy, one.success) == (3, 1.0, 1.0)
+    (alone,) = one_ways(asked(arms=("correct, long cap",)), tmp_path)
+    assert (alone.tokens, alone.accuracy, alone.success) == (3, 0.5, 0.5)
 
 
 def test_means_are_over_seeds_and_one_seed_has_no_interval(tmp_path: Path) -> None:

@@ -11,15 +11,15 @@ from timeful.training.quick.scores import Score, Standing, graded, model_of, sta
 from timeful.training.quick.stages import Stage
 
 AWARE = "ep_aware"
-LEAST = 20
-"""So many answers of a way are needed to say how often it is right."""
+LEAST = 0.05
+"""The share of a model's answers that a way needs to say how often it is right."""
 
 
 class OneWay(msgspec.Struct, frozen=True, kw_only=True):
     """What always answering in one way would come to, for a seed: the best of all ways.
 
-    How often a way is right is taken from the model of the seed that answers so most often: it has
-    learnt that way best, and the least chooses where it takes it.
+    How often a way is right is taken from the model of the seed that is best at it, so that no
+    policy that keeps to one way is underrated.
     """
 
     seed: int
@@ -57,16 +57,16 @@ def one_ways(asked: Asked, out: Path) -> list[OneWay]:
     language = asked.recipe.language
     lengths = {language.length(stride) for stride in language.strides}
     shares = {n: fmean(n <= budget for budget in language.budgets) for n in lengths}
-    right: dict[tuple[int, int], list[tuple[int, float]]] = {}
+    right: dict[tuple[int, int], list[float]] = {}
     for _, rows, stage in graded(asked, out, exams=("grade",)):
         for tokens in lengths:
             told = [row.value for row in rows if row.status == "ok" and row.tokens == tokens]
-            if len(told) >= LEAST:
-                right.setdefault((stage.seed, tokens), []).append((len(told), fmean(told)))
+            if told and len(told) >= LEAST * len(rows):
+                right.setdefault((stage.seed, tokens), []).append(fmean(told))
     found = []
     for seed in asked.seeds:
         each = [
-            OneWay(seed=seed, tokens=n, accuracy=max(all_of)[1], success=max(all_of)[1] * shares[n])
+            OneWay(seed=seed, tokens=n, accuracy=max(all_of), success=max(all_of) * shares[n])
             for (whose, n), all_of in right.items()
             if whose == seed
         ]

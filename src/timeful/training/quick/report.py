@@ -133,7 +133,7 @@ def _each(asked: Asked, out: Path, scores: Sequence[Score]) -> Iterator[Block]:
             ),
         )
         yield Paragraph(
-            "How often a way is right is taken from the model of the seed that most often answers so."
+            "How often a way is right is taken from the model of the seed that is best at it."
         )
 
 

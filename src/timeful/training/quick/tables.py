@@ -123,7 +123,7 @@ def _standing(one: Standing | None) -> str:
 
 def one_way_table(found: Sequence[OneWay]) -> Iterator[str]:
     """What always answering in one way would come to."""
-    yield "Always answering in the best single way, as right as who does so most often"
+    yield "Always answering in the best single way, as right as the model best at it"
     for one in found:
         told = f"{one.tokens} tokens, right {one.accuracy:.3f}"
         yield f"{one.seed:<5}{told}: budgeted success {one.success:.3f}"
