@@ -4,7 +4,7 @@ import platform
 import subprocess
 from collections.abc import Callable
 
-from benchmarks import games, kernel, local, patrol, proactor, sandbox, startup, toys, wall
+from benchmarks import games, kernel, local, patrol, proactor, sandbox, serving, startup, toys, wall
 
 
 def section(title: str, job: Callable[[], None]) -> None:
@@ -23,6 +23,7 @@ def main() -> None:
     section("Patrol, plain and compiled", patrol.main)
     section("Metrics of predicted opportunities", proactor.main)
     section("Local models beside generate", local.main)
+    section("A served model beside transformers' own server", serving.main)
     section("Start-up", startup.main)
     section("Sandboxes beside a plain subprocess", sandbox.main)
     section("Wall time beside a model that stalls", wall.main)

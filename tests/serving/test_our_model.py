@@ -13,8 +13,10 @@ from timeful.models.chat import OpenAIModel
 from timeful.models.local.batching import Batcher
 from timeful.models.local.checkpoint import load
 from timeful.models.local.model import LocalModel
+from timeful.models.local.request import Request, Sampling
 from timeful.models.local.sampler import Sampler
 from timeful.models.model import Message, Prompt
+from timeful.training.servers import ServerSampler
 
 
 def pulled(model, prompt: Prompt, **how) -> tuple[str, End]:
@@ -63,3 +65,30 @@ def test_a_suite_runs_on_a_served_checkpoint(tmp_path):
     records = list((tmp_path / "run" / "episodes").glob("*.jsonl"))
     assert len(records) == 2
     assert all('"reason":"world over"' in one.read_text() for one in records)
+
+
+def test_a_trainer_is_given_what_the_sampler_drew(served):
+    """Tokens, log-probabilities and what ended them, over the wire as in this process."""
+    of = checkpoint("llama", tokenizer=byte_tokenizer())
+    requests = [
+        Request(
+            prompt_ids=tuple(range(5, 9 + i)),
+            sampling=Sampling(
+                max_tokens=6 + 5 * i,
+                seed=i,
+                temperature=0.5 + 0.2 * i,
+                top_k=7 * i,
+                stop_ids=of.stop_ids,
+                stop=("e",) if i % 2 else (),
+            ),
+        )
+        for i in range(6)
+    ]
+    wire = ServerSampler(of, base_url=served.base_url, served=served.name)
+    try:
+        told = wire.generate(requests)
+    finally:
+        wire.close()
+    for one, here in zip(told, Sampler(of).generate(requests), strict=True):
+        assert (one.ids, one.finish) == (here.ids, here.finish)
+        assert one.logprobs == pytest.approx(here.logprobs, abs=1e-5)

@@ -1,11 +1,12 @@
 """Plain completions, whole and streamed; with `echo`, how probable a given text is."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
-from timeful.models.local.request import Request
+from timeful.models.local.request import Request, Scored
 from timeful.serving.answers import Finish, Step, answer
 from timeful.serving.asked import PlainBody
 from timeful.serving.engine import Engine
@@ -120,14 +121,19 @@ class Plain:
         if top is None:
             return choice
         scored = await self._engine.score(prompt.ids, top=top)
-        texts = self._engine.checkpoint.texts
-        special = texts.decode(prompt.ids, special=True) == prompt.text
-        places = offsets(self._engine.checkpoint, prompt.ids, special=special)
-        logprobs = (None, *scored.logprobs)
-        best = ((), *scored.top) if top else [()] * len(prompt.ids)
-        for token, logprob, others, at in zip(prompt.ids, logprobs, best, places, strict=True):
-            choice.columns.add(self._tokens, token, logprob, others, at=at)
+        # All tokens of a long prompt take a while to be read; others are answered meanwhile.
+        await asyncio.to_thread(self._echo, choice.columns, prompt, scored)
         return choice
+
+    def _echo(self, columns: Columns, prompt: _Prompt, scored: Scored) -> None:
+        """Write down how probable a prompt is."""
+        of = self._engine.checkpoint
+        special = of.texts.decode(prompt.ids, special=True) == prompt.text
+        places = offsets(of, prompt.ids, special=special)
+        logprobs = (None, *scored.logprobs)
+        best = ((), *scored.top)
+        for token, logprob, others, at in zip(prompt.ids, logprobs, best, places, strict=True):
+            columns.add(self._tokens, token, logprob, others, at=at)
 
     def _add(self, choice: _Choice, step: Step, *, at: int | None = None) -> None:
         """Take what a token adds; `at` is where it begins if the choice is only a part."""
