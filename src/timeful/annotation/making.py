@@ -55,7 +55,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             SettingsError: If it cannot be read.
         """
         if self.mcp:
-            return mcp_types(self.mcp)
+            return mcp_types(self.mcp, folder)
         if self.openapi:
             return openapi_types(self.openapi, folder)
         if self.abcd:

@@ -8,7 +8,7 @@ to standard error goes to ours, as it would in a terminal.
 import asyncio
 import logging
 from contextlib import AsyncExitStack
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
 import msgspec
@@ -23,7 +23,7 @@ class McpSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """An MCP server to ask for its tools.
 
     Attributes:
-        command: The program and its arguments that start the server; or
+        command: The program and its arguments that start the server, in the settings' folder; or
         url: Where it listens, such as http://127.0.0.1:8000/mcp.
         name: What it is called in the catalog; the url, or the program's name, if none is given.
         env: Environment variables for the command, besides a few plain ones such as PATH.
@@ -54,14 +54,18 @@ class McpSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         return self.name or self.url or PurePath(self.command[0]).name
 
 
-def mcp_types(source: McpSource) -> dict[str, ActionType]:
+def mcp_types(source: McpSource, folder: Path = Path()) -> dict[str, ActionType]:
     """Ask a server for its tools.
+
+    Args:
+        source: The server.
+        folder: Where its command runs.
 
     Raises:
         SettingsError: If it cannot be started or reached, takes too long, fails, or lists a tool
             that cannot be one; the message names the server.
     """
-    listed = asyncio.run(_listed(source))
+    listed = asyncio.run(_listed(source, folder))
     if not listed:
         raise SettingsError(f"the MCP server {source.label} lists no tools")
     found = {}
@@ -87,11 +91,11 @@ def mcp_types(source: McpSource) -> dict[str, ActionType]:
     return found
 
 
-async def _listed(source: McpSource) -> list[dict[str, Any]]:
+async def _listed(source: McpSource, folder: Path) -> list[dict[str, Any]]:
     """All tools, page by page, as MCP has them in JSON."""
     try:
         async with asyncio.timeout(source.timeout_s):
-            return await _pages(source)
+            return await _pages(source, folder)
     except TimeoutError:
         raise SettingsError(
             f"the MCP server {source.label} did not list its tools in {source.timeout_s:g} s"
@@ -104,13 +108,13 @@ async def _listed(source: McpSource) -> list[dict[str, Any]]:
         ) from None
 
 
-async def _pages(source: McpSource) -> list[dict[str, Any]]:
+async def _pages(source: McpSource, folder: Path) -> list[dict[str, Any]]:
     mcp = extra("mcp")
     # Else what a server says that is no message is printed, with a traceback.
     logging.getLogger("mcp").addHandler(logging.NullHandler())
     found: list[dict[str, Any]] = []
     async with AsyncExitStack() as stack:
-        transport = await _transport(source, stack)
+        transport = await _transport(source, folder, stack)
         client = mcp.Client(transport, read_timeout_seconds=source.timeout_s)
         await stack.enter_async_context(client)
         cursor = None
@@ -122,13 +126,15 @@ async def _pages(source: McpSource) -> list[dict[str, Any]]:
                 return found
 
 
-async def _transport(source: McpSource, stack: AsyncExitStack) -> Any:
+async def _transport(source: McpSource, folder: Path, stack: AsyncExitStack) -> Any:
     """What carries the messages; what it needs is closed with the stack."""
     if source.command:
         stdio = extra("mcp.client.stdio")
         program, *arguments = source.command
         return stdio.stdio_client(
-            stdio.StdioServerParameters(command=program, args=arguments, env=dict(source.env))
+            stdio.StdioServerParameters(
+                command=program, args=arguments, env=dict(source.env), cwd=folder
+            )
         )
     # mcp's own client takes no headers, but any client of the library that it is written with.
     http = extra("httpx2").AsyncClient(headers=source.headers, timeout=source.timeout_s)
