@@ -215,6 +215,7 @@ class RolloutPart(_Part, frozen=True, kw_only=True):
         cases: Cases of an update.
         max_tokens: The most tokens of a thought.
         temperature: Of sampling.
+        shuffle: Whether cases come in an order of chance, else as they are listed.
         at_once: The most episodes at once.
         server: "local" samples in this process, "vllm" by vLLM beside the trainer, and an address
             such as "http://localhost:8000/v1" asks a server that takes and gives token ids.
@@ -228,6 +229,7 @@ class RolloutPart(_Part, frozen=True, kw_only=True):
     cases: AtLeast1 = 16
     max_tokens: AtLeast1 = 1024
     temperature: Above0 = 1.0
+    shuffle: bool = True
     at_once: AtLeast1 = 256
     server: str = "local"
     served: str = "policy"

@@ -169,6 +169,7 @@ def _arguments(config: Config, out: Path) -> GRPOConfig:
         num_generations=rollout.samples,
         max_completion_length=rollout.max_tokens,
         temperature=rollout.temperature,
+        shuffle_dataset=rollout.shuffle,
         max_steps=optimiser.steps,
         learning_rate=optimiser.learning_rate,
         warmup_steps=optimiser.warmup,
@@ -200,6 +201,7 @@ def common_arguments(config: Any, out: Path) -> dict[str, Any]:
         "report_to": [run.track] if run.track else [],
         "use_cpu": cpu,
         "bf16": not cpu and config.model.dtype == "bfloat16",
+        "ddp_find_unused_parameters": False,
         "dataloader_pin_memory": False,
         "disable_tqdm": True,
     }

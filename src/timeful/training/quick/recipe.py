@@ -104,9 +104,8 @@ QUICK = Recipe(
     language=_LANGUAGE,
     shape=Shape(width=64, layers=2, heads=4),
     phases=(
-        Phase(steps=200, batch=64, rate=4e-3, floor=1.0, mix=(1, 3, 3, 2.5, 1)),
-        Phase(steps=300, batch=64, rate=4e-3, floor=0.05, mix=(1, 4, 3, 2.5, 2)),
-        Phase(steps=60, batch=64, rate=1e-3, floor=0.1, mix=(1, 1, 1, 1, 3), follow=0.25),
+        Phase(steps=500, batch=64, rate=5e-3, floor=0.03, mix=(1, 4, 3, 2.5, 2), follow=0.25),
+        Phase(steps=80, batch=64, rate=1e-3, floor=0.1, mix=(1, 1, 1, 1, 3), follow=0.25),
     ),
     arms=(
         Arm(name="correct, long cap", reward="correctness", cap=64, like="RLVR-16K"),

@@ -242,7 +242,12 @@ def config_of(
             token_seconds=recipe.language.pace.per_token / 1e9,
         ),
         reward=RewardPart(name=arm.reward),
-        rollout=RolloutPart(samples=recipe.samples, cases=recipe.cases, max_tokens=arm.cap),
+        rollout=RolloutPart(
+            samples=recipe.samples,
+            cases=recipe.cases,
+            max_tokens=arm.cap,
+            shuffle=False,  # they are drawn by chance, with all budgets in each update
+        ),
         optimiser=OptimiserPart(
             steps=recipe.updates, learning_rate=recipe.rate, entropy=recipe.entropy
         ),
