@@ -35,6 +35,9 @@ class Outer(msgspec.Struct, forbid_unknown_fields=True):
         ({"named": {"x": [{"words": 1}]}}, "; there are a_word, count. Did you mean 'a_word'?"),
         ({"keyed": {"soon": 1}}, "`key` in `$.keyed`; one of early, late"),
         ({"short": ["late", "lat"]}, "; one of early, late. Did you mean 'late'?"),
+        ({"inner": ["x"]}, "; it looks like {a_word, count}"),
+        ({"many": {"x": 1}}, "; it looks like [{a_word, count}, ...]"),
+        ({"named": []}, "; it looks like {NAME: [{a_word, count}, ...]}"),
     ],
 )  # fmt: skip
 def test_what_there_is_follows_what_is_unknown(data: object, said: str) -> None:
@@ -43,7 +46,7 @@ def test_what_there_is_follows_what_is_unknown(data: object, said: str) -> None:
     assert explain(error.value, Outer).endswith(said)
 
 
-@pytest.mark.parametrize("data", [{"inner": {"count": "x"}}, 5, {"short": ["late"] * 4}])
+@pytest.mark.parametrize("data", [{"inner": {"count": "x"}}, {"keyed": {"late": []}}, {"short": ["late"] * 4}])
 def test_other_errors_are_said_as_they_are(data: object) -> None:
     with pytest.raises(msgspec.ValidationError) as error:
         msgspec.convert(data, Outer)

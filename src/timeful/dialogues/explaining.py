@@ -1,4 +1,4 @@
-"""What msgspec finds wrong, with what would have been right: the fields or words there are."""
+"""What msgspec finds wrong, with what would have been right: the fields, words or shape."""
 
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
@@ -19,14 +19,19 @@ def explain(error: Exception, kind: Any) -> str:
 
 
 def instead(said: str, kind: Any) -> str:
-    """The fields or words that there are, where an error is that one is unknown; else nothing."""
-    found = search(r"unknown field `(.+?)`|Invalid enum value '(.*?)'", said)
+    """The fields or words that there are where one is unknown, the shape where it is another."""
+    found = search(
+        r"unknown field `(.+?)`|Invalid enum value '(.*?)'|Expected `(?:object|array).*`, got", said
+    )
     if found is None:
         return ""
     place = search(r" - at (`key` in )?`\$(.*)`$", said)
     way = findall(r"\.\w+|\[(?:\d+|\.\.\.)\]", place[2]) if place else []
     if place and place[1]:
         way.append("key")
+    if found[0].startswith("Expected"):
+        shapes = dict.fromkeys(_shape(there) for there in _at(inspect.type_info(kind), way))
+        return "".join(f"; it looks like {one}" for one in shapes if "{" in one)
     known = sorted({name for there in _at(inspect.type_info(kind), way) for name in _names(there)})
     if not known:
         return ""
@@ -41,6 +46,18 @@ def _names(there: inspect.Type) -> Iterator[str]:
         yield from (field.encode_name for field in there.fields)
     elif isinstance(there, inspect.LiteralType):
         yield from map(str, there.values)
+
+
+def _shape(there: inspect.Type) -> str:
+    """What something looks like, as YAML or JSON would have it; of an object, its fields."""
+    match there:
+        case inspect.StructType():
+            return "{" + ", ".join(field.encode_name for field in there.fields) + "}"
+        case inspect.DictType():
+            return f"{{NAME: {_shape(there.value_type)}}}"
+        case inspect.ListType() | inspect.VarTupleType() | inspect.FrozenSetType():
+            return f"[{_shape(there.item_type)}, ...]"
+    return "..."
 
 
 def _at(there: inspect.Type, way: Sequence[str]) -> Iterator[inspect.Type]:
