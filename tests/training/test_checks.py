@@ -255,7 +255,7 @@ def test_the_recipes_hold_the_papers_values(name: str) -> None:
     values = {
         "ep": (10, 128, 8000, 90, 0.2, "ep_aware"),
         "timely": (8, 16, 16384, 200, 0.28, "timely"),
-        "proactor": (4, 24, 4096, 1000, 0.2, "schedule_ruler_weighted_max_rac_score"),
+        "proactor": (4, 24, 4096, 1586, 0.2, "schedule_ruler_weighted_max_rac_score"),
     }
     assert values[name] == (
         found.rollout.samples,

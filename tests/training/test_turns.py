@@ -18,7 +18,7 @@ from timeful.models.pace import Pace
 from timeful.models.scripted import ScriptedModel
 from timeful.records.events import Noted, ThoughtEnded, ThoughtStarted
 from timeful.records.recorder import Recorder
-from timeful.rewards.names import Reward, reward_of
+from timeful.rewards.names import REWARDS, Reward, reward_of
 from timeful.training.config import TurnsPart
 from timeful.training.rewarding import by_judge, by_record
 from timeful.training.rollouts import Played
@@ -163,6 +163,29 @@ def test_a_judge_scores_the_groups_of_an_update_and_each_candidate_gets_its_own(
         raise AssertionError("what was scored is not asked for again")
 
     assert by_judge(HYBRID, rule_judge(nobody), settings(), log=log)(groups, 5, 0.0) == given
+
+
+def test_all_rewards_of_a_turn_are_given_by_name(
+    scenes: Mapping[str, TurnScene], tmp_path: Path
+) -> None:
+    scene = next(one for one in scenes.values() if one.dialogue.references.get(one.turn))
+    right = {one.name for one in scene.dialogue.references[scene.turn]}
+    group = [play(scene, says(*right)), play(scene, says())]
+    names = [name for name, kind in REWARDS.items() if kind.of != "task"]
+    assert len(names) == 10
+    judge = rule_judge(lambda attempt: 0.9 if min(right) in attempt[-1].content else 0.1)
+    for name in names:
+        reward = Reward(name=name)
+        rewards = (
+            by_judge(reward, judge, settings(), log=tmp_path / name)
+            if reward.kind.needs_judge
+            else by_record(reward)
+        )
+        for progress in (0.0, 0.5, 1.0):
+            [[better, worse]] = rewards([group], 0, progress)
+            assert better is not None
+            assert worse is not None
+            assert better > worse, name
 
 
 def test_who_failed_has_no_reward_and_a_dropped_group_has_none_at_all(

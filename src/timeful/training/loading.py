@@ -24,7 +24,9 @@ def load_tokenizer(part: ModelPart) -> Any:
     try:
         tokenizer = AutoTokenizer.from_pretrained(part.path)
     except (OSError, ValueError) as error:
-        raise SettingsError(f"the tokenizer of {part.path} cannot be had: {error}") from error
+        raise SettingsError(
+            f"the tokenizer of {part.path} cannot be had: {_first(error)}"
+        ) from error
     if not tokenizer.chat_template:
         raise SettingsError(
             f"{part.path} has no chat template, so it can hold no conversation: take a model that "
@@ -53,7 +55,7 @@ def load_model(part: ModelPart) -> Any:
     try:
         return AutoModelForCausalLM.from_pretrained(part.path, **options)
     except (OSError, ValueError) as error:
-        raise SettingsError(f"{part.path} cannot be loaded: {error}") from error
+        raise SettingsError(f"{part.path} cannot be loaded: {_first(error)}") from error
 
 
 def sketch(part: ModelPart) -> Any:
@@ -65,7 +67,9 @@ def sketch(part: ModelPart) -> Any:
     try:
         config = AutoConfig.from_pretrained(part.path)
     except (OSError, ValueError) as error:
-        raise SettingsError(f"the settings of {part.path} cannot be had: {error}") from error
+        raise SettingsError(
+            f"the settings of {part.path} cannot be had: {_first(error)}"
+        ) from error
     with torch.device("meta"):
         model = AutoModelForCausalLM.from_config(config, dtype=getattr(torch, part.dtype))
         lora = adapter(part)
@@ -111,3 +115,8 @@ def save(model: Any, tokenizer: Any, part: ModelPart, out: Path) -> Path:
     tokenizer.save_pretrained(partial)
     partial.rename(out / POLICY)
     return out / POLICY
+
+
+def _first(error: Exception) -> str:
+    """The first line of what a library says, which has the cause; further ones give advice."""
+    return str(error).partition("\n")[0]

@@ -127,7 +127,7 @@ def _what(config: Config, keys: Sequence[str], heard: Sequence[Asked], processes
     lines = [
         ("cases", f"{len(keys):,} {kind}"),
         ("reward", f"{config.reward.name}, credit by {config.reward.credit}"),
-        ("update", f"{rollout.cases} cases x {rollout.samples} samples, {processes} process(es)"),
+        ("update", f"{rollout.cases} cases x {rollout.samples} samples, {_processes(processes)}"),
         ("", f"{optimiser.micro_batch or share} rows at once of the {share} of a process"),
         ("all", f"{optimiser.steps} updates, {_episodes(config):,} episodes"),
         ("", f"{optimiser.steps * rollout.cases / len(keys):.1f} times through the cases"),
@@ -139,6 +139,10 @@ def _what(config: Config, keys: Sequence[str], heard: Sequence[Asked], processes
     if config.judge is not None:
         lines.append(("judge", f"{config.judge.asked}, {optimiser.steps * rollout.cases:,} groups"))
     return _table(lines)
+
+
+def _processes(count: int) -> str:
+    return "1 process" if count == 1 else f"{count} processes"
 
 
 def _episodes(config: Config) -> int:
