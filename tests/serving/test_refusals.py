@@ -127,6 +127,29 @@ def test_a_plain_field_that_cannot_be_honoured_is_named(said, more, param):
     assert (status, error["param"]) == (400, param)
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"temperature": 1e-300},
+        {"temperature": 1e-5},
+        {"temperature": 2, "top_p": 1e-300},
+        {"temperature": 1, "top_k": 10**15},
+        {"seed": 10**40},
+        {"seed": -(2**63)},
+        {"max_tokens": 10**15},
+        {"logprobs": True, "top_logprobs": 20},
+        {"stop": ["x" * 10_000] * 100},
+    ],
+)
+def test_extremes_are_answered_and_harm_nobody(said, more):
+    """A batch lives or dies as a whole: what one asks for must not end the others."""
+    body = {"model": said.name, "seed": 1, "max_tokens": 12, **ASKED, **more}
+    status, answered = send(said, "/v1/chat/completions", json.dumps(body).encode())
+    assert status == 200, answered
+    said_words = answered["choices"][0]["message"]["content"]
+    assert said_words == "one two three four five six seven eight nine ten"
+
+
 def test_fields_that_change_nothing_are_taken(said):
     with said.client() as client:
         client.chat.completions.create(

@@ -11,6 +11,11 @@ from timeful.serving.asked import MOST_ANSWERS, Body
 from timeful.serving.engine import Engine
 from timeful.serving.refusals import RefusedError
 
+_COLD = 1e-5
+"""A temperature below this is 0: logits divided by it are no numbers any more."""
+
+_MOST_TOP_K = 1 << 31
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
@@ -42,16 +47,17 @@ def plan(
     if len(prompts) * count > MOST_ANSWERS:
         raise RefusedError(f"one request may ask for {MOST_ANSWERS} answers at most", param="n")
     style = engine.checkpoint.style
-    heat, top_p = body.temperature, body.top_p
-    top_k = style.top_k if body.top_k is None else max(body.top_k, 0)
+    heat = style.temperature if body.temperature is None else body.temperature
+    top_p = style.top_p if body.top_p is None else body.top_p
+    top_k = style.top_k if body.top_k is None else min(max(body.top_k, 0), _MOST_TOP_K)
     requests = []
     for ids in prompts:
         room = check_room(engine, ids, 1)
         seed = secrets.randbits(63) if body.seed is None else body.seed
         for choice in range(count):
             sampling = Sampling(
-                temperature=style.temperature if heat is None else heat,
-                top_p=style.top_p if top_p is None else top_p,
+                temperature=heat if heat >= _COLD else 0.0,
+                top_p=top_p,
                 top_k=top_k,
                 max_tokens=min(room, wanted.max_tokens or room),
                 seed=child_seed(seed, "choice", choice) if choice else seed,
