@@ -29,9 +29,9 @@ token_seconds = 0.1
 [reward]
 name = "timely"
 [rollout]
-samples = 4
+samples = 16
 cases = 2
-max_tokens = 12
+max_tokens = 20
 [optimiser]
 steps = 2
 learning_rate = 1e-3
@@ -107,7 +107,8 @@ def test_two_processes_stay_equal_and_come_to_what_one_comes_to(tmp_path: Path) 
     for name, weights in single.items():
         assert torch.equal(ranks[0][name], ranks[1][name])
         assert torch.allclose(ranks[0][name], weights, atol=1e-5)
-    assert metrics(tmp_path / "one")[0]["trl"]["grad_norm"] > 0, "there is something to learn"
+    learnt = [line["trl"]["grad_norm"] > 0 for line in metrics(tmp_path / "one")]
+    assert any(learnt), "there is something to learn"
     alone, shared = metrics(tmp_path / "one"), metrics(tmp_path / "two")
     assert [line["update"] for line in shared] == [1, 2], "a line for each update, once"
     for one, two in zip(alone, shared, strict=True):
