@@ -152,7 +152,8 @@ class LocalSource:
             return End("length", tokens=0, attempts=0)
         if count and (finish := self._drawn[count - 1].finish) is not None:
             return End(finish, tokens=count, prompt_tokens=len(self._answered.prompt_ids))
-        self._wait(self._ticket, count)
+        if len(self._drawn) <= count:
+            self._wait(self._ticket, count)
         if self._is_closed:
             return End("closed")
         self._read(self._drawn[count])

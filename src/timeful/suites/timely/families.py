@@ -247,6 +247,12 @@ def _needs_sandbox(found: Iterable[Problem]) -> bool:
     return any(problem.kind == "gym" for problem in found)
 
 
+@lru_cache(maxsize=4)
+def _has_gym(asked: tuple[str, ...], source: Source, seed: int) -> bool:
+    """Whether a set of problems needs a sandbox; kept, for each of them is opened many times."""
+    return _needs_sandbox(problems(asked, source, seed).values())
+
+
 def _checker(is_unsafe: bool, has_sandbox: bool) -> Checker:
     """The checker of this process; with a sandbox, where reasoning-gym scores."""
     key = (is_unsafe, has_sandbox)
@@ -265,7 +271,7 @@ def _open_problem(spec: TimelySpec) -> Opened:
     source = spec.rig.source
     found = problems(source.sets, source, spec.rig.seed)
     problem = found[spec.case]
-    check = _checker(source.is_unsafe, _needs_sandbox(found.values()))
+    check = _checker(source.is_unsafe, _has_gym(source.sets, source, spec.rig.seed))
     return Opened(task=ReasoningTask(problem, check), rule=lambda player: player.make(problem))
 
 
