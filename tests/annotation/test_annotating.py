@@ -285,3 +285,25 @@ def test_the_whole_command_runs_as_a_process_with_the_key_of_its_environment(
     assert run.returncode == 0, run.stderr
     assert {one.headers["authorization"] for one in server.requests} == {f"Bearer {KEY}"}
     assert all(len(line) <= 80 for line in run.stderr.splitlines())
+
+
+def test_observed_actions_that_the_catalog_has_not_are_said(tmp_path: Path) -> None:
+    talks(tmp_path / "talks.jsonl")
+    rules = saved(tmp_path, annotation={"oracle": "rules"})
+    out = ["--out", tmp_path / "out.jsonl"]
+    known = timeful("annotate", rules, *out)
+    assert "unknown" not in known.output
+    path = tmp_path / "talks.jsonl"
+    path.write_text(path.read_text().replace('"name":"find-account"', '"name":"find-acount"'))
+    found = timeful("annotate", rules, *out, "--replace")
+    assert "'find-acount' (did you mean 'find-account'?); EC cannot match it" in found.output
+
+
+def test_where_nothing_was_annotated_no_output_is_named(tmp_path: Path) -> None:
+    talks(tmp_path / "talks.jsonl", n=1)
+    with FakeServer([Say("no")]) as server:
+        settings = saved(tmp_path, server, annotation={"max_retries": 1})
+        found = timeful("annotate", settings)
+    assert found.exit_code == 1
+    assert "0 dialogues annotated, 1 failed" in found.output
+    assert "annotated  " not in found.output

@@ -60,7 +60,7 @@ def test_a_catalog_is_made_checked_and_shown_by_command(config: Path) -> None:
     out = config.parent / "out.json"
     made = timeful("catalog", "make", config, "--out", out, "--table")
     assert made.exception is None, made.output
-    summary = "desk 2.0.0: 5 actions; 3 MCP, 1 REST, 1 agents"
+    summary = "desk 2.0.0: 5 actions; 3 tools, 1 REST, 1 agents"
     assert made.output.splitlines()[-2:] == [summary, f"catalog  {out}"]
     assert "send-link     page           2/2   optional  required  samples" in made.output
     assert timeful("catalog", "check", out).output == summary + "\n"

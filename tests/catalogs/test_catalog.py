@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from timeful.catalogs.catalog import Action, catalog_of, read_catalog, write_catalog
 from timeful.catalogs.schema import Parameter, parameters_of, schema_of
+from timeful.domains.library import load_domain
 from timeful.errors import SettingsError
 
 FIND = {
@@ -102,6 +103,16 @@ def test_an_error_names_the_file_the_entry_and_the_field(
     path.write_text(json.dumps(a_catalog(**fields)))
     with pytest.raises(SettingsError, match=f"desk.json: .*{said}"):
         read_catalog(path)
+
+
+def test_names_that_are_no_action_are_said_once_with_the_nearest() -> None:
+    catalog = load_domain("shop").knowledge.catalog
+    assert catalog.missing(["find-account", "open-order"]) == ""
+    names = ["find_account", "find-account", "find_account", "zzz"]
+    assert catalog.missing(names) == (
+        "2 actions that the catalog has not: 'find_account' (did you mean 'find-account'?), 'zzz'"
+    )
+    assert catalog.missing(map(str, range(9))).endswith("'4' and 4 more")
 
 
 def test_an_unknown_action_has_a_near_name() -> None:

@@ -247,3 +247,9 @@ def test_help_fits_80_columns() -> None:
         run = timeful(*command, "--help")
         assert run.exit_code == 0
         assert max(map(len, run.output.splitlines())) <= 80
+
+
+def test_ec_sends_annotated_dialogues_to_align(tmp_path: Path) -> None:
+    file = saved(tmp_path / "talks_annotated.jsonl.gz", "")
+    with pytest.raises(SettingsError, match="`timeful align`"):
+        CliRunner().invoke(app, ["ec", str(file)], catch_exceptions=False)

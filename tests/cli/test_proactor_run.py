@@ -77,6 +77,7 @@ def test_a_file_of_ones_own(tmp_path: Path, name: str) -> None:
     ("options", "says"),
     [
         (["--agent", "reasonning"], "unknown agent"),
+        (["--agent", "assg"], "Did you mean 'asg'"),
         (["--threshold", "1.5"], "from 0 to 1"),
         (["--timing", "by-turns"], "unknown law of time"),
         (["--temperature", "3"], "from 0 to 2"),
@@ -164,6 +165,41 @@ def test_a_catalog_of_ones_own_with_its_workflows(tmp_path: Path) -> None:
         play(tmp_path / "run", *QUICK, *own)
     said = play(tmp_path / "run", *QUICK, *own, "--ontology", str(tmp_path / "flows.json"))
     assert "Table 1: catalog tools.json, own.jsonl; 1 synthetic dialogues" in said
+
+
+def test_a_catalog_that_is_not_that_of_the_references_is_refused(tmp_path: Path) -> None:
+    catalog = load_domain("shop").knowledge.catalog.text().replace("find-account", "find_account")
+    (tmp_path / "tools.json").write_text(catalog)
+    data = str(tmp_path / "own.jsonl")
+    invoke("dialogues", "make", "shop", "--n", "2", "--seed", "4", "--out", data)
+    own = ["--data", data, "--split", "all", "--catalog", str(tmp_path / "tools.json")]
+    said = "1 action that the catalog has not: 'find-account' \\(did you mean 'find_account'"
+    with pytest.raises(SettingsError, match=said):
+        play(tmp_path / "run", *QUICK, *own)
+
+
+def test_a_file_without_the_split_test_is_played_whole_unless_one_is_asked_for(
+    tmp_path: Path,
+) -> None:
+    data = tmp_path / "own.jsonl"
+    invoke("dialogues", "make", "shop", "--n", "2", "--seed", "4", "--out", str(data))
+    data.write_text(data.read_text().replace('"split":"train"', '"split":""'))
+    few = [*QUICK, "--data", str(data), "--out", str(tmp_path / "run")]
+    result = CliRunner().invoke(app, ["run", "proactor", *few])
+    assert "own.jsonl has no split called test: all of it counts" in result.stderr
+    assert "Table 1: domain shop, own.jsonl; 1 synthetic" in result.stdout
+    with pytest.raises(SettingsError, match="no dialogue has a split"):
+        play(tmp_path / "other", *QUICK, "--data", str(data), "--split", "test")
+
+
+def test_a_run_says_at_its_start_why_it_has_so_many_episodes(tmp_path: Path) -> None:
+    out = ["--out", str(tmp_path / "run")]
+    result = CliRunner().invoke(app, ["run", "proactor", *FEW, "--token-ms", "1", *out])
+    first = " ".join(result.stderr.split("\n0 of")[0].split())
+    assert first == (
+        "11 episodes of 1 dialogues: 2 for Table 1 (2 agents x 1 runs), 2 for what time costs "
+        "(the same at 1 paces; --timing), 7 for the trade-off (7 more thresholds; --no-curve)"
+    )
 
 
 @needs_abcd

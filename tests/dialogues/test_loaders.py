@@ -129,6 +129,15 @@ def test_an_abcd_dialogue_that_is_wrong_is_named_with_the_field(
         list(read_abcd(path))
 
 
+def test_a_slip_in_an_observed_action_is_refused(tmp_path: Path) -> None:
+    action = '{"name": "open", "values": ["Ada"], "slot": ["who"]}'
+    turn = f'{{"number": 1, "speaker": "agent", "text": "", "observed": [{action}]}}'
+    path = tmp_path / "own.jsonl"
+    path.write_text(f'{{"id": "7", "turns": [{turn}]}}')
+    with pytest.raises(SettingsError, match=r"dialogue 7\): .*`slot`.*Did you mean 'slots'"):
+        list(read_jsonl(path))
+
+
 @pytest.mark.parametrize("text", [b"", b"{", b"7", b'{"train": 7}', b"\x1f\x8bno", b'["\xff"]'])
 def test_a_file_that_is_not_in_the_shape_of_abcd_is_refused(tmp_path: Path, text: bytes) -> None:
     path = tmp_path / "abcd.json"
@@ -139,9 +148,7 @@ def test_a_file_that_is_not_in_the_shape_of_abcd_is_refused(tmp_path: Path, text
 
 def test_what_is_missing_is_asked_for(tmp_path: Path) -> None:
     path = saved(tmp_path, {"train": [a_dialogue()]})
-    with pytest.raises(
-        SettingsError, match=r"7: there is no reference_ready_range; .*annotate"
-    ):
+    with pytest.raises(SettingsError, match=r"7: there is no reference_ready_range; .*annotate"):
         list(read_abcd(path, needs_ranges=True))
     with pytest.raises(SettingsError, match=r"unknown split 'trian'.*Did you mean 'train'"):
         list(read_abcd(path, splits=["trian"]))

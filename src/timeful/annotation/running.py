@@ -33,11 +33,15 @@ NOTES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """What an annotation came to: its files, and all that is done, in order."""
+    """What an annotation came to: its files, and all that is done, in order.
+
+    `unknown` says which observed actions the catalog has not; references can never match them.
+    """
 
     out: Path
     meta: Path
     done: tuple[Done, ...]
+    unknown: str
 
     @property
     def failed(self) -> list[Done]:
@@ -81,8 +85,15 @@ def run(
     oracle = _oracle(settings, knowledge, api_key, on_event)
     identity = _identity(settings, knowledge, source)
     annotation = settings.annotation
+    seen: dict[str, None] = {}
+
+    def read() -> Iterator[Dialogue]:
+        for dialogue in _read(settings, folder):
+            seen.update((action.name, None) for _, action in dialogue.observed)
+            yield dialogue
+
     work = Work(
-        read=lambda: _read(settings, folder),
+        read=read,
         selection=Selection(
             start=annotation.start_index, most=annotation.annotated_max_dialogues_num
         ),
@@ -106,7 +117,8 @@ def run(
         )
     finally:
         oracle.stop()
-    return Finished(out=out, meta=meta, done=tuple(_sorted(done)))
+    unknown = knowledge.catalog.missing(seen)
+    return Finished(out=out, meta=meta, done=tuple(_sorted(done)), unknown=unknown)
 
 
 def output_path(settings: Settings, folder: Path) -> Path:

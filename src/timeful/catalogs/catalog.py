@@ -10,6 +10,7 @@ what must be known before it can run.
 """
 
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -173,6 +174,19 @@ class Catalog(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         if name not in self.actions:
             raise SettingsError(f"unknown action {name!r}; {nearest(name, self.actions)}")
         return self.actions[name]
+
+    def missing(self, names: Iterable[str]) -> str:
+        """Those of some names that are no action, in words, with the nearest; "" if all are."""
+        said = []
+        for name in dict.fromkeys(names):
+            if name not in self.actions:
+                near = get_close_matches(name, self.actions, n=1)
+                said.append(f"{name!r}" + (f" (did you mean {near[0]!r}?)" if near else ""))
+        if not said:
+            return ""
+        more = f" and {len(said) - 5} more" if len(said) > 5 else ""
+        what = f"{len(said)} action{'s'[: len(said) > 1]} that the catalog has not"
+        return f"{what}: {', '.join(said[:5])}{more}"
 
     def text(self) -> str:
         """The catalog as JSON; what `read_catalog` reads, and `{tool_catalog}` in a prompt."""

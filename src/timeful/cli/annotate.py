@@ -96,9 +96,13 @@ def annotate(
             handler.close()
     failed = finished.failed
     print(f"{len(finished.done) - len(failed)} dialogues annotated, {len(failed)} failed")
+    if finished.unknown:
+        print(f"unknown    what was observed names {finished.unknown}; EC cannot match it")
     for one in failed:
         print(f"failed     {one.id} (number {one.index}): {one.error}")
-    print(f"annotated  {finished.out}")
+    if len(failed) < len(finished.done):
+        packed = ", packed with gzip" if finished.out.suffix == ".gz" else ""
+        print(f"annotated  {finished.out}{packed}")
     print(f"about it   {finished.meta}")
     if failed:
         if asks:

@@ -72,7 +72,7 @@ def _summary(found: object) -> str:
     silent = [name for name, one in found.actions.items() if not one.description]
     parts = [
         f"{told.name} {told.version}: {len(found.actions)} actions",
-        f"{len(found.mcp_tools)} MCP, {len(found.api_definitions)} REST, "
+        f"{len(found.mcp_tools)} tools, {len(found.api_definitions)} REST, "
         f"{len(found.custom_agents)} agents",
     ]
     if silent:

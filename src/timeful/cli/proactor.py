@@ -51,9 +51,12 @@ def ec(dialogues: Path, sigma: int | None, unmatched: str, as_json: bool) -> Non
     from typing import cast
 
     from timeful.dialogues.abcd import read_abcd
+    from timeful.errors import SettingsError
     from timeful.metrics.proactor import tables
     from timeful.metrics.proactor.alignment import SIGMAS, Unmatched, alignments
 
+    if ".jsonl" in dialogues.suffixes:
+        raise SettingsError(f"{dialogues.name} is JSONL and not in ABCD's shape: `timeful align`")
     if sigma is not None:
         sigmas: tuple[int, ...] = (sigma,)
     else:

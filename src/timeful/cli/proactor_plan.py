@@ -162,16 +162,21 @@ def source_of(
     abcd: Path | None,
     catalog: Path | None,
     ontology: Path | None,
-    split: str,
+    split: str | None,
     dialogues: int | None,
     seed: int,
     agents: "Sequence[str]",
 ) -> "Source":
-    """Which conversations a command line names; the domain may be that of its agents' files."""
+    """Which conversations a command line names; the domain may be that of its agents' files.
+
+    Without a word on it, the split is test; of a file that has none of this name, all counts.
+    """
+    from dataclasses import replace
+
     from timeful.agents.proactive.settings import ToolCatalog
     from timeful.errors import SettingsError
     from timeful.suites.proactor.agents import tools_of
-    from timeful.suites.proactor.material import digest
+    from timeful.suites.proactor.material import digest, has_split
     from timeful.suites.proactor.source import Source
 
     told = ToolCatalog() if domain or abcd or catalog else tools_of(agents)
@@ -180,17 +185,21 @@ def source_of(
     if ontology is not None and catalog is None:
         raise SettingsError("--ontology would change nothing: it is for --catalog")
     size = dialogues if data is not None or dialogues is not None else Source().size
-    return Source(
+    source = Source(
         domain=domain,
         data=_text(data),
         abcd=_text(abcd),
         catalog=_text(catalog),
         ontology=_text(ontology),
-        split="" if split == "all" else split,
+        split="" if split == "all" else split or Source().split,
         size=size,
         seed=seed,
         digest="-".join(digest(one) for one in (data, catalog, ontology) if one is not None),
     )
+    if split is None and data is not None and not has_split(source):
+        print(f"{data.name} has no split called test: all of it counts", file=sys.stderr)
+        return replace(source, split="")
+    return source
 
 
 def _text(path: Path | None) -> str | None:

@@ -1,6 +1,7 @@
 """`timeful run proactor`: agents that foresee what can be done, in conversations that go on."""
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -61,7 +62,9 @@ CURVE = tuple(tenth / 10 for tenth in range(1, 10))
 @click.option(
     "--ontology", type=FILE, help="The workflows of --catalog, which the offline agent follows."
 )
-@click.option("--split", default="test", show_default=True, help="Which split; all for all of it.")
+@click.option(
+    "--split", help="Which split; all for all of it.  [default: test; all if --data has no such]"
+)
 @click.option("--dialogues", type=int, help="At most so many.  [default: 20; of --data, all]")
 @click.option(
     "--agent",
@@ -141,7 +144,7 @@ def proactor(
     abcd: Path | None,
     catalog: Path | None,
     ontology: Path | None,
-    split: str,
+    split: str | None,
     dialogues: int | None,
     agents: tuple[str, ...],
     thresholds: tuple[float, ...],
@@ -187,15 +190,17 @@ def proactor(
     from dataclasses import asdict
     from functools import partial
 
+    from timeful.agents.proactive.settings import ALIASES
     from timeful.runs.experiment import read_settings
     from timeful.suites.proactor.agents import digests, endpoints, key_names
     from timeful.suites.proactor.judging import read_bench
     from timeful.suites.proactor.material import material
     from timeful.suites.proactor.numbers import main_cells, make_cells
+    from timeful.suites.proactor.outlook import outlook
     from timeful.suites.proactor.report import write_report
     from timeful.suites.proactor.run import experiment
     from timeful.suites.proactor.spec import THINKING, Rig
-    from timeful.suites.proactor.sweep import ALIASES, Sweep, episodes
+    from timeful.suites.proactor.sweep import Sweep, episodes
     from timeful.suites.proactor.tables import text_tables
     from timeful.suites.voices import voice
 
@@ -283,13 +288,16 @@ def proactor(
     if own:
         settings["voices"] = {agent: one.settings() for agent, one in own.items()}
     drawn = pages_of(pages)
+    specs = episodes(sweep, rig, who, count=len(material(rig.source).dialogues), own=own)
+    for line in outlook(specs, workers=workers or os.cpu_count() or 1):
+        print(line, file=sys.stderr)
     finished = run(
         partial(
             experiment,
             keys={name: os.environ.get(name, "") for name in key_names(own)},
             pages=drawn,
         ),
-        episodes(sweep, rig, who, count=len(material(rig.source).dialogues), own=own),
+        specs,
         out,
         settings=settings,
         workers=workers,

@@ -46,7 +46,7 @@ def show(record: Path, messages: int | None) -> None:
 @click.command("list")
 def list_parts() -> None:
     """List what there is to run, and of what parts."""
-    from timeful.agents.proactive.settings import agent_names
+    from timeful.agents.proactive.settings import ALIASES, agent_names
     from timeful.cli import engagement_inbox, engagement_kitchen, engagement_toys
     from timeful.cli import main as front
     from timeful.domains.library import domain_names
@@ -112,7 +112,7 @@ def list_parts() -> None:
         },
         "proactor": {
             "domains": (*domain_names(), "FOLDER"),
-            "agents": (*agent_names(), "FILE.yaml"),
+            "agents": (*agent_names(), *ALIASES, "FILE.yaml"),
             "timings": proactor.LAWS,
             "interfaces": proactor.INTERFACES,
             "models": models,

@@ -17,7 +17,7 @@ Ranges = Mapping[str, tuple[int, ...]]
 """The turns at which each action is ready, in order and each once: R_a of equation 4."""
 
 
-class ObservedAction(msgspec.Struct, frozen=True, kw_only=True):
+class ObservedAction(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """An action that was taken, with its values.
 
     `slots` names the value at the same place, None where that is not known; it is empty where

@@ -1,6 +1,7 @@
 """ProActor as one call: resumed, repeated, reported again, through an endpoint, and too slow."""
 
 import json
+import re
 from collections.abc import Iterator
 from csv import DictReader
 from dataclasses import replace
@@ -14,7 +15,7 @@ pytest.importorskip("matplotlib")
 
 from tests.servers.fake import Body, FakeServer, Say, Status, Step
 from tests.suites.proactor.material import FAST, FILES, RIG, SLOW, SMALL, run
-from timeful.core.units import milliseconds
+from timeful.core.units import in_seconds, milliseconds
 from timeful.dialogues.abcd_shape import write_abcd
 from timeful.dialogues.jsonl import write_jsonl
 from timeful.domains.generator import generate
@@ -25,8 +26,10 @@ from timeful.metrics.proactor.episodes import read_conversation, score_conversat
 from timeful.models.pace import Pace
 from timeful.records.recorder import read_record, record_hash
 from timeful.runs.experiment import report_again
+from timeful.seeding import child
 from timeful.suites.proactor.material import material
 from timeful.suites.proactor.numbers import Cell, make_cells
+from timeful.suites.proactor.outlook import outlook
 from timeful.suites.proactor.rows import ProactorRow
 from timeful.suites.proactor.run import experiment
 from timeful.suites.proactor.source import Source
@@ -101,6 +104,21 @@ def test_the_means_are_those_that_the_metrics_make_of_the_records(tmp_path: Path
     assert cell.count("late") == found.n_late
     assert cell.count("lost_late") == found.n_lost_late < found.n_lost
     assert cell.count("empty") == found.n_empty
+
+
+def test_a_wall_clock_is_said_beforehand_to_take_the_time_of_the_conversations() -> None:
+    def told(rig: Rig) -> str:
+        sweep = replace(ONE, timings=("pace",), paces=(FAST,))
+        return " ".join(outlook(episodes(sweep, rig, RULES, count=2), workers=2))
+
+    assert "minutes" not in told(RIG)
+    wall = replace(RIG, clock="wall")
+    ends = [Paced().timetable(one, child(0, "any")).end for one in material(RIG.source).dialogues]
+    minutes = sum(map(in_seconds, ends)) / 60
+    found = re.search(r"take ([\d]+) minutes in all, ([\d]+) or more with 2 workers", told(wall))
+    assert found is not None
+    assert float(found[1]) == pytest.approx(minutes, rel=0.25), "spans vary from run to run"
+    assert float(found[2]) == pytest.approx(float(found[1]) / 2, abs=1)
 
 
 def test_by_turn_nothing_is_lost_and_runs_differ_by_the_temperature_alone(tmp_path: Path) -> None:

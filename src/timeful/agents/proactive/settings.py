@@ -27,6 +27,9 @@ CONTEXT = "dialogue_context"
 TOOLS = "tool_catalog"
 STATES = "action_states"
 
+ALIASES = {"asg": "reasoning-asg"}
+"""What the agents in the package may be called for short."""
+
 
 class ToolCatalog(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where the actions come from, unless a run says otherwise: a domain, or a catalog's file.
@@ -121,6 +124,6 @@ def load_agent(name: str | Path) -> AgentFile:
     if not Path(name).is_file():
         raise SettingsError(
             f"unknown agent {str(name)!r}, and no file of this name; "
-            f"{nearest(str(name), agent_names())}"
+            f"{nearest(str(name), (*agent_names(), *ALIASES))}"
         )
     return read_as(Path(name), AgentFile)

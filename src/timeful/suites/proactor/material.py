@@ -1,6 +1,6 @@
 """What a run listens to, and what its agents may look up; each process reads it once."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from hashlib import sha256
 from itertools import islice
@@ -42,7 +42,8 @@ def material(source: Source) -> Material:
     """Read, or make, what a run is about.
 
     Raises:
-        SettingsError: If there is no such domain, file or split, or no dialogue has a reference.
+        SettingsError: If there is no such domain, file or split, no dialogue has a reference, or
+            one is of an action that the catalog has not.
     """
     found = tuple(map(_with_questions, islice(_wanted(source), source.size)))
     # In one that was annotated, nothing may ever have become ready; in all of them, hardly.
@@ -51,8 +52,21 @@ def material(source: Source) -> Material:
             f"dialogue {found[0].id} has no reference to compare with, nor has any other; make "
             "them with `timeful annotate`"
         )
+    knowledge = _knowledge(source)
+    _check_names(knowledge, found)
     observes = any(one.observed for one in found)
-    return Material(knowledge=_knowledge(source), observes=observes, dialogues=found)
+    return Material(knowledge=knowledge, observes=observes, dialogues=found)
+
+
+def _check_names(knowledge: Knowledge, dialogues: Iterable[Dialogue]) -> None:
+    """Refuse references of other actions than there are: whatever agents say would be wrong."""
+    names = (
+        name
+        for one in dialogues
+        for name in (*one.ready_ranges, *(each.name for q in one.references.values() for each in q))
+    )
+    if said := knowledge.catalog.missing(names):
+        raise SettingsError(f"the references name {said}; give the catalog that they were made by")
 
 
 def _knowledge(source: Source) -> Knowledge:
@@ -83,6 +97,11 @@ def _wanted(source: Source) -> Iterator[Dialogue]:
         if not named:
             raise SettingsError("no dialogue has a split; give --split all")
         raise SettingsError(unknown("split", source.split, {*named, "all"}))
+
+
+def has_split(source: Source) -> bool:
+    """Whether any dialogue is of the source's split."""
+    return any(one.split == source.split for one in _read(source))
 
 
 def _read(source: Source) -> Iterator[Dialogue]:

@@ -12,9 +12,6 @@ from timeful.models.pace import Pace
 from timeful.suites.proactor.spec import LAWS, Law, Part, ProactorSpec, Rig
 from timeful.suites.voices import Voice
 
-ALIASES = {"asg": "reasoning-asg"}
-"""What the agents in the package may be called for short."""
-
 PACES = tuple(Pace(per_token=milliseconds(each)) for each in (2, 5, 10, 20))
 """500, 200, 100 and 50 tokens a second."""
 
