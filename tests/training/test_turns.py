@@ -19,7 +19,8 @@ from timeful.models.scripted import ScriptedModel
 from timeful.records.events import Noted, ThoughtEnded, ThoughtStarted
 from timeful.records.recorder import Recorder
 from timeful.rewards.names import REWARDS, Reward, reward_of
-from timeful.training.config import TurnsPart
+from timeful.training.cases import scenes_of
+from timeful.training.config import CasesPart, TurnsPart
 from timeful.training.rewarding import by_judge, by_record
 from timeful.training.rollouts import Played
 from timeful.training.turns import TurnScene, turns_of
@@ -202,6 +203,20 @@ def test_who_failed_has_no_reward_and_a_dropped_group_has_none_at_all(
     assert given == [[None, None, None]]
     given = by_judge(HYBRID, judge, settings(), log=tmp_path / "c")([[failed, failed]], 0, 0)
     assert given == [[None, None]]
+
+
+def test_a_judge_may_score_whole_tasks_too(tmp_path: Path) -> None:
+    part = CasesPart(sets=("levels:8",), size=1, budgets=("10s",))
+    [scene] = scenes_of(part, max_tokens=20, seed=0, transcripts="full").values()
+    group = []
+    for text in ("<answer>1</answer>", "<answer>2</answer>"):
+        recorder = Recorder()
+        model = ScriptedModel(lambda prompt, text=text: text, name="m")  # type: ignore[misc]
+        assert scene.play(model, recorder, sampling=0)
+        group.append(Played(scene=scene, sampling=0, events=tuple(recorder.events), ok=True))
+    judge = rule_judge(lambda attempt: 0.9 if "2" in attempt[-1].content else 0.2)
+    given = by_judge(Reward(name="ruler"), judge, settings(), log=tmp_path / "log")([group], 0, 0)
+    assert given == [[0.2, 0.9]]
 
 
 def _scores(body: dict[str, Any]) -> str:
