@@ -46,7 +46,9 @@ def test_what_there_is_follows_what_is_unknown(data: object, said: str) -> None:
     assert explain(error.value, Outer).endswith(said)
 
 
-@pytest.mark.parametrize("data", [{"inner": {"count": "x"}}, {"keyed": {"late": []}}, {"short": ["late"] * 4}])
+@pytest.mark.parametrize(
+    "data", [{"inner": {"count": "x"}}, {"keyed": {"late": []}}, {"short": ["late"] * 4}]
+)
 def test_other_errors_are_said_as_they_are(data: object) -> None:
     with pytest.raises(msgspec.ValidationError) as error:
         msgspec.convert(data, Outer)
