@@ -180,15 +180,26 @@ def show(out: Path) -> None:
 
 def commands(out: Path) -> list[tuple[str, list[str]]]:
     """What can be done with the best of what was learnt, as words of a command line."""
-    from timeful.training.quick.asked import ABLATED, read_asked
+    from timeful.training.quick.asked import read_asked
+    from timeful.training.quick.scores import read_scores, standings
     from timeful.training.quick.stages import PACE_FILE
 
     asked = read_asked(out)
-    learnt = [stage for stage in asked.stages(out) if stage.kind == "learn" and stage.is_done]
-    learnt.sort(key=lambda stage: stage.arm is None or stage.arm.name != ABLATED)
-    if not learnt:
+    learnt = [s for s in asked.stages(out) if s.kind == "learn" and s.is_done]
+    right = {
+        (one.fraction, one.seed, one.model): one.success
+        for one in standings(read_scores(asked, out))
+    }
+    shares = {folder: share for share, _, folder in asked.parts(out)}
+    found = [
+        (right.get((shares[s.out], s.seed, s.arm.name), -1.0), s.model)
+        for s in learnt
+        if s.arm is not None
+    ]
+    if not found:
         return []
-    policy, language = learnt[0].model, asked.recipe.language
+    _, policy = max(found, key=lambda one: one[0])
+    language = asked.recipe.language
     budgets = [word for n in language.budgets for word in ("--budget", asked.recipe.budget(n))]
     run = [
         *("timeful", "run", "timely/reasoning", "--model", f"local:{policy}"),

@@ -61,11 +61,14 @@ def _run(asked: Asked, out: Path, scores: Sequence[Score]) -> Iterator[Iterable[
 
 
 def _title(asked: Asked) -> str:
-    seeds = len(asked.seeds)
     return (
-        f"{seeds} seed{'s' if seeds > 1 else ''}, {asked.recipe.problems} problems a budget; "
+        f"{_seeds(asked)}, {asked.recipe.problems} problems a budget; "
         "means over seeds ± half of their 95 % interval"
     )
+
+
+def _seeds(asked: Asked) -> str:
+    return "1 seed" if len(asked.seeds) == 1 else f"{len(asked.seeds)} seeds"
 
 
 def models(asked: Asked) -> list[str]:
@@ -169,8 +172,7 @@ def published_table() -> Iterator[str]:
 
 def _ablation(asked: Asked, scores: Sequence[Score]) -> Iterator[Iterable[str]]:
     yield (
-        f"Ablation over the cold start fraction: {', '.join(asked.arms)} alone, "
-        f"{len(asked.seeds)} seeds",
+        f"Ablation over the cold start fraction: {', '.join(asked.arms)} alone, {_seeds(asked)}",
     )
     yield ablation_table(asked, scores, "success")
     yield ablation_table(asked, scores, "tokens")
