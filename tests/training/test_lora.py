@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -82,3 +83,14 @@ def test_it_goes_on_from_a_checkpoint_to_the_same_weights(start: Path, tmp_path:
     assert same(train(settings(start, tmp_path / "cut")), whole)
     about = json.loads((tmp_path / "cut" / ADAPTER / "adapter_config.json").read_text())
     assert (about["r"], about["lora_alpha"], about["lora_dropout"]) == (8, 16.0, 0.0)
+
+
+@pytest.mark.parametrize("adapter", ["full", "lora"])
+def test_a_policy_is_written_in_the_type_it_was_asked_for(
+    start: Path, tmp_path: Path, adapter: Any
+) -> None:
+    found = settings(start, tmp_path)
+    found = replace(found, model=replace(found.model, adapter=adapter, dtype="bfloat16"))
+    small = replace(found.optimiser, steps=1, learning_rate=1e-6)
+    trained = train(replace(found, optimiser=small))
+    assert {one.dtype for one in trained.values()} == {torch.bfloat16}

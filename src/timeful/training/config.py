@@ -63,7 +63,8 @@ class ModelPart(_Part, frozen=True, kw_only=True):
         alpha: LoRA's factor, over the rank.
         targets: The layers that get them; by default all projections of attention and MLP.
         quantise: "nf4" holds the frozen weights in 4 bits (QLoRA); only with "lora".
-        dtype: Of the weights.
+        dtype: Of the weights, and in what GPUs compute; with "full" they are held in float32 while
+            they learn.
     """
 
     path: str

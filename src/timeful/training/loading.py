@@ -43,7 +43,7 @@ def load_model(part: ModelPart) -> Any:
     Raises:
         SettingsError: If they cannot be had.
     """
-    options: dict[str, Any] = {"dtype": getattr(torch, part.dtype)}
+    options: dict[str, Any] = {"dtype": getattr(torch, learning_dtype(part))}
     if part.quantise == "nf4":
         from transformers import BitsAndBytesConfig  # noqa: PLC0415 - needs another extra
 
@@ -71,13 +71,22 @@ def sketch(part: ModelPart) -> Any:
             f"the settings of {part.path} cannot be had: {_first(error)}"
         ) from error
     with torch.device("meta"):
-        model = AutoModelForCausalLM.from_config(config, dtype=getattr(torch, part.dtype))
+        model = AutoModelForCausalLM.from_config(config, dtype=getattr(torch, learning_dtype(part)))
         lora = adapter(part)
         if lora is None:
             return model
         names = {name.rpartition(".")[2] for name, _ in model.named_modules()}
         check_targets(part, names)
         return get_peft_model(model, lora)
+
+
+def learning_dtype(part: ModelPart) -> str:
+    """In what type its weights are held while it learns.
+
+    Where all of them learn it is float32, whatever they are before and after: a step of a millionth
+    is less than bfloat16 can tell apart, and would be lost.
+    """
+    return "float32" if part.adapter == "full" else part.dtype
 
 
 def adapter(part: ModelPart) -> LoraConfig | None:
@@ -111,7 +120,7 @@ def save(model: Any, tokenizer: Any, part: ModelPart, out: Path) -> Path:
             base = load_model(replace(part, quantise="none"))
             model = PeftModel.from_pretrained(base, str(out / ADAPTER))
         model = model.merge_and_unload()
-    model.save_pretrained(partial)
+    model.to(getattr(torch, part.dtype)).save_pretrained(partial)
     tokenizer.save_pretrained(partial)
     partial.rename(out / POLICY)
     return out / POLICY

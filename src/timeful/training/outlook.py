@@ -13,7 +13,7 @@ from timeful.models.pace import TOKEN_TIME, Pace
 from timeful.records.recorder import Recorder
 from timeful.training.checks import is_at_hub
 from timeful.training.config import CasesPart, Config, ModelPart, SftConfig
-from timeful.training.loading import load_tokenizer, sketch
+from timeful.training.loading import learning_dtype, load_tokenizer, sketch
 from timeful.training.scenes import Scene
 
 WIDTH = 80
@@ -104,7 +104,7 @@ def _model(part: ModelPart, model: Any) -> str:
     lines = [
         ("model", part.path),
         ("", f"{total:,} parameters, {trained:,} of them learn ({trained / total:.2%})"),
-        ("", f"held in {'4 bits' if part.quantise != 'none' else part.dtype}"),
+        ("", f"held in {'4 bits' if part.quantise != 'none' else learning_dtype(part)}"),
     ]
     if part.adapter == "lora":
         lines.append(("LoRA", f"rank {part.rank}, alpha {part.alpha:g}"))
