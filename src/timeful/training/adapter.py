@@ -52,8 +52,8 @@ class TimedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # TRL is not followe
     Args:
         model: The policy, or its path.
         keys: The keys of the cases to learn from.
-        args: TRL's configuration. A group must not be cut in two: `per_device_train_batch_size`
-            is a multiple of `num_generations` where turns are credited or a judge sees a group.
+        args: TRL's configuration. What a process plays of an update is whole groups where turns
+            are credited or a judge sees them; how many rows it then computes at once is free.
         ratio: See `Ratio`.
         others: What else TRL takes, such as `processing_class` and `peft_config`.
     """
