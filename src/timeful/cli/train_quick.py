@@ -1,9 +1,12 @@
 """`timeful train quick`: a model that learns to be on time, from scratch, without a GPU."""
 
+import os
 import shlex
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import click
@@ -59,7 +62,7 @@ def quick(
     failed = _run(asked, folder, workers=workers, track=track, replace=replace)
     show(folder)
     for one in failed:
-        print(f"failed   {one}", file=sys.stderr)
+        print(fill(f"failed   {one}", 80, subsequent_indent=" " * 9), file=sys.stderr)
     if failed:
         print("again    the same command does what is missing", file=sys.stderr)
         raise SystemExit(1)
@@ -117,6 +120,7 @@ def _run(
         if replace:
             clear(out, settings)
         open_run(out, settings, replace=replace)
+        prepare_tracking(out, track)
         try:
             return run(asked.stages(out, track=track), workers=workers, watch=bar.watch)
         except KeyboardInterrupt:
@@ -129,6 +133,18 @@ def _run(
             raise SystemExit(130) from None
         finally:
             bar.end()
+
+
+def prepare_tracking(out: Path, track: "Tracker | None") -> None:
+    """Say where metrics go, where nobody said so yet; the workers look there too."""
+    name = "timeful train quick"
+    if track == "wandb":
+        os.environ.setdefault("WANDB_PROJECT", name.replace(" ", "-"))
+    elif track == "mlflow":
+        os.environ.setdefault("MLFLOW_TRACKING_URI", f"sqlite:///{(out / 'mlflow.db').absolute()}")
+        os.environ.setdefault("MLFLOW_EXPERIMENT_NAME", name)
+        # Its database is made here: two workers that made it at once would break it.
+        import_module("mlflow").set_experiment(os.environ["MLFLOW_EXPERIMENT_NAME"])
 
 
 class Bar:

@@ -174,7 +174,7 @@ def require(tracker: str | None = None) -> None:
     if missing := _missing(_NEEDED):
         raise SettingsError(f"training needs {' and '.join(missing)}: pip install 'timeful[train]'")
     if tracker is not None and _missing((_TRACKERS[tracker],)):
-        raise SettingsError(f"run.track = {tracker!r} needs {tracker}: pip install {tracker}")
+        raise SettingsError(f"tracking by {tracker!r} needs it installed: pip install {tracker}")
 
 
 def _missing(names: Sequence[str]) -> list[str]:

@@ -199,6 +199,7 @@ def common_arguments(config: Any, out: Path) -> dict[str, Any]:
         "seed": run.seed,
         "logging_steps": 1,
         "report_to": [run.track] if run.track else [],
+        "run_name": str(out),
         "use_cpu": cpu,
         "bf16": not cpu and config.model.dtype == "bfloat16",
         "ddp_find_unused_parameters": False,
