@@ -3,14 +3,17 @@
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.annotation.annotating import annotated, timeful
 from timeful.annotation.alignment import PUBLISHED
+from timeful.annotation.hindsight import LABEL
 from timeful.dialogues.abcd import read_abcd
 from timeful.dialogues.abcd_shape import write_abcd
 from timeful.dialogues.dialogue import Dialogue, ObservedAction, Turn
 from timeful.dialogues.jsonl import write_jsonl
+from timeful.domains.generator import LABEL as GENERATOR
 from timeful.errors import SettingsError
 
 
@@ -148,11 +151,17 @@ def test_where_nothing_was_observed_there_is_nothing_to_align_with(tmp_path: Pat
 
 def test_an_ec_of_one_by_construction_is_not_shown_without_a_word(file: Path) -> None:
     assert "by construction" not in timeful("align", file).output
-    for name in ("good.jsonl", "good.json"):
+    for name, by in (("good.jsonl", LABEL), ("good.jsonl", GENERATOR), ("good.json", "")):
         good = file.with_name(name)
-        (write_jsonl if name == "good.jsonl" else write_abcd)(good, [TALKS[0]])
+        made = msgspec.structs.replace(TALKS[0], annotator=by)
+        (write_jsonl if name == "good.jsonl" else write_abcd)(good, [made])
         assert "by construction" in timeful("align", good).output
         assert "by construction" not in timeful("align", good, "--sigma", 1).output
+    model = file.with_name("model.jsonl")
+    write_jsonl(model, [TALKS[0]])
+    said = timeful("align", model).output
+    assert "At sigma 0 EC is 1 throughout" in said
+    assert "by construction" not in said, "somebody else made them"
     assert "by construction" in timeful("ec", good).output
 
 

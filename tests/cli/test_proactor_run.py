@@ -154,6 +154,28 @@ def test_a_judge_that_does_not_answer_costs_neither_run_nor_many_requests(tmp_pa
     assert "does not answer, and is asked no more" in result.stdout
 
 
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        ("Sorry, I cannot.", "Answers that could not be used: 100 %"),
+        ('{"proactive_action_opportunities": []}', ""),
+    ],
+)
+def test_a_run_of_nothing_but_unusable_answers_does_not_look_like_a_success(
+    tmp_path: Path, answer: str, says: str
+) -> None:
+    pytest.importorskip("openai")
+    with FakeServer([Say(answer)]) as server:
+        model = ["--model", "openai:kind", "--base-url", server.base_url]
+        said = play(tmp_path / "run", *FEW, *model)
+    assert "Nothing was predicted in time at any turn by Non-Reasoning, openai:kind." in said
+    assert ("could not be used" in said) == bool(says)
+    assert says in said
+    page = (tmp_path / "run" / "report.html").read_text()
+    notices = page.split('class="notice">')[1:]
+    assert any(one.startswith("Nothing was predicted in time") for one in notices)
+
+
 def test_a_catalog_of_ones_own_with_its_workflows(tmp_path: Path) -> None:
     knowledge = load_domain("shop").knowledge
     write_catalog(knowledge.catalog, tmp_path / "tools.json")

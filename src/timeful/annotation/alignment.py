@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from timeful.annotation.heard import WORDS_LABEL as RULE_WORDS
+from timeful.annotation.hindsight import LABEL as RULE
 from timeful.dialogues.abcd import read_abcd
 from timeful.dialogues.abcd_shape import is_abcd_shape, write_abcd
 from timeful.dialogues.dialogue import Dialogue
 from timeful.dialogues.jsonl import read_jsonl, write_jsonl
+from timeful.domains.generator import LABEL as GENERATOR
 from timeful.errors import SettingsError
 from timeful.metrics.proactor.alignment import (
     KEEP_ABOVE,
@@ -97,6 +100,9 @@ def align(path: Path, sigmas: Sequence[int] = SIGMAS) -> Aligned:
 
 
 _CONVENTIONS: tuple[Unmatched, ...] = ("skip", "zero")
+
+_RULES = ("", RULE, RULE_WORDS, GENERATOR)
+"""Who made references by rule, and who is not said: a file in ABCD's shape never says it."""
 
 _NOTHING = "no action was observed in it, so that there is nothing to align with"
 
@@ -187,7 +193,7 @@ def align_table(found: Aligned) -> str:
         f"({_percent(one.coverage)} coverage), in {one.n_dialogues:,} of {found.n_dialogues:,} "
         "dialogues; a dialogue is kept",
         f"if its mean is above {KEEP_ABOVE}",
-        *foregone(found.skip),
+        *foregone(found.skip, by_rule=not {*found.annotators}.isdisjoint(_RULES)),
         "",
         "published, of another annotation: ProActor, Table 3, ABCD by gpt-4o-mini",
     ]

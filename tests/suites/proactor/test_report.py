@@ -10,15 +10,18 @@ pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
 
 from tests.suites.proactor.material import RIG, SMALL, foresee, run, turns
+from timeful.agents.proactive import agent, reading
 from timeful.dialogues.prediction import Prediction
 from timeful.errors import SettingsError
 from timeful.metrics.proactor.episodes import Conversed, Sent
 from timeful.metrics.proactor.files import PredictedTurn
 from timeful.runs.experiment import report_again
 from timeful.runs.results import read_results
+from timeful.suites.proactor.published import PUBLISHED
 from timeful.suites.proactor.run import experiment
 from timeful.suites.proactor.tables import text_tables
 from timeful.suites.proactor.timeline import BAR, COLOURS, draw, rows_of
+from timeful.suites.proactor.words import NOTES
 
 PAY = foresee("pay", "ready_to_trigger", "Ada <b>")
 
@@ -77,10 +80,10 @@ def test_what_came_late_is_faint_in_the_turn_that_it_was_for() -> None:
     made = turns([], [], pay=(1,))
     late = Sent(at=5, is_late=True, prediction=Prediction(turn=1, opportunities=(PAY,)))
     drawn = draw(conversed(made, lost=(1,), sent=(late,)))
-    assert drawn.count('<g opacity="0.35">') == 1
+    assert drawn.count('<g opacity="0.55">') == 1
     assert "turn 1: pay, ready_to_trigger (in time)" in drawn
     in_time = Sent(at=5, is_late=False, prediction=late.prediction)
-    assert 'opacity="0.35"' not in draw(conversed(made, lost=(1,), sent=(in_time,)))
+    assert 'opacity="0.55"' not in draw(conversed(made, lost=(1,), sent=(in_time,)))
 
 
 def test_a_report_labels_stand_ins_and_published_rows_and_loads_nothing(tmp_path: Path) -> None:
@@ -129,6 +132,33 @@ def test_tables_fit_a_terminal_and_name_their_group(tmp_path: Path) -> None:
     assert len(lost) == 4
 
 
+def test_only_what_is_wrong_is_red_in_the_table_of_turns(tmp_path: Path) -> None:
+    run(tmp_path, SMALL)
+    page = (tmp_path / "dialogues" / "001.html").read_text()
+    red = re.findall(r'<div class="alarm">([^<:]+)', page)
+    assert set(red) <= {"false", "too late", "lost"}
+    assert "false" in red
+    assert not re.search(r'<td class="alarm">', page), "and no whole place of it"
+    assert re.search(r"<div>(in time|early): ", page)
+
+
+def test_the_published_rows_of_each_data_stand_once(tmp_path: Path) -> None:
+    page = run(tmp_path, SMALL).report.read_text()
+    for data in PUBLISHED:
+        assert page.count(f"Table 5, published: {data}.") == 1
+
+
+def test_what_agents_note_is_explained(tmp_path: Path) -> None:
+    rows = run(tmp_path, SMALL).rows
+    topics = re.findall(r"^\| `(.+)` \|", str(reading.__doc__), re.MULTILINE)
+    topics += re.findall(r"`(\w+-\w+)`", str(agent.__doc__))
+    assert set(topics) == set(NOTES) - {"refused-prediction"}
+    said = " ".join(text_tables(rows, {"source": {"size": 2}}).split())
+    assert re.search(r"Noted: skipped-turns \d+, times that the next turns came", said)
+    page = (Path(__file__).parents[3] / "docs" / "proactor.md").read_text()
+    assert all(f"`{topic}`" in page for topic in NOTES)
+
+
 def test_any_dialogue_can_be_opened_and_the_usual_report_stays_light(tmp_path: Path) -> None:
     run(tmp_path)
     names = [row.dialogue for row in report_again(experiment(), tmp_path).rows if row.run == 0]
@@ -145,9 +175,13 @@ def test_any_dialogue_can_be_opened_and_the_usual_report_stays_light(tmp_path: P
     assert second in page, "in the list, but no link to it"
     assert "dialogues/002.html" not in page
     assert drawn(second) == ["001.html", "002.html"], "one more by its name, the others stay"
-    assert f"Dialogue {second}" in (folder / "002.html").read_text()
+    assert f"<title>Dialogue {second}</title>" in (folder / "002.html").read_text()
     assert 'href="dialogues/002.html"' in (tmp_path / "report.html").read_text()
     assert drawn(0) == []
     assert drawn("all") == ["001.html", "002.html"]
+    page = (folder / "001.html").read_text()
+    assert '<a href="../report.html">the report</a>' in page
+    assert f'<a href="002.html">next: Dialogue {second}</a>' in page
+    assert "Of 2 runs the first is drawn." in page
     with pytest.raises(SettingsError, match="unknown dialogue"):
         drawn("shop-9")

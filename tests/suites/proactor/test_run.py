@@ -188,7 +188,8 @@ def test_a_curve_is_no_part_of_the_group(tmp_path: Path) -> None:
     rows = run(tmp_path, sweep).rows
     assert [row.threshold for row in rows if row.part == "curve"] == [0.3, 0.3, 0.9, 0.9]
     said = text_tables(rows, {"source": {"size": 2}})
-    assert "PRI within this group of 1 alone" in said
+    assert "No PRI: it compares, and one is alone" in said
+    assert said.splitlines()[3].split()[-7] == "-", "and not 0.5, whatever it does"
     assert (tmp_path / "trade_off.svg").exists()
     assert not (tmp_path / "by_pace.svg").exists()
 
@@ -276,7 +277,7 @@ def test_dialogues_of_ones_own_in_both_shapes(tmp_path: Path) -> None:
     rows = list(cells["own.json.gz"].rows)
     said = text_tables(rows, {"source": {"data": "own.json.gz", "split": ""}})
     assert "no AC, Max AC and PRI" in said
-    assert "No PRI: nobody has all" in said
+    assert "No PRI: nobody has all of its numbers" in said
     by_action = said.partition("By action")[2].partition("n: ")[0].splitlines()[2:]
     assert {line.split()[2] for line in by_action} == {"-"}
 

@@ -121,8 +121,13 @@ def alignment_json(found: Alignment) -> dict[str, Any]:
     }
 
 
-def alignment_table(rows: Sequence[Alignment]) -> str:
-    """EC for some thresholds as in Table 3, with the coverage."""
+def alignment_table(rows: Sequence[Alignment], *, by_rule: bool = True) -> str:
+    """EC for some thresholds as in Table 3, with the coverage.
+
+    Args:
+        rows: EC for each.
+        by_rule: Whether a rule may have made the references.
+    """
     lines = [f"{'sigma':>5}{'EC = 1':>9}{'share':>9}{'dialogue mean':>22}{'above 0.8':>12}"]
     for row in rows:
         mean = f"{_number(row.dialogue_mean, 4)} ± {_number(row.dialogue_std, 4)}"
@@ -138,13 +143,15 @@ def alignment_table(rows: Sequence[Alignment]) -> str:
         f"{one.n_actions:,} actions in {one.n_dialogues:,} dialogues; kept are those above "
         f"{KEEP_ABOVE}"
     )
-    return "\n".join(lines + foregone(rows))
+    return "\n".join(lines + foregone(rows, by_rule=by_rule))
 
 
-def foregone(rows: Sequence[Alignment]) -> list[str]:
-    """What has to be said where every action is in time at sigma 0."""
+def foregone(rows: Sequence[Alignment], *, by_rule: bool) -> list[str]:
+    """What has to be said where every action is in time at sigma 0; the cause, if it is a rule."""
     if not any(row.sigma == 0 and row.n_hit == row.n_matched > 0 for row in rows):
         return []
+    if not by_rule:
+        return ["At sigma 0 EC is 1 throughout: larger sigmas tell, and the coverage"]
     return [
         "At sigma 0 EC is 1 throughout. A rule that knows what was done, such as the",
         "generator's, gives that by construction: larger sigmas tell, and the coverage",

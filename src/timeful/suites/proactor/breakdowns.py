@@ -17,25 +17,32 @@ from timeful.suites.proactor.words import (
 )
 
 _HEADS = ("AC", "MaxAC", "Diff", "PT", "FTR", "RAR")
-ACTION_HEADS = ("n", "AC", "early", "in time", "late", "false", "met", "found", "lead")
+ACTION_HEADS = ("n", "AC", "early", "in time", "too late", "false", "met", "found", "lead")
 
 
-def actions(cell: Cell) -> Iterator[str]:
-    """What became of each action of an agent, as text."""
-    yield f"By action: {cell.title}"
-    yield f"{'':<24}" + _columns(ACTION_HEADS)
-    for name, counts in cell.actions().items():
-        yield f"{name[:23]:<24}" + _columns(action_entries(counts, cell))
+def actions(cell: Cell, why: str) -> Iterator[str]:
+    """What became of each action of an agent, as text, and why it is this one."""
     yield from wrap(
-        "n: predictions, over all runs. Of the ready ones: early, in time or late beside the "
-        "reference's range, false where it has none. met: share of its ready turns that were met; "
-        "found: share of its ranges, met or foreseen; lead: by how many turns, mean.",
+        f"By action: {cell.title} ({why}; the report has all)", WIDTH, break_on_hyphens=False
+    )
+    # Words of one head hang together, or "early in time too late" could be any of them.
+    yield f"{'':<22}" + _columns(head.replace(" ", "-") for head in ACTION_HEADS)
+    for name, counts in cell.actions().items():
+        yield f"{name[:21]:<22}" + _columns(action_entries(counts, cell))
+    yield from wrap(
+        "n: predictions, over all runs. Of the ready ones: early, in time or too late beside "
+        "the reference's range, false where it has none. met: share of its ready turns that were "
+        "met; found: share of its ranges, met or foreseen; lead: by how many turns, mean.",
         WIDTH,
     )
 
 
+def _title(said: str) -> list[str]:
+    return wrap(said, WIDTH, break_on_hyphens=False)
+
+
 def _columns(entries: Iterable[str]) -> str:
-    widths = (6, 6, 6, 8, 5, 6, 6, 6, 6)
+    widths = (6, 6, 6, 8, 9, 6, 5, 6, 6)
     return "".join(f"{entry:>{width}}" for entry, width in zip(entries, widths, strict=True))
 
 
@@ -55,10 +62,12 @@ def action_entries(counts: ActionCounts, cell: Cell) -> tuple[str, ...]:
     )
 
 
-def subflows(cell: Cell) -> Iterator[str]:
-    """The columns of Table 1 for each workflow, as text."""
+def subflows(cell: Cell, why: str) -> Iterator[str]:
+    """The columns of Table 1 for each workflow, as text, and why it is this agent."""
     parts = cell.by_subflow()
-    yield f"By subflow: {cell.title}"
+    yield from wrap(
+        f"By subflow: {cell.title} ({why}; the report has all)", WIDTH, break_on_hyphens=False
+    )
     yield f"{'':<24}" + "".join(f"{head:>{7}}" for head in ("turns", "lost", *_HEADS))
     for name, part in parts.items():
         entries = [str(part.count("turns")), str(part.count("lost"))]

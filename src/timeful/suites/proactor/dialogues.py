@@ -3,13 +3,12 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from timeful.dialogues.opportunity import Opportunity
 from timeful.errors import SettingsError, unknown
 from timeful.metrics.proactor.episodes import Conversed, read_conversation
 from timeful.records.recorder import read_record
-from timeful.runs.page import Block, Entry, Figure, Paragraph, Section, Table, render
+from timeful.runs.page import Block, Entry, Figure, Paragraph, Section, Table, Tone, render
 from timeful.suites.proactor.numbers import Cell, main_cells, timed_cells
-from timeful.suites.proactor.rows import verdict
+from timeful.suites.proactor.rows import Verdict, verdict
 from timeful.suites.proactor.timeline import draw
 from timeful.suites.proactor.words import TIMINGS, text, tokens_a_second
 
@@ -24,6 +23,14 @@ SAMPLE = 20
 
 Pages = int | str
 """Which conversations are drawn: the first so many, "all", or one by its name."""
+
+_TONES: dict[Verdict, Tone] = {
+    "in time": "",
+    "early": "",
+    "too late": "alarm",
+    "false": "alarm",
+    "not ready": "quiet",
+}
 
 _COLUMNS = 2
 """So many agents have a column in the table of turns; all of them have a figure."""
@@ -49,13 +56,26 @@ def dialogues(cells: Sequence[Cell], out: Path, pages: Pages) -> list[Section]:
     if isinstance(pages, int) or pages == "all":
         for old in folder.glob("*.html"):
             old.unlink()
-    found = []
-    for place in chosen(names, pages):
-        for section in _section(shown, place, out):
-            folder.mkdir(exist_ok=True)
-            page = render(title=TITLE, sections=[section])
-            _page(folder, place).write_text(page, encoding="utf-8", newline="\n")
-            found.append(section)
+    drawn = [
+        (place, section)
+        for place in chosen(names, pages)
+        for section in _section(shown, place, out)
+    ]
+    for index, (place, section) in enumerate(drawn):
+        folder.mkdir(exist_ok=True)
+        beside = [Entry("the report", link="../report.html")]
+        for word, near in (("before", index - 1), ("next", index + 1)):
+            if 0 <= near < len(drawn):
+                there, other = drawn[near]
+                beside.append(Entry(f"{word}: {other.title}", link=_page(folder, there).name))
+        page = render(
+            title=section.title,
+            subtitle=TITLE,
+            sections=[Section("Said and predicted", section.blocks)],
+            beside=beside,
+        )
+        _page(folder, place).write_text(page, encoding="utf-8", newline="\n")
+    found = [section for _, section in drawn]
     if not names:
         return []
     bars = (
@@ -145,7 +165,9 @@ def _section(cells: Sequence[Cell], place: int, out: Path) -> list[Section]:
     first = found[0][1]
     blocks.append(_turns(found[:_COLUMNS]))
     made = "made by a seed" if first.synthetic else "from the data"
-    intro = Paragraph(f"Workflow: {first.subflow or 'unknown'}. The conversation is {made}.")
+    runs = len(found[0][0].runs)
+    which = "" if runs == 1 else f" Of {runs} runs the first is drawn."
+    intro = Paragraph(f"Workflow: {first.subflow or 'unknown'}. The conversation is {made}.{which}")
     return [Section(f"Dialogue {first.dialogue}", (intro, *blocks))]
 
 
@@ -162,7 +184,7 @@ def _words(title: str, conversed: Conversed) -> str:
 
 def _turns(found: Sequence[tuple[Cell, Conversed]]) -> Table:
     """Each turn with what was said, what the reference holds ready, and what was predicted."""
-    rows: list[tuple[str | Entry, ...]] = []
+    rows: list[tuple[str | Entry | tuple[Entry, ...], ...]] = []
     first = found[0][1]
     for index, (turn, said) in enumerate(zip(first.turns, first.spoken, strict=True)):
         done = ", ".join(one.name for one in said.observed)
@@ -179,18 +201,17 @@ def _turns(found: Sequence[tuple[Cell, Conversed]]) -> Table:
     return Table(head=head, rows=tuple(rows), words=len(head))
 
 
-def _said(conversed: Conversed, index: int) -> Entry:
+def _said(conversed: Conversed, index: int) -> tuple[Entry, ...]:
+    """What was predicted at a turn, a line for each verdict."""
     turn = conversed.turns[index]
     if turn.turn in conversed.lost:
-        return Entry("lost", tone="alarm")
-
-    def words(one: Opportunity) -> str:
-        what = verdict(one, turn.turn, turn.ready_ranges.get(one.name, ()))
-        return f"{one.name}: {one.status if what == 'not ready' else what}"
-
-    faults = any(
-        verdict(one, turn.turn, turn.ready_ranges.get(one.name, ())) in ("false", "too late")
-        for one in turn.predictions
+        return (Entry("lost", tone="alarm"),)
+    names: dict[Verdict, list[str]] = {what: [] for what in _TONES}
+    for one in turn.predictions:
+        names[verdict(one, turn.turn, turn.ready_ranges.get(one.name, ()))].append(one.name)
+    lines = (
+        Entry(f"{what}: {', '.join(some)}", tone=_TONES[what])
+        for what, some in names.items()
+        if some
     )
-    said = "; ".join(map(words, turn.predictions))
-    return Entry(said or "nothing", tone="alarm" if faults else "")
+    return tuple(lines) or (Entry("nothing", tone="quiet"),)

@@ -218,14 +218,21 @@ def curve_cells(cells: Sequence[Cell]) -> list[Cell]:
     return sorted((c for c in mine if c.threshold is not None), key=lambda c: c.threshold or 0)
 
 
+def has_all(cell: Cell) -> bool:
+    """Whether it has all of the numbers that PRI is made from."""
+    return all(found is not None for found in cell.numbers.values())
+
+
 def ranking(cells: Sequence[Cell]) -> dict[str, Ranked]:
-    """PRI of cells by title, within their group; who has not all numbers is not in it."""
+    """PRI of cells by title, within their group; who has not all numbers is not in it.
+
+    One alone is no group: its PRI would be 0.5, whatever it does.
+    """
     group = []
-    for cell in cells:
+    for cell in filter(has_all, cells):
         means = {name: found.mean for name, found in cell.numbers.items() if found is not None}
-        if len(means) == len(COLUMNS):
-            group.append(Result(name=cell.title, **means))
-    return {one.result.name: one for one in rank(group)}
+        group.append(Result(name=cell.title, **means))
+    return {one.result.name: one for one in rank(group)} if len(group) > 1 else {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,14 +31,14 @@ from timeful.suites.proactor.published import PUBLISHED, nearest_data
 from timeful.suites.proactor.results import EpisodeLine, episode_lines, result_rows
 from timeful.suites.proactor.rows import ProactorRow
 from timeful.suites.proactor.sections import (
-    all_published,
+    also_published,
     breakdowns,
     further_metrics,
     ready,
     table_1,
 )
 from timeful.suites.proactor.tables import source_of
-from timeful.suites.proactor.words import TIMINGS, remarks
+from timeful.suites.proactor.words import TIMINGS, remarks, spoiled
 
 
 def write_report(
@@ -103,7 +103,7 @@ def _sections(
         ready(mine, published),
         *breakdowns(mine),
         *dialogues(cells, out, pages),
-        all_published(),
+        also_published(published),
     ]
     return made + failures(rows, lambda row: row.key)
 
@@ -111,12 +111,11 @@ def _sections(
 def _what_was_run(
     rows: Sequence[ProactorRow], cells: Sequence[Cell], settings: Mapping[str, Any]
 ) -> Section:
-    blocks: list[Block] = []
-    notice, *others = _remarks(cells, settings) or [""]
-    if notice:
-        blocks.append(Notice(notice))
-    if others:
-        blocks.append(Bullets(tuple(others)))
+    # What came to nothing, and who answered, nobody may miss.
+    every, count = remarks(cells, settings), len(spoiled(cells, settings)) + 1
+    blocks: list[Block] = [*map(Notice, every[:count])]
+    if every[count:]:
+        blocks.append(Bullets(tuple(every[count:])))
     source = source_of(settings)
     facts = (
         ("conversations", source.title),
@@ -136,17 +135,6 @@ def _what_was_run(
 def _tempo(settings: Mapping[str, Any]) -> str:
     told = settings.get("tempo") or {}
     return ", ".join(f"{name} {value}" for name, value in told.items() if value is not None)
-
-
-def _remarks(cells: Sequence[Cell], settings: Mapping[str, Any]) -> list[str]:
-    """The remarks of the console as sentences, their lines joined."""
-    joined: list[str] = []
-    for line in remarks(cells, settings):
-        if joined and not joined[-1].endswith((".", ":")):
-            joined[-1] += f" {line}"
-        else:
-            joined.append(line)
-    return joined
 
 
 def _time(cells: Sequence[Cell], out: Path) -> list[Section]:

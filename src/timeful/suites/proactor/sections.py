@@ -59,9 +59,10 @@ def _published_table(data: str) -> Table:
     )
 
 
-def all_published() -> Section:
-    """All rows that were published."""
-    return Section("Published and not run", tuple(map(_published_table, PUBLISHED)), is_folded=True)
+def also_published(shown: str) -> Section:
+    """The rows that were published on other data than those that stand beside Table 1."""
+    tables = tuple(_published_table(data) for data in PUBLISHED if data != shown)
+    return Section("Published on other data", tables, is_folded=True)
 
 
 def further_metrics(cells: Sequence[Cell], bench: Bench) -> list[Section]:
@@ -77,13 +78,14 @@ def further_metrics(cells: Sequence[Cell], bench: Bench) -> list[Section]:
         values = (None,) * 3 if alike is None else (alike.combined, alike.final, alike.trajectory)
         body.append((cell.title, *numbers, *(text(value, 3) for value in values)))
     head = ("", *FURTHER.values(), *(f"PR by {one.judge}" for one in judges))
+    alike_heads = ("alike", "in means", "by dialogue")
     words = Paragraph(
         "false triggered: triggered where the reference has no such action. AD: how likely the "
         "workflows let predictions follow those of the turn before. IC: by TF-IDF, of agents that "
-        "ask. Runs are alike by their means and by what they were in each conversation; the "
-        f"consistency is the mean of the two. {judges_words(bench)}"
+        "ask. alike: run-to-run consistency, the mean of how alike runs are in their means and in "
+        f"each dialogue. {judges_words(bench)}"
     )
-    table = Table(head=(*head, "consistency", "of means", "by conversation"), rows=tuple(body))
+    table = Table(head=(*head, *alike_heads), rows=tuple(body))
     blocks: list[Block] = [table, words]
     rows: list[_Row] = [
         (
@@ -128,9 +130,10 @@ def breakdowns(cells: Sequence[Cell]) -> list[Section]:
     """By action, and by subflow."""
     words = Paragraph(
         "n predictions; of the ready ones, early is before the first ready turn of the reference, "
-        "late after its last, false is an action that is ready at no turn. met is the share of the "
-        "reference's ready turns at which the action was predicted as ready; found the share of "
-        "its ranges that were foreseen or met; lead by how many turns, below 0 where it came after."
+        "too late after its last, false is an action that is ready at no turn. met is the share of "
+        "the reference's ready turns at which the action was predicted as ready; found the share "
+        "of its ranges that were foreseen or met; lead by how many turns, below 0 where it came "
+        "after."
     )
     actions = [_by_action(cell) for cell in cells]
     subflows = [_by_subflow(cell) for cell in cells]

@@ -10,6 +10,8 @@ from timeful.suites.proactor.judging import NOBODY, Bench
 from timeful.suites.proactor.numbers import (
     Cell,
     Distribution,
+    curve_cells,
+    has_all,
     main_cells,
     make_cells,
     ranking,
@@ -44,14 +46,33 @@ def text_tables(
     blocks: list[Iterable[str]] = [
         _table_1(mine, source),
         _further(mine, bench),
-        _references(mine),
+        _references(mine, source),
         _published(source),
         _ready(mine, source),
     ]
     if best is not None:
-        blocks += [actions(best), subflows(best)]
-    blocks += [timed(cells), remarks(cells, settings)]
+        why = "the best by PRI" if best.title in ranking(mine) else "the first"
+        blocks += [actions(best, why), subflows(best, why)]
+    blocks += [timed(cells), _wrapped(remarks(cells, settings)), _beyond(cells)]
     return "\n\n".join("\n".join(block) for block in map(list, blocks) if block) + "\n"
+
+
+def _beyond(cells: Sequence[Cell]) -> Iterator[str]:
+    """What else there is to see, and what to try next."""
+    curve = "the trade-off over thresholds, " if curve_cells(cells) else ""
+    yield from _wrapped(
+        [
+            f"In the report: {curve}pages of dialogues with each prediction drawn, every agent by "
+            "action and by subflow, and all published rows.",
+            "Next: --domain loan, other tools and nothing observed; --questions; --data FILE, "
+            "conversations of your own (docs/annotation.md); --model openai:NAME --base-url URL.",
+        ]
+    )
+
+
+def _wrapped(sentences: Iterable[str]) -> Iterator[str]:
+    for one in sentences:
+        yield from wrap(one, WIDTH, break_on_hyphens=False)
 
 
 def source_of(settings: Mapping[str, object]) -> Source:
@@ -97,7 +118,9 @@ def group_words(cells: Sequence[Cell]) -> list[str]:
     """Who the group is within which PRI was made."""
     names = list(ranking(cells))
     if not names:
-        return ["No PRI: nobody has all of the numbers that it is made from"]
+        alone = sum(has_all(cell) for cell in cells) == 1
+        why = "it compares, and one is alone" if alone else "nobody has all of its numbers"
+        return [f"No PRI: {why}"]
     members = "; ".join(sorted(names))
     return wrap(
         f"PRI within this group of {len(names)} alone, with other members it is another: {members}",
@@ -159,11 +182,12 @@ def judges_words(bench: Bench) -> str:
     return " ".join(said)
 
 
-def _references(cells: Sequence[Cell]) -> Iterator[str]:
+def _references(cells: Sequence[Cell], source: Source) -> Iterator[str]:
     found = of_references(cells)
     if found:
         yield "The references themselves: EC, ready so many turns before it was done"
-        yield from alignment_table(found).splitlines()
+        # Who made the references of a file, no episode knows.
+        yield from alignment_table(found, by_rule=source.data is None).splitlines()
     elif cells:
         yield "The references: nobody recorded what was done, so that there is no EC"
 
@@ -172,8 +196,9 @@ def _published(source: Source) -> Iterator[str]:
     data = nearest_data(source.title)
     rows = sorted(PUBLISHED[data], key=lambda row: -row.pri)
     yield from wrap(
-        f"Published, {data} (Table 5): other data and other models, none of which was run here; "
-        f"PRI within its {len(rows)} rows, of which the first {_SHOWN} are shown",
+        f"Published, {data} (Table 5), for orientation: other data and other models, none of "
+        f"which was run here; PRI within its {len(rows)} rows, of which the first {_SHOWN} are "
+        "shown",
         WIDTH,
     )
     yield from _head()

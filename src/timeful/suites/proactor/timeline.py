@@ -26,7 +26,7 @@ COLOURS: dict[Verdict, str] = {
 
 BAR = "#56B4E9"
 _LOST = "#7F7F7F"
-_LABEL, _WIDTH, _ROW, _TOP, _LEGEND = 190, 893, 22, 26, 26
+_LABEL, _WIDTH, _ROW, _TOP, _LEGEND = 190, 893, 22, 26, 46
 
 
 def draw(conversed: Conversed) -> str:
@@ -49,7 +49,7 @@ def draw(conversed: Conversed) -> str:
         for one in turn.predictions:
             parts.append(_prediction(turn, one, names, column, step))
     parts += _late(conversed, names, step)
-    return "\n".join([*parts, *_legend(height - _LEGEND / 2 + 2), "</svg>\n"])
+    return "\n".join([*parts, *_legend(height - _LEGEND + 13), "</svg>\n"])
 
 
 def rows_of(turns: Sequence[PredictedTurn], more: Sequence[Opportunity] = ()) -> list[str]:
@@ -122,37 +122,42 @@ def _late(conversed: Conversed, names: Sequence[str], step: float) -> Iterator[s
             turn = conversed.turns[column]
             for one in sent.prediction.opportunities:
                 drawn = _prediction(turn, one, names, column, step)
-                yield f'<g opacity="0.35">{drawn}</g>'
+                yield f'<g opacity="0.55">{drawn}</g>'
 
 
 def mark(what: Verdict, x: float, y: float) -> str:
     """The mark of a verdict: each has a colour and a shape."""
     colour, r = COLOURS[what], 5
+    # An edge in the colour of the text keeps it apart from a bar, by day and by night.
+    filled = f'fill="{colour}" stroke="{INK}" stroke-width="0.8"'
     if what == "not ready":
         return (
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.2" fill="none" stroke="{colour}" '
             'stroke-width="1.2"/>'
         )
     if what == "in time":
-        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r}" fill="{colour}"/>'
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r}" {filled}/>'
     if what == "false":
         return (
             f'<path d="M{x - 4:.1f} {y - 4:.1f}l8 8m0 -8l-8 8" stroke="{colour}" '
             'stroke-width="2.6" fill="none"/>'
         )
     if what == "early":  # points to what is to come
-        return f'<path d="M{x - 4:.1f} {y - r:.1f}l9 {r}l-9 {r}z" fill="{colour}"/>'
-    return f'<path d="M{x + 4:.1f} {y - r:.1f}l-9 {r}l9 {r}z" fill="{colour}"/>'
+        return f'<path d="M{x - 4:.1f} {y - r:.1f}l9 {r}l-9 {r}z" {filled}/>'
+    return f'<path d="M{x + 4:.1f} {y - r:.1f}l-9 {r}l9 {r}z" {filled}/>'
 
 
 def _legend(y: float) -> Iterator[str]:
+    """Two lines, so that what a narrow window shows of the figure has all of it."""
     x = 20.0
     yield (
         f'<rect x="{x}" y="{y - 7}" width="26" height="14" fill="{BAR}" fill-opacity="0.45"/>'
         f'<text x="{x + 32}" y="{y + 4}">ready in the reference</text>'
     )
-    x += 190
+    x += 185
     for what in COLOURS:
+        if what == "not ready":
+            x, y = 33.0, y + 20
         yield f'{mark(what, x, y)}<text x="{x + 10:.1f}" y="{y + 4}">{what}</text>'
         x += 28 + 7.2 * len(what)
     yield (

@@ -1,10 +1,10 @@
 """How numbers, conditions and reservations are said, in the console and on the page alike."""
 
 from collections.abc import Mapping, Sequence
-from textwrap import wrap
 
 from timeful.metrics.proactor.spread import Spread
-from timeful.suites.proactor.numbers import Cell
+from timeful.suites.parts import unusable_notice
+from timeful.suites.proactor.numbers import Cell, main_cells
 
 WIDTH = 80
 """The columns of a terminal."""
@@ -37,6 +37,27 @@ def ratio(part: float, whole: int) -> float | None:
     return part / whole if whole else None
 
 
+NOTES = {
+    "no-json": "answers without JSON: nothing was predicted",
+    "bad-json": "answers of broken JSON: nothing was predicted",
+    "bad-shape": "answers without the list that was asked for: nothing was predicted",
+    "no-section": "answers outside of their tags, which count all the same",
+    "further-json": "answers with a second object; the first one counts",
+    "bad-opportunity": "opportunities that are none, left out",
+    "unknown-status": "opportunities with a status that there is not, left out",
+    "unknown-action": "opportunities of an action that the catalog has not, left out",
+    "duplicate-name": "further opportunities of the same action, left out",
+    "bad-question": "questions that are no text, left out",
+    "rejected-status": "changes of status that the graph has not, not said",
+    "cut-thought": "thoughts without an end; what was said by then was read",
+    "skipped-turns": "times that the next turns came while the agent still thought: they are lost",
+    "dropped-thought": "thoughts that were dropped for the next turn",
+    "refused-prediction": "predictions that the conversation did not take",
+}
+"""What agents note, in words: see `agents/proactive`."""
+
+_UNREADABLE = ("no-json", "bad-json", "bad-shape")
+
 TIMINGS = {
     "by-turn": "by turn",
     "timestamps": "at the times of the data",
@@ -63,7 +84,7 @@ def tokens_a_second(cell: Cell) -> str:
 
 def remarks(cells: Sequence[Cell], settings: Mapping[str, object]) -> list[str]:
     """What whoever reads the tables must know."""
-    said = []
+    said = spoiled(cells, settings)
     if any(cell.stand_in for cell in cells):
         said.append(STAND_IN if all(cell.stand_in for cell in cells) else IN_PART)
         temperature = settings.get("temperature")
@@ -81,10 +102,25 @@ def remarks(cells: Sequence[Cell], settings: Mapping[str, object]) -> list[str]:
         said.append(SYNTHETIC)
     if rows and not any(row.has_references for row in rows):
         said.append("The file has ready ranges and no references: no AC, Max AC and PRI.")
+    said += [
+        f"Noted: {topic} {count:,}{f', {NOTES[topic]}' if topic in NOTES else ''}."
+        for topic, count in noted(cells).items()
+    ]
+    return said
+
+
+def spoiled(cells: Sequence[Cell], settings: Mapping[str, object]) -> list[str]:
+    """That much of what models answered came to nothing, and whose predictions all did."""
     notes = noted(cells)
-    if notes:
-        said.append("Noted: " + ", ".join(f"{topic} {count}" for topic, count in notes.items()))
-    return [line for one in said for line in wrap(one, WIDTH, break_on_hyphens=False)]
+    count = sum(notes.get(topic, 0) for topic in _UNREADABLE)
+    rows = [row for cell in cells for row in cell.ok]
+    answers = sum(row.scored + row.empty + row.late + row.revised for row in rows)
+    answers *= 2 if settings.get("asks") else 1
+    said = [one.text for one in unusable_notice(count, answers, "Nothing was predicted there.")]
+    silent = [cell.title for cell in main_cells(cells) if cell.ok and not cell.count("scored")]
+    if silent:
+        said.append(f"Nothing was predicted in time at any turn by {'; '.join(silent)}.")
+    return said
 
 
 def noted(cells: Sequence[Cell]) -> dict[str, int]:
