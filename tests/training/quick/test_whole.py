@@ -14,14 +14,20 @@ from click.testing import CliRunner
 from tests.training.quick.material import asked, begin, work
 from timeful.cli.main import app
 from timeful.cli.train_quick import commands
+from timeful.environments.reasoning.levels import Course
 from timeful.models.calibrate import load_calibration
+from timeful.models.local.checkpoint import load
+from timeful.models.local.sampler import Sampler
 from timeful.seeding import child
 from timeful.training.folder import CHECKPOINTS
 from timeful.training.learning import last_checkpoint
 from timeful.training.quick.cases import in_turn, lessons, relative, scenes
 from timeful.training.quick.recipe import BASE, find_recipe
 from timeful.training.quick.report import write_report
-from timeful.training.quick.stages import perform
+from timeful.training.quick.stages import STYLE, perform
+from timeful.training.rollouts import Player
+from timeful.training.scenes import TimelyScene
+from timeful.training.tiny.language import ids
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of libraries, about each other
 
@@ -129,6 +135,21 @@ def _question(spec: object) -> str:
     rig = spec.rig  # type: ignore[attr-defined]
     known = problems(rig.source.sets, rig.source, rig.seed)
     return known[spec.case].question  # type: ignore[attr-defined]
+
+
+def test_what_is_read_in_an_episode_is_what_lessons_are_made_of(whole: Path) -> None:
+    recipe, model = find_recipe("smoke"), whole / "seed-1" / BASE
+    some = scenes(recipe, "test", in_turn(recipe, 4), model=model, seed=3, cap=9)
+    player = Player(Sampler(load(model)), style=STYLE, pace=recipe.language.pace)
+    for played, budget in zip(player.play([(one, 0) for one in some]), (4, 8, 4, 8), strict=True):
+        assert isinstance(played.scene, TimelyScene)
+        question = _question(played.scene.spec)
+        start, signs = question.split(" starts at ")[1][0], question.split(", after ")[1]
+        course = Course(int(start), tuple(1 if one == "+" else -1 for one in signs.split()[:-1]))
+        assert course.question == question
+        assert played.row is not None
+        asked_for = ids(recipe.language.question(course, budget), recipe.language)
+        assert list(played.row.prompt_ids) == asked_for
 
 
 def test_a_relative_budget_is_cut_to_a_step_that_the_model_has_a_word_for() -> None:

@@ -20,6 +20,9 @@ from timeful.training.quick.tables import budgets, estimate, models, pick
 _COLOURS = ("#0072B2", "#56B4E9", "#E69F00", "#D55E00", "#009E73", "#CC79A7")
 """Okabe and Ito, safe for colour-blind readers; budgets from cold to warm."""
 
+_MODELS = (OTHER, "#0072B2", "#009E73", "#D55E00", "#CC79A7")
+"""The same, for models; the base is grey."""
+
 _MARKERS = ("o", "s", "^", "D", "v", "P")
 _SMOOTH = 5
 """So many updates are averaged in a curve."""
@@ -45,7 +48,7 @@ def by_update(asked: Asked, curves: Curves) -> str | None:
     steps = budgets(asked)
     with style():
         figure = Figure(figsize=(WIDTH, 8.4))
-        panels = figure.subplots(3, len(told), sharex=True, squeeze=False)
+        panels = figure.subplots(3, len(told), sharex=True, sharey="row", squeeze=False)
         for column, (arm, seeds) in enumerate(told.items()):
             top, middle, bottom = (panels[row][column] for row in range(3))
             top.set_title(arm)
@@ -100,7 +103,7 @@ def by_budget(asked: Asked, scores: Sequence[Score]) -> str | None:
         left, right = figure.subplots(1, 2)
         for place, model in enumerate(models(asked)):
             look = {
-                "color": _COLOURS[(place * 3) % len(_COLOURS)] if place else OTHER,
+                "color": _MODELS[place % len(_MODELS)],
                 "marker": _MARKERS[place % len(_MARKERS)],
                 "label": model,
             }
