@@ -1,5 +1,6 @@
 """`timeful run proactor`, as a person uses it."""
 
+import re
 import shutil
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -152,6 +153,8 @@ def test_a_judge_that_does_not_answer_costs_neither_run_nor_many_requests(tmp_pa
     assert result.exit_code == 1
     assert "Table 1" in result.stdout
     assert "does not answer, and is asked no more" in result.stdout
+    again = " ".join(invoke("report", str(tmp_path / "run")).split())
+    assert re.search(r"without an answer: .*status 400.*; --judge asks again\.", again)
 
 
 @pytest.mark.parametrize(

@@ -76,13 +76,15 @@ class Bench:
     Attributes:
         judged: By the title of the agent, what each judge said of it.
         requests: By judge, how often it was asked, failures and repetitions included.
+        errors: By judge, why it gave no rating, the last time that it gave none.
     """
 
     judged: dict[str, tuple[Judged, ...]]
     requests: dict[str, int]
+    errors: dict[str, str]
 
 
-NOBODY = Bench(judged={}, requests={})
+NOBODY = Bench(judged={}, requests={}, errors={})
 """Where no judge was asked."""
 
 
@@ -167,7 +169,9 @@ def _rate(
         why = next((line.error for line in lines if line.error), why)
         if all(one.failure == "endpoint" for one in verdicts):
             return [f"{judger.name} does not answer, and is asked no more: {why}"]
-    return [f"{judger.name} left {failed} cases without a rating: {why}"] if failed else []
+    if not failed:
+        return []
+    return [f"{judger.name} left {failed} of {len(left)} cases without a rating: {why}"]
 
 
 def _rubric(judger: Judger, judges: JudgeFile) -> str:
@@ -223,7 +227,8 @@ def read_bench(out: Path, cells: Sequence[Cell]) -> Bench:
         judged[cell.title] = tuple(
             _judged(runs, name, last[name][1], ratings) for name, ratings in found.items()
         )
-    return Bench(judged=judged, requests=requests)
+    errors = {one.judge: one.error for one in every if one.rating is None}
+    return Bench(judged=judged, requests=requests, errors=errors)
 
 
 def _judged(

@@ -173,11 +173,13 @@ def judges_words(bench: Bench) -> str:
     said = []
     for place, one in enumerate(judges):
         every = [judged[place] for judged in bench.judged.values()]
+        missing = sum(each.n_missing for each in every)
+        why = f": {bench.errors.get(one.judge, 'not asked')}; --judge asks again" if missing else ""
         said.append(
             f"PR by {one.judge} ({one.model}), {bench.requests[one.judge]:,} requests: "
             f"{sum(each.ratings.n_rated for each in every):,} turns rated from 1 to 5, "
             f"{sum(each.ratings.n_unjudged for each in every):,} that cannot be judged, "
-            f"{sum(each.n_missing for each in every):,} without an answer."
+            f"{missing:,} without an answer{why}."
         )
     return " ".join(said)
 
