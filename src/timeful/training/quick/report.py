@@ -37,6 +37,7 @@ from timeful.training.quick.tables import (
     hurried_models,
     models,
     pick,
+    seeds,
     shown,
     text_tables,
 )
@@ -88,7 +89,7 @@ def write_report(out: Path) -> Written:
 def _subtitle(asked: Asked) -> str:
     return (
         f"A decoder of our own on problems of {asked.recipe.language.events} events, "
-        f"{len(asked.seeds)} seeds, {asked.recipe.problems} problems a budget. A miniature: shapes "
+        f"{seeds(asked)}, {asked.recipe.problems} problems a budget. A miniature: shapes "
         "and mechanisms can be compared with the papers, numbers cannot."
     )
 
@@ -107,7 +108,6 @@ def _sections(asked: Asked, out: Path, scores: Sequence[Score]) -> Iterator[Sect
     yield from _figures(asked, out, scores)
     if any(arm.is_relative for arm in asked.learnt):
         yield Section("Timely-RL in miniature", tuple(_hurried(asked, scores)))
-    yield Section("Published", (_table_25(), _table_3()), is_folded=True)
 
 
 def _main(asked: Asked, scores: Sequence[Score]) -> Iterator[Block]:
@@ -118,6 +118,7 @@ def _main(asked: Asked, scores: Sequence[Score]) -> Iterator[Block]:
         ]
         yield Table(caption=caption, head=("", *(f"{n} tokens" for n in steps)), rows=tuple(body))
     yield Paragraph("Means over seeds; ± is half of a 95 % interval by drawing seeds.")
+    yield _table_25()
 
 
 def _each(asked: Asked, out: Path, scores: Sequence[Score]) -> Iterator[Block]:
@@ -194,6 +195,7 @@ def _hurried(asked: Asked, scores: Sequence[Score]) -> Iterator[Block]:
             for seed in asked.seeds
         ),
     )
+    yield _table_3()
     yield Bullets(
         (
             NO_TIMER,

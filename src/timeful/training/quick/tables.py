@@ -62,12 +62,13 @@ def _run(asked: Asked, out: Path, scores: Sequence[Score]) -> Iterator[Iterable[
 
 def _title(asked: Asked) -> str:
     return (
-        f"{_seeds(asked)}, {asked.recipe.problems} problems a budget; "
+        f"{seeds(asked)}, {asked.recipe.problems} problems a budget; "
         "means over seeds ± half of their 95 % interval"
     )
 
 
-def _seeds(asked: Asked) -> str:
+def seeds(asked: Asked) -> str:
+    """How many there are, in words."""
     return "1 seed" if len(asked.seeds) == 1 else f"{len(asked.seeds)} seeds"
 
 
@@ -171,9 +172,7 @@ def published_table() -> Iterator[str]:
 
 
 def _ablation(asked: Asked, scores: Sequence[Score]) -> Iterator[Iterable[str]]:
-    yield (
-        f"Ablation over the cold start fraction: {', '.join(asked.arms)} alone, {_seeds(asked)}",
-    )
+    yield (f"Ablation over the cold start fraction: {', '.join(asked.arms)} alone, {seeds(asked)}",)
     yield ablation_table(asked, scores, "success")
     yield ablation_table(asked, scores, "tokens")
     yield fraction_seeds(asked, scores)
