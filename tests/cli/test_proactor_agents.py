@@ -112,6 +112,19 @@ def test_a_model_on_the_command_line_wins_over_files_and_so_does_an_address(
     assert not first.requests
 
 
+def test_a_model_without_an_address_is_asked_where_the_files_say_with_their_keys(
+    tmp_path: Path, servers: tuple[FakeServer, FakeServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "common")
+    monkeypatch.setenv("KEY_OF_ADA", "hers")
+    ada = write_agent(tmp_path / "first.yaml", llm=llm("ada", servers[0]))
+    said = play(tmp_path / "run", [ada], "--model", "openai:maker/eve")
+    assert spoken_with(servers[0]) == {("maker/eve", "Bearer hers", 0.5)}
+    assert "first, openai:maker/eve" in said
+    with pytest.raises(SettingsError, match="--base-url"):
+        play(tmp_path / "no", [ada, "reasoning"], "--model", "openai:eve")
+
+
 def test_a_judge_beside_agents_with_endpoints_leaves_them_where_they_are(
     tmp_path: Path, servers: tuple[FakeServer, FakeServer]
 ) -> None:

@@ -183,7 +183,8 @@ def proactor(
     llm has a base_url asks that endpoint, with the key in the environment that its api_key_name
     names; several such files are compared in one run. With --model openai:NAME and --base-url one
     language model thinks for all agents, whatever their files say; the key is then read from
-    OPENAI_API_KEY. --base-url without --model, unless it is for --judge openai:NAME, is where the
+    OPENAI_API_KEY; without --base-url it is asked where the agents' files say, with their keys.
+    --base-url without --model, unless it is for --judge openai:NAME, is where the
     files' models are asked; --temperature wins over the files' too. A run that was stopped goes on
     when the same command is given again.
     """
@@ -208,16 +209,18 @@ def proactor(
     listeners = tuple(ALIASES.get(name, name) for name in agents) or usual.agents
     tape = None if record is None else str(record)
     own = {}
-    if model is None:
+    name = (model or "").partition("openai:")[2]
+    if model is None or (name and not base_url):
         own = endpoints(
             listeners,
+            model=name,
             # A judge without a file has no other place to be.
             base_url=base_url if is_given("base_url") and not asks_endpoint(judge) else None,
             temperature=temperature,
             record=tape,
         )
     who = voice(
-        model or "rules",
+        "rules" if len(own) == len(listeners) else model or "rules",
         stand_in="rules",
         base_url=base_url,
         temperature=temperature,

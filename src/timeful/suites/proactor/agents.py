@@ -4,7 +4,8 @@
 | --- | --- | --- |
 | nothing | the stand-in | its model, if its file says where that is; else the stand-in |
 | an address | the stand-in | its model at that address |
-| a model | that model | that model |
+| a model and an address | that model | that model there |
+| a model | none, it has no address | that model, where its file says |
 """
 
 from collections.abc import Iterable, Mapping
@@ -45,6 +46,7 @@ def digests(agents: Iterable[str]) -> tuple[tuple[str, str], ...]:
 def endpoints(
     agents: Iterable[str],
     *,
+    model: str = "",
     base_url: str | None = None,
     temperature: float | None = None,
     record: str | None = None,
@@ -53,6 +55,7 @@ def endpoints(
 
     Args:
         agents: Agents of the package, or files.
+        model: The name of the model that is asked, in place of what the files say.
         base_url: Where all of these models are, in place of what the files say.
         temperature: The sampling temperature, in place of what the files say.
         record: The cassette that their answers are recorded to.
@@ -65,10 +68,10 @@ def endpoints(
         llm, where = agent_file(agent).llm, base_url or agent_file(agent).llm.base_url
         if agent in agent_names() or not where:
             continue
-        if not llm.model:
+        if not (model or llm.model):
             raise SettingsError(f"{agent}: llm.model: there is none, though there is a base_url")
         choice = ModelChoice(
-            spec=f"openai:{llm.asked}",
+            spec=f"openai:{model or llm.asked}",
             base_url=where,
             temperature=llm.temperature if temperature is None else temperature,
             record=record,
@@ -95,7 +98,11 @@ def connect(
         keys: Keys by the names that files have for them.
     """
     llm: Endpoint = msgspec.structs.replace(
-        agent_file(agent).llm, base_url=choice.base_url, temperature=choice.temperature
+        agent_file(agent).llm,
+        model=choice.spec.partition(":")[2],
+        using_short_model_name=False,
+        base_url=choice.base_url,
+        temperature=choice.temperature,
     )
     model = _ready(llm.connect(keys.get(llm.api_key_name, ""), retries=2, pace=pace))
     if choice.record is None:
