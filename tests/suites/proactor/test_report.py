@@ -128,6 +128,9 @@ def test_tables_fit_a_terminal_and_name_their_group(tmp_path: Path) -> None:
         "By subflow",
     ):
         assert title in said
+    assert "Next: --domain loan" in said
+    asked = text_tables(rows, {"source": {"size": 2, "domain": "loan"}, "asks": True})
+    assert "Next: --data FILE" in asked, "what was not tried, and nothing else"
     lost = [line.split()[1] for line in said.splitlines() if re.match(r" +(1000|50)  ", line)]
     assert len(lost) == 4
 

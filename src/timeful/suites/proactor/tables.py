@@ -53,21 +53,30 @@ def text_tables(
     if best is not None:
         why = "the best by PRI" if best.title in ranking(mine) else "the first"
         blocks += [actions(best, why), subflows(best, why)]
-    blocks += [timed(cells), _wrapped(remarks(cells, settings)), _beyond(cells)]
+    blocks += [timed(cells), _wrapped(remarks(cells, settings)), _beyond(cells, settings, source)]
     return "\n\n".join("\n".join(block) for block in map(list, blocks) if block) + "\n"
 
 
-def _beyond(cells: Sequence[Cell]) -> Iterator[str]:
+def _beyond(cells: Sequence[Cell], settings: Mapping[str, object], source: Source) -> Iterator[str]:
     """What else there is to see, and what to try next."""
     curve = "the trade-off over thresholds, " if curve_cells(cells) else ""
     yield from _wrapped(
         [
             f"In the report: {curve}pages of dialogues with each prediction drawn, every agent by "
-            "action and by subflow, and all published rows.",
-            "Next: --domain loan, other tools and nothing observed; --questions; --data FILE, "
-            "conversations of your own (docs/annotation.md); --model openai:NAME --base-url URL.",
+            "action and by subflow, and all published rows."
         ]
     )
+    is_made = source.data is None
+    untried = {
+        "--domain loan, where nothing is observed": is_made and source.domain == Source().domain,
+        "--questions": not settings.get("asks"),
+        "--data FILE, conversations of your own (docs/annotation.md)": is_made,
+        "--model openai:NAME with --base-url URL": all(cell.stand_in for cell in cells),
+    }
+    if any(untried.values()):
+        yield from _wrapped(
+            [f"Next: {'; '.join(one for one, is_new in untried.items() if is_new)}"]
+        )
 
 
 def _wrapped(sentences: Iterable[str]) -> Iterator[str]:
