@@ -82,12 +82,28 @@ def test_the_tools_of_a_server_at_an_address_are_listed(served: tuple[str, list[
             "no-such-program-of-timeful could not",
         ),
         (McpSource(command=(sys.executable, "-c", "raise SystemExit(3)")), "could not be asked"),
+        (
+            McpSource(command=(sys.executable, "-c", "raise SystemExit('no licence')")),
+            "could not be asked: .*; it said: no licence",
+        ),
         (McpSource(url="http://127.0.0.1:9/mcp"), "http://127.0.0.1:9/mcp could not be asked"),
     ],
 )
 def test_a_server_that_cannot_be_asked_is_named(source: McpSource, reason: str) -> None:
     with pytest.raises(SettingsError, match=reason):
         mcp_types(source)
+
+
+def test_what_a_server_complains_of_before_it_answers_is_kept_from_the_terminal(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    complaining = (
+        "import runpy, sys; sys.stderr.write('31 validation errors\\n'); "
+        f"runpy.run_path({str(SERVER)!r}, run_name='__main__')"
+    )
+    found = mcp_types(McpSource(command=(sys.executable, "-c", complaining), timeout_s=120))
+    assert set(found) == {"find_account", "list_orders"}
+    assert capfd.readouterr().err == ""
 
 
 def test_a_server_that_speaks_something_else_is_one_line(tmp_path: Path) -> None:

@@ -2,14 +2,16 @@
 
 A server is started by a command and asked over its standard input and output, or is asked at an
 address (Streamable HTTP). It is asked for its tools only; none is called. What the command writes
-to standard error goes to ours, as it would in a terminal.
+to standard error is kept to itself, unless it fails: servers of mcp 1 complain at length of a first
+question that they do not know, and then answer.
 """
 
 import asyncio
 import logging
 from contextlib import AsyncExitStack
 from pathlib import Path, PurePath
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, Any
 
 import msgspec
 
@@ -65,7 +67,8 @@ def mcp_types(source: McpSource, folder: Path = Path()) -> dict[str, ActionType]
         SettingsError: If it cannot be started or reached, takes too long, fails, or lists a tool
             that cannot be one; the message names the server.
     """
-    listed = asyncio.run(_listed(source, folder))
+    with TemporaryFile("w+") as said:
+        listed = asyncio.run(_listed(source, folder, said))
     if not listed:
         raise SettingsError(f"the MCP server {source.label} lists no tools")
     found = {}
@@ -91,30 +94,38 @@ def mcp_types(source: McpSource, folder: Path = Path()) -> dict[str, ActionType]
     return found
 
 
-async def _listed(source: McpSource, folder: Path) -> list[dict[str, Any]]:
+async def _listed(source: McpSource, folder: Path, said: IO[str]) -> list[dict[str, Any]]:
     """All tools, page by page, as MCP has them in JSON."""
     try:
         async with asyncio.timeout(source.timeout_s):
-            return await _pages(source, folder)
+            return await _pages(source, folder, said)
     except TimeoutError:
         raise SettingsError(
             f"the MCP server {source.label} did not list its tools in {source.timeout_s:g} s"
+            f"{_last_words(said)}"
         ) from None
     except SettingsError:
         raise
     except Exception as error:  # noqa: BLE001 -- sockets, pipes, protocol, JSON: all are the server's
         raise SettingsError(
-            f"the MCP server {source.label} could not be asked: {_reason(error)}"
+            f"the MCP server {source.label} could not be asked: {_reason(error)}{_last_words(said)}"
         ) from None
 
 
-async def _pages(source: McpSource, folder: Path) -> list[dict[str, Any]]:
+def _last_words(said: IO[str]) -> str:
+    """The last line that a server wrote to its standard error, if it wrote any."""
+    said.seek(0)
+    lines = [line.strip() for line in said if line.strip()]
+    return f"; it said: {lines[-1]}" if lines else ""
+
+
+async def _pages(source: McpSource, folder: Path, said: IO[str]) -> list[dict[str, Any]]:
     mcp = extra("mcp")
     # Else what a server says that is no message is printed, with a traceback.
     logging.getLogger("mcp").addHandler(logging.NullHandler())
     found: list[dict[str, Any]] = []
     async with AsyncExitStack() as stack:
-        transport = await _transport(source, folder, stack)
+        transport = await _transport(source, folder, said, stack)
         client = mcp.Client(transport, read_timeout_seconds=source.timeout_s)
         await stack.enter_async_context(client)
         cursor = None
@@ -126,7 +137,7 @@ async def _pages(source: McpSource, folder: Path) -> list[dict[str, Any]]:
                 return found
 
 
-async def _transport(source: McpSource, folder: Path, stack: AsyncExitStack) -> Any:
+async def _transport(source: McpSource, folder: Path, said: IO[str], stack: AsyncExitStack) -> Any:
     """What carries the messages; what it needs is closed with the stack."""
     if source.command:
         stdio = extra("mcp.client.stdio")
@@ -134,7 +145,8 @@ async def _transport(source: McpSource, folder: Path, stack: AsyncExitStack) -> 
         return stdio.stdio_client(
             stdio.StdioServerParameters(
                 command=program, args=arguments, env=dict(source.env), cwd=folder
-            )
+            ),
+            errlog=said,
         )
     # mcp's own client takes no headers, but any client of the library that it is written with.
     http = extra("httpx2").AsyncClient(headers=source.headers, timeout=source.timeout_s)
