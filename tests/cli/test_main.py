@@ -1,8 +1,11 @@
 """`timeful` as a whole: what ends it, before any command has begun."""
 
+from pathlib import Path
+
 import pytest
 
 from timeful.cli import main
+from timeful.cli.progress import Progress
 
 
 @pytest.mark.parametrize("arguments", [["list"], ["run", "proactor"], ["metrics", "proactor"]])
@@ -21,3 +24,10 @@ def test_ctrl_c_while_a_command_is_loaded_ends_with_130_and_without_a_word(
         main.app(arguments)
     assert left.value.code == 130
     assert capsys.readouterr() == ("", "")
+
+
+def test_what_is_said_after_ctrl_c_fits_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    progress = Progress()
+    progress.start(1940)
+    progress.stopped(Path("runs/proactor"))
+    assert max(map(len, capsys.readouterr().err.splitlines())) <= 80
