@@ -104,8 +104,8 @@ QUICK = Recipe(
     language=_LANGUAGE,
     shape=Shape(width=64, layers=2, heads=4),
     phases=(
-        Phase(steps=500, batch=64, rate=5e-3, floor=0.03, mix=(1, 4, 3, 2.5, 2), follow=0.25),
-        Phase(steps=80, batch=64, rate=1e-3, floor=0.1, mix=(1, 1, 1, 1, 3), follow=0.25),
+        Phase(steps=1200, batch=32, rate=4e-3, floor=0.03, mix=(1, 4, 3, 2.5, 2), follow=0.2),
+        Phase(steps=80, batch=64, rate=1e-3, floor=0.1, mix=(1, 1, 1, 1, 3), follow=0.2),
     ),
     arms=(
         Arm(name="correct, long cap", reward="correctness", cap=64, like="RLVR-16K"),
@@ -113,13 +113,13 @@ QUICK = Recipe(
         Arm(name="EP-aware", reward="ep_aware", cap=32, like="EP-aware"),
         Arm(name="Timely-RL", reward="timely", cap=32, like="+ Timely-RL", is_relative=True),
     ),
-    updates=80,
+    updates=100,
     rate=3e-4,
     entropy=0.01,
     seeds=(11, 12, 13, 14, 15),
     trial=(0, 1, 2),
 )
-"""Provisional until the recipe is settled: docs/experiments.md has what was tried."""
+"""docs/experiments.md has what was tried before, and on which seeds."""
 
 SMOKE = Recipe(
     language=Language(levels=10, events=6, strides=(6, 2, 0), budgets=(4, 8), pace=PACE),
