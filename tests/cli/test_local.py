@@ -16,8 +16,8 @@ from timeful.models.pace import TOKEN_TIME
 from timeful.records.events import Sampled, ThoughtChunk
 from timeful.records.recorder import read_record
 from timeful.training.tiny.decoder import make_decoder
-from timeful.training.tiny.settings import Shape
 from timeful.training.tiny.language import Language
+from timeful.training.tiny.settings import Shape
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from timeful.suites.proactor.words import (
     mean_of,
     percent,
     ratio,
+    shorten,
     text,
     tokens_a_second,
 )
@@ -28,7 +29,7 @@ def actions(cell: Cell, why: str) -> Iterator[str]:
     # Words of one head hang together, or "early in time too late" could be any of them.
     yield f"{'':<22}" + _columns(head.replace(" ", "-") for head in ACTION_HEADS)
     for name, counts in cell.actions().items():
-        yield f"{name[:21]:<22}" + _columns(action_entries(counts, cell))
+        yield f"{shorten(name, 21):<22}" + _columns(action_entries(counts, cell))
     yield from wrap(
         "n: predictions, over all runs. Of the ready ones: early, in time or too late beside "
         "the reference's range, false where it has none. met: share of its ready turns that were "
@@ -72,7 +73,9 @@ def subflows(cell: Cell, why: str) -> Iterator[str]:
     for name, part in parts.items():
         entries = [str(part.count("turns")), str(part.count("lost"))]
         entries += [text(mean_of(found), 3) for found in part.numbers.values()]
-        yield f"{(name or '(unknown)')[:23]:<24}" + "".join(f"{each:>{7}}" for each in entries)
+        yield f"{shorten(name or '(unknown)', 23):<24}" + "".join(
+            f"{each:>{7}}" for each in entries
+        )
 
 
 TIMED_HEADS = ("tokens/s", "lost", "late", "AC", "PT", "FTR", "RAR", "AC°", "PT°")

@@ -71,7 +71,8 @@ def condition(cell: Cell) -> str:
     kind = "synthetic " if cell.ok and all(row.synthetic for row in cell.ok) else ""
     runs = len({row.run for row in cell.rows})
     pace = "" if cell.timing == "by-turn" else f" ({tokens_a_second(cell)} tokens/s)"
-    return f"{dialogues} {kind}dialogues, {runs} runs, {TIMINGS[cell.timing]}{pace}"
+    held = f"{dialogues} {kind}dialogue{'s' * (dialogues != 1)}"
+    return f"{held}, {runs} run{'s' * (runs != 1)}, {TIMINGS[cell.timing]}{pace}"
 
 
 def tokens_a_second(cell: Cell) -> str:
@@ -131,3 +132,8 @@ def noted(cells: Sequence[Cell]) -> dict[str, int]:
             for topic, count in row.notes.items():
                 found[topic] = found.get(topic, 0) + count
     return dict(sorted(found.items()))
+
+
+def shorten(name: str, most: int) -> str:
+    """A name in so many columns, with a mark where it was cut."""
+    return name if len(name) <= most else f"{name[: most - 1]}…"
