@@ -189,7 +189,7 @@ def test_a_catalog_of_ones_own_with_its_workflows(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="give --ontology"):
         play(tmp_path / "run", *QUICK, *own)
     said = play(tmp_path / "run", *QUICK, *own, "--ontology", str(tmp_path / "flows.json"))
-    assert "Table 1: catalog tools.json, own.jsonl; 1 synthetic dialogues" in said
+    assert "Table 1: catalog tools.json, own.jsonl; 1 synthetic dialogue, 1 run" in said
 
 
 def test_a_catalog_that_is_not_that_of_the_references_is_refused(tmp_path: Path) -> None:

@@ -142,20 +142,12 @@ def _dialogue(read: _Dialogue, split: str, ontology: Ontology | None, wording: W
         turns=turns,
         subflow=next((intent for intent in intents if intent), ""),
         scenario=scenario,
-        ready_ranges=_ranges(read),
+        ready_ranges={
+            name: tuple(sorted(set(numbers)))
+            for name, numbers in (read.reference_ready_range or {}).items()
+        },
         synthetic=read.synthetic,
     )
-
-
-def _ranges(read: _Dialogue) -> dict[str, tuple[int, ...]]:
-    """The ready ranges, of turns that there are."""
-    there = {turn.turn_count for turn in read.delexed}
-    found = {}
-    for name, numbers in (read.reference_ready_range or {}).items():
-        if strange := sorted(set(numbers) - there):
-            raise ValueError(f"reference_ready_range.{name}: there is no turn {strange[0]}")
-        found[name] = tuple(sorted(set(numbers)))
-    return found
 
 
 def _words(read: _Dialogue) -> list[str]:
