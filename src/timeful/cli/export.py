@@ -10,11 +10,11 @@ import click
 from timeful.cli.suite import FILE, batch_options, refuse_idle, run
 
 if TYPE_CHECKING:
+    from timeful.environments.reasoning.split import Split
     from timeful.training.data.episodes import LeftOut
     from timeful.training.data.export import Kind
     from timeful.training.data.judging import Verdict
     from timeful.training.data.settings import Settings
-    from timeful.training.data.split import Split
     from timeful.training.data.traces import Judging, Made
     from timeful.training.data.writing import Format
 

@@ -10,12 +10,12 @@ from tests.training.data.making import files, rows_of, saved, timeful
 from timeful.agents.tool_user import Transcript
 from timeful.core.units import in_seconds, milliseconds
 from timeful.environments.reasoning.problems import load
+from timeful.environments.reasoning.split import SPLITS, split_of
 from timeful.environments.timed.view import TimedView
 from timeful.errors import SettingsError
 from timeful.models.pace import Pace
 from timeful.records.events import Happened
 from timeful.records.recorder import read_record
-from timeful.training.data.split import SPLITS, split_of
 from timeful.training.data.teller import TELLER, time_in_full
 
 MIXED = """

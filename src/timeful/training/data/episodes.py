@@ -14,6 +14,7 @@ import msgspec
 from timeful.environments.coding.task import EXECUTE
 from timeful.environments.fiction.task import FictionTask
 from timeful.environments.reasoning.problems import Problem
+from timeful.environments.reasoning.split import SHARES, Shares, Split, split_of
 from timeful.environments.timed.world import TIMER
 from timeful.errors import RecordError, SettingsError, check_known
 from timeful.records.events import (
@@ -28,7 +29,6 @@ from timeful.runs.experiment import read_settings
 from timeful.suites.timely.families import problems
 from timeful.suites.timely.spec import Source
 from timeful.training.data.conversations import Conversation, conversations
-from timeful.training.data.split import SHARES, Shares, Split, split_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,11 +17,11 @@ from typing import Literal
 
 import msgspec
 
+from timeful.environments.reasoning.split import Split
 from timeful.training.data.card import listed, write_card
 from timeful.training.data.conversations import Conversation
 from timeful.training.data.episodes import Episode, LeftOut, Run
 from timeful.training.data.rewards import check_fits
-from timeful.training.data.split import Split
 from timeful.training.data.writing import Columns, Format, Row, check_form, write_rows
 
 Kind = Literal["sft", "preference", "prompts"]

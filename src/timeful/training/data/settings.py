@@ -38,12 +38,12 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from timeful.catalogs.reading import convert
+from timeful.environments.reasoning.split import Shares
 from timeful.errors import SettingsError
 from timeful.models.endpoint import Endpoint
 from timeful.models.request import address
 from timeful.suites.timely.budgets import Budget, read_budget
 from timeful.suites.timely.spec import Source
-from timeful.training.data.split import Shares
 
 AtLeast1 = Annotated[int, msgspec.Meta(ge=1)]
 

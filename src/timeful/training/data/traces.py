@@ -22,6 +22,7 @@ from typing import Any
 
 import msgspec
 
+from timeful.environments.reasoning.split import SPLITS, Split
 from timeful.errors import SettingsError
 from timeful.runs.experiment import Experiment
 from timeful.runs.lock import locked
@@ -34,7 +35,6 @@ from timeful.training.data.export import COLUMNS, sft_row
 from timeful.training.data.judging import Given, Verdict, judge_all
 from timeful.training.data.rules import RULES, Rule, broken, over_of
 from timeful.training.data.settings import Judge, Settings
-from timeful.training.data.split import SPLITS, Split
 from timeful.training.data.writing import Columns, Row, write_rows
 
 NAME = "traces"

@@ -8,13 +8,13 @@ import numpy as np
 
 from timeful.core.units import Duration
 from timeful.environments.reasoning.levels import Course, draw
+from timeful.environments.reasoning.split import SHARES, Split, split_of
 from timeful.models.choice import ModelChoice
 from timeful.seeding import child
 from timeful.suites.timely.budgets import NO_LIMIT, Budget, read_budget
 from timeful.suites.timely.families import problems
 from timeful.suites.timely.spec import Rig, Source, TimelySpec
 from timeful.suites.voices import Voice
-from timeful.training.data.split import SHARES, Split, split_of
 from timeful.training.quick.recipe import Recipe
 from timeful.training.scenes import TimelyScene
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from timeful.environments.reasoning.problems import load
-from timeful.training.data.split import SHARES, SPLITS, Shares, split_of
+from timeful.environments.reasoning.split import SHARES, SPLITS, Shares, split_of
 
 WORDS = st.text(min_size=1)
 
