@@ -133,6 +133,7 @@ def test_a_run_goes_on_where_it_stopped_with_the_same_baselines(tmp_path: Path) 
         ([*FICTION, "--record", "x.jsonl"], "would change nothing"),
         ([*FICTION, "--baselines", "x.json"], "would change nothing"),
         ([*REASONING, "--size", "0"], "at least one problem"),
+        ([*REASONING, "--split", "tests"], "Did you mean 'test'"),
         ([*REASONING, "--private"], "would change nothing"),
         ([*REASONING, "--benchmark", "gpqa"], "would change nothing"),
         ([*REASONING, "--fields", "question=q"], "would change nothing"),

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from tests.training.material import config
+from timeful.environments.reasoning.split import Split
 from timeful.errors import SettingsError
 from timeful.training.checks import check, check_scenes, check_targets, layers
 from timeful.training.config import Config, ModelPart, SftConfig
 from timeful.training.folder import METRICS, SETTINGS, check_folder, clear, open_folder
 from timeful.training.reading import read_config, recipe, recipes
+from timeful.training.scenes import TimelyScene
 
 pytest.importorskip("trl", reason="training needs the extra `train`")
 
@@ -176,6 +178,27 @@ def test_cases_must_be_there_and_enough(start: Path) -> None:
     assert len(scenes_for(found)) == 12
     with pytest.raises(SettingsError, match=r"lower rollout\.cases"):
         check_scenes(found, 1)
+
+
+@pytest.mark.parametrize("sets", [["mixed"], ["levels:8", "sums"]])
+def test_no_problem_that_is_learnt_from_is_on_the_side_that_is_tested_on(
+    start: Path, sets: list[str]
+) -> None:
+    from timeful.suites.timely.families import problems
+    from timeful.suites.timely.spec import Source
+    from timeful.training.cases import scenes_for
+
+    def asked(split: Split | None) -> set[str]:
+        source = Source(sets=tuple(sets), size=200, split=split)
+        return {one.question for one in problems(source.sets, source, 0).values()}
+
+    scenes = scenes_for(read(start, f"cases.sets={sets}", "cases.size=200")).values()
+    learnt = {scene.spec.case for scene in scenes if isinstance(scene, TimelyScene)}
+    source = Source(sets=tuple(sets), size=200, split="train")
+    assert learnt == problems(source.sets, source, 0).keys()
+    assert not asked("train") & asked("test")
+    assert not asked("train") & asked("validation")
+    assert asked("train") & asked(None)  # whoever tests without a side has seen some of them
 
 
 def test_data_sets_are_looked_at(start: Path) -> None:

@@ -50,6 +50,7 @@ class Asked:
     transcripts: str | None = None
     baselines: Path = Path(BASELINES)
     size: int | None = None
+    split: str | None = None
     problems: Path | None = None
     benchmark: str = "file"
     fields: tuple[str, ...] = ()
@@ -104,6 +105,10 @@ OWN: "Mapping[Family, Options]" = {
             help="A set of problems: mixed, a family, family:TERMS or gym:TASK; repeatable.",
         ),
         click.option("--size", type=int, help="How many problems of each set, or of the file."),
+        click.option(
+            "--split",
+            help="Only problems on the side of train, validation or test; --size of them.",
+        ),
         click.option("--problems", type=FILE, help="Problems of your own, a JSONL or CSV file."),
         click.option(
             "--benchmark",

@@ -12,6 +12,7 @@ from timeful.errors import SettingsError, check_known
 if TYPE_CHECKING:
     from timeful.agents.session import Transcripts
     from timeful.agents.tool_user import Calls
+    from timeful.environments.reasoning.split import Split
     from timeful.suites.timely.presets import Preset
     from timeful.suites.timely.spec import Clock, Family, Rig, Source, Sweep
     from timeful.suites.voices import Voice
@@ -87,11 +88,14 @@ def _budgets(preset: "Preset", voices: "list[Voice]") -> list[str]:
 
 def _source(family: "Family", asked: Asked, preset: "Preset") -> "Source":
     from timeful.environments.reasoning.files import BENCHMARKS
+    from timeful.environments.reasoning.split import SPLITS
     from timeful.suites.timely.spec import Source
 
     sets: tuple[str, ...] = ()
     if family == "reasoning":
         check_known("benchmark", asked.benchmark, BENCHMARKS)
+        if asked.split is not None:
+            check_known("side of problems", asked.split, SPLITS)
         sets = asked.cases or (() if asked.problems else preset.cases)
     data = None if asked.data is None else str(asked.data)
     size = asked.size if asked.size is not None or asked.problems else preset.size
@@ -100,6 +104,7 @@ def _source(family: "Family", asked: Asked, preset: "Preset") -> "Source":
     return Source(
         sets=sets,
         size=size,
+        split=cast("Split | None", asked.split),
         problems=None if asked.problems is None else str(asked.problems),
         benchmark=asked.benchmark,
         fields=tuple(_pairs(asked.fields, "a field", "WHAT=FIELD")),

@@ -70,6 +70,7 @@ def scenes_of(
     source = Source(
         sets=part.sets if part.problems is None else (),
         size=part.size,
+        split=None if part.split == "all" else part.split,
         problems=part.problems,
         is_unsafe=part.unsafe,
     )

@@ -95,6 +95,8 @@ class CasesPart(_Part, frozen=True, kw_only=True, tag_field="kind", tag="timely"
         family: "reasoning", "fiction" or "coding".
         sets: Sets of problems, games or ML tasks, as `timeful run timely/...` names them.
         size: How many problems of each set, or of the file.
+        split: On which side problems are, by a hash of their words; `size` counts those on it.
+            "all" takes every one, and leaves nothing to test on. Games and ML tasks have no sides.
         problems: A file of problems.
         budgets: As `timeful run timely` writes them, in seconds.
         soft: Whether a budget is told and measured but cuts nobody off.
@@ -109,6 +111,7 @@ class CasesPart(_Part, frozen=True, kw_only=True, tag_field="kind", tag="timely"
     family: Literal["reasoning", "fiction", "coding"] = "reasoning"
     sets: tuple[str, ...] = ("mixed",)
     size: AtLeast1 | None = None
+    split: Literal["train", "validation", "test", "all"] = "train"
     problems: str | None = None
     budgets: tuple[str, ...]
     soft: bool = False

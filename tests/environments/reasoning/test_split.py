@@ -1,14 +1,18 @@
 """Splits: by the words of a problem alone, so that none is ever on two sides."""
 
+import json
 from collections import Counter
+from pathlib import Path
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from timeful.environments.reasoning.files import from_jsonl
 from timeful.environments.reasoning.problems import load
 from timeful.environments.reasoning.split import SHARES, SPLITS, Shares, split_of
+from timeful.errors import SettingsError
 
 WORDS = st.text(min_size=1)
 
@@ -45,6 +49,32 @@ def test_the_shares_are_met_by_our_own_problems() -> None:
         share = getattr(SHARES, split)
         # Five standard deviations of a binomial law.
         assert abs(counts[split] / 4000 - share) < 5 * (share * (1 - share) / 4000) ** 0.5
+
+
+@pytest.mark.parametrize("name", ["mixed", "sums:8"])
+def test_a_set_on_a_side_is_what_a_longer_set_has_on_it(name: str) -> None:
+    longer = load(name, size=400, seed=3)
+    for split in SPLITS:
+        there = [one for one in longer if split_of(one.question) == split]
+        assert list(load(name, size=len(there), seed=3, split=split)) == there
+    with pytest.raises(SettingsError, match="different problems of levels:1"):
+        load("levels:1", size=4000, seed=3, split="test")
+
+
+def test_problems_of_a_file_are_drawn_from_a_side(tmp_path: Path) -> None:
+    path = tmp_path / "p.jsonl"
+    rows = [{"question": f"What is {n} + {n}?", "answer": str(2 * n)} for n in range(60)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    whole = from_jsonl(path)
+    for split in SPLITS:
+        there = [one for one in whole if split_of(one.question) == split]
+        assert list(from_jsonl(path, split=split)) == there
+        drawn = from_jsonl(path, limit=3, split=split)
+        assert len(drawn) == 3
+        assert set(drawn) <= set(there)
+    path.write_text(json.dumps(rows[0]))
+    with pytest.raises(SettingsError, match="no problem on the side of test"):
+        from_jsonl(path, split="test")
 
 
 @given(WORDS, st.floats(0, 1), st.floats(0, 1))

@@ -1,6 +1,7 @@
 """Timely-Eval as one call: the same bytes whoever plays, and every number from records alone."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from timeful.core.units import Duration, in_seconds, milliseconds, seconds
 from timeful.environments.coding.prepare import prepare
 from timeful.environments.coding.task import LONGEST_RUN
 from timeful.environments.fiction import library
+from timeful.environments.reasoning.problems import Problem
+from timeful.environments.reasoning.split import split_of
 from timeful.environments.timed.stopwatch import TimerSettings
 from timeful.errors import RecordError, SettingsError
 from timeful.models.pace import Pace
@@ -320,6 +323,32 @@ def test_what_is_no_whole_record_is_refused(events: list[Any]) -> None:
     with pytest.raises((RecordError, KeyError)) as raised:
         summarize(events)
     assert isinstance(raised.value, RecordError)
+
+
+def test_only_who_asked_for_a_side_of_the_problems_has_it_in_the_record() -> None:
+    plain, tested = Rig(), Rig(source=Source(split="test"))
+    assert "split" not in plain.settings()["source"]
+    assert tested.settings()["source"]["split"] == "test"
+
+
+def test_reasoning_gym_makes_enough_for_a_side_or_says_that_it_cannot(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def make(task: str, *, size: int, **_: Any) -> list[Problem]:
+        count = 3 if task == "few" else size
+        return [
+            Problem(id=str(n), family="gym", question=f"{n}?", answer="", kind="gym")
+            for n in range(count)
+        ]
+
+    monkeypatch.setattr(families, "make_problems", make)
+    monkeypatch.setattr(families, "_sandbox", lambda is_unsafe: nullcontext())
+    whole = families.problems(("gym:many",), Source(size=300), 0)
+    tested = families.problems(("gym:many",), Source(size=9, split="test"), 0)
+    there = [one.question for one in whole.values() if split_of(one.question) == "test"]
+    assert [one.question for one in tested.values()] == there[:9]
+    with pytest.raises(SettingsError, match="'few' makes hardly more than 0 problems on the side"):
+        families.problems(("gym:few",), Source(size=9, split="validation"), 0)
 
 
 # --- privacy --------------------------------------------------------------------------------------

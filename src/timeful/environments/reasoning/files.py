@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from timeful.environments.reasoning.problems import Kind, Problem, fingerprint
+from timeful.environments.reasoning.split import Split, split_of
 from timeful.errors import SettingsError
 from timeful.seeding import child
 
@@ -107,6 +108,7 @@ def from_jsonl(
     kind: Kind | None = None,
     limit: int | None = None,
     seed: int = 0,
+    split: Split | None = None,
 ) -> tuple[Problem, ...]:
     """Read problems from a file with one JSON object a line, or from a `.csv` with a header.
 
@@ -118,6 +120,7 @@ def from_jsonl(
         kind: How all are checked, whatever the file says.
         limit: How many to take, drawn by the seed and kept in order; None takes all.
         seed: Of that draw, and of the order of choices.
+        split: Only problems that are on this side; None takes all.
 
     Raises:
         SettingsError: If the file cannot be read or a problem is not whole; the line and the
@@ -133,8 +136,11 @@ def from_jsonl(
     for name, count in Counter(map(str, names)).items():
         if count > 1:
             raise SettingsError(f"{path.name} holds {count} problems with the id {name!r}")
+    if split is not None:
+        problems = [one for one in problems if split_of(one.question) == split]
     if not problems:
-        raise SettingsError(f"{path.name} holds no problem")
+        side = "" if split is None else f" on the side of {split}"
+        raise SettingsError(f"{path.name} holds no problem{side}")
     if limit is None or limit >= len(problems):
         return tuple(problems)
     drawn = child(seed, "problems", fields.benchmark).permutation(len(problems))[:limit]

@@ -15,6 +15,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import count
 from typing import Literal
 
 import numpy as np
@@ -22,6 +23,7 @@ import numpy as np
 from timeful.environments.reasoning import arithmetic, discrete
 from timeful.environments.reasoning.exercise import Exercise
 from timeful.environments.reasoning.levels import levels
+from timeful.environments.reasoning.split import Split, split_of
 from timeful.errors import SettingsError, check_known
 from timeful.seeding import child
 
@@ -106,13 +108,14 @@ def set_names() -> tuple[str, ...]:
     return (MIXED, *FAMILIES)
 
 
-def load(name: str, *, size: int, seed: int) -> tuple[Problem, ...]:
+def load(name: str, *, size: int, seed: int, split: Split | None = None) -> tuple[Problem, ...]:
     """Make a set of our own problems, all different; a longer one begins with the shorter one.
 
     Args:
         name: A family, for its usual difficulties in turn; `family:terms`, for one; or `mixed`.
         size: How many, 1 or more.
         seed: The same one makes the same set.
+        split: Only problems that are on this side; None takes all.
 
     Raises:
         SettingsError: If there is no such set, or not so many different problems in it.
@@ -121,10 +124,14 @@ def load(name: str, *, size: int, seed: int) -> tuple[Problem, ...]:
         raise SettingsError(f"a set needs at least one problem, got {size}")
     plan = _plan(name)
     asked, problems = set[str](), list[Problem]()
-    for i in range(size):
+    for i in count():
+        if len(problems) == size:
+            break
         family, terms = next(plan)
-        problems.append(_new(family, terms, seed, i, asked))
-        asked.add(problems[-1].question)
+        made = _new(family, terms, seed, i, asked)
+        asked.add(made.question)
+        if split is None or split_of(made.question) == split:
+            problems.append(made)
     return tuple(problems)
 
 

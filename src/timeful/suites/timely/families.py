@@ -6,10 +6,11 @@ for each process.
 """
 
 import atexit
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from timeful.environments.reasoning.checking import Checker
 from timeful.environments.reasoning.files import BENCHMARKS, Fields, from_jsonl
 from timeful.environments.reasoning.gym import PACKAGE, make_problems
 from timeful.environments.reasoning.problems import Problem, load
+from timeful.environments.reasoning.split import SHARES, split_of
 from timeful.environments.reasoning.task import ReasoningTask
 from timeful.environments.timed.task import Task
 from timeful.errors import SettingsError, check_known
@@ -221,16 +223,32 @@ def problems(asked: tuple[str, ...], source: Source, seed: int) -> Mapping[str, 
     """
     found: list[Problem] = []
     if source.problems is not None:
-        found += from_jsonl(Path(source.problems), _fields(source), limit=source.size, seed=seed)
+        path, fields = Path(source.problems), _fields(source)
+        found += from_jsonl(path, fields, limit=source.size, seed=seed, split=source.split)
     for name in asked:
         size = source.size or SET_SIZE
         if name.startswith(GYM):
-            with _sandbox(source.is_unsafe) as sandbox:
-                task = name.removeprefix(GYM)
-                found += make_problems(task, size=size, seed=seed, sandbox=sandbox)
+            found += _of_gym(name.removeprefix(GYM), source, size=size, seed=seed)
         else:
-            found += load(name, size=size, seed=seed)
+            found += load(name, size=size, seed=seed, split=source.split)
     return {f"{problem.family}/{problem.id}": problem for problem in found}
+
+
+def _of_gym(task: str, source: Source, *, size: int, seed: int) -> Sequence[Problem]:
+    """Problems of reasoning-gym; for those on one side, more than enough are made."""
+    with _sandbox(source.is_unsafe) as sandbox:
+        if source.split is None:
+            return make_problems(task, size=size, seed=seed, sandbox=sandbox)
+        share: float = getattr(SHARES, source.split)
+        for more in (1.5, 6, 24):
+            made = make_problems(task, size=ceil(more * size / share), seed=seed, sandbox=sandbox)
+            found = [one for one in made if split_of(one.question) == source.split]
+            if len(found) >= size:
+                return found[:size]
+    raise SettingsError(
+        f"{task!r} makes hardly more than {len(found)} problems on the side of {source.split}; "
+        f"{size} were asked for"
+    )
 
 
 def _fields(source: Source) -> Fields:

@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 from timeful.agents.session import Transcripts
 from timeful.agents.tool_user import MOST_ROUNDS, Calls
 from timeful.core.units import Duration
+from timeful.environments.reasoning.split import Split
 from timeful.environments.timed.latency import Constant, read_latency
 from timeful.environments.timed.stopwatch import TimerSettings
 from timeful.environments.timed.world import TimeSettings
@@ -57,6 +58,7 @@ class Source:
         sets: Sets of problems.
         size: How many problems of each set or file; None takes a set's usual number, and all of a
             file.
+        split: Only problems that are on this side, `size` of them; None takes all.
         problems: A JSONL file of problems.
         benchmark: The name of its field map.
         fields: Fields that it has beside or instead, as pairs of what one holds and its name.
@@ -68,6 +70,7 @@ class Source:
 
     sets: tuple[str, ...] = ()
     size: int | None = None
+    split: Split | None = None
     problems: str | None = None
     benchmark: str = "file"
     fields: tuple[tuple[str, str], ...] = ()
@@ -127,7 +130,10 @@ class Rig:
 
     def settings(self) -> dict[str, Any]:
         """It as plain JSON values, without credentials."""
-        return asdict(self)
+        plain = asdict(self)
+        if self.source.split is None:  # so where nobody asked for a side, no record speaks of one
+            del plain["source"]["split"]
+        return plain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
