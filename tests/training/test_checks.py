@@ -11,7 +11,15 @@ from tests.training.material import config
 from timeful.environments.reasoning.split import Split
 from timeful.errors import SettingsError
 from timeful.training.checks import check, check_scenes, check_targets, layers
-from timeful.training.config import Config, ModelPart, SftConfig
+from timeful.training.config import (
+    CasesPart,
+    Config,
+    ModelPart,
+    RunPart,
+    SftConfig,
+    SftPart,
+    TurnsPart,
+)
 from timeful.training.folder import METRICS, SETTINGS, check_folder, clear, open_folder
 from timeful.training.reading import read_config, recipe, recipes
 from timeful.training.scenes import TimelyScene
@@ -246,6 +254,42 @@ def test_a_folder_goes_on_only_with_the_same_settings(start: Path, tmp_path: Pat
     assert not open_folder(other, replace=True)
     assert not (out / METRICS).exists()
     assert check_folder(other)
+
+
+def test_a_training_goes_on_only_with_the_data_that_it_began_with(
+    start: Path, tmp_path: Path
+) -> None:
+    problems, examples = tmp_path / "p.jsonl", tmp_path / "d.jsonl"
+    domain, agent = tmp_path / "mine", tmp_path / "agent.toml"
+    (domain / "deep").mkdir(parents=True)
+    found: dict[str, tuple[Path, Any]] = {
+        "cases.problems": (problems, {"cases": CasesPart(problems=str(problems), budgets=("1s",))}),
+        "cases.data": (problems, {"cases": TurnsPart(data=str(problems))}),
+        "cases.domain": (domain / "deep" / "a", {"cases": TurnsPart(domain=str(domain))}),
+        "cases.agent": (agent, {"cases": TurnsPart(agent=str(agent))}),
+    }
+    for n, (field, (path, parts)) in enumerate(found.items()):
+        path.write_text("1")
+        held = config(start / "tiny", tmp_path / f"out{n}", **parts)
+        open_folder(held)
+        assert check_folder(held)
+        path.write_text("2")
+        with pytest.raises(SettingsError, match=f"what {field} names has changed"):
+            check_folder(held)
+        path.write_text("1")
+        assert check_folder(held)
+    sft = SftConfig(
+        model=ModelPart(path="x"),
+        sft=SftPart(data=(str(problems), str(examples))),
+        run=RunPart(out=str(tmp_path / "sft")),
+    )
+    with pytest.raises(SettingsError, match=r"d\.jsonl cannot be read: No such file"):
+        open_folder(sft)
+    examples.write_text("1")
+    open_folder(sft)
+    examples.write_text("2")
+    with pytest.raises(SettingsError, match=r"what sft\.data 2 names has changed"):
+        check_folder(sft)
 
 
 def test_how_it_is_watched_is_no_setting_of_a_training(start: Path, tmp_path: Path) -> None:

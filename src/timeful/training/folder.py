@@ -10,11 +10,14 @@ policy/               the trained model, as any checkpoint; there when the train
 """
 
 import shutil
+from collections.abc import Iterator
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from timeful.domains.library import domain_names
 from timeful.errors import SettingsError
 from timeful.models.request import address
 from timeful.training.config import Config, SftConfig
@@ -27,14 +30,23 @@ RULER = "ruler.jsonl"
 ADAPTER = "adapter"
 POLICY = "policy"
 
+_DIGESTS = "sha256"
+
 _FOLDERS = (CHECKPOINTS, EPISODES, ADAPTER, POLICY)
 _OPERATION = ("out", "threads", "keep", "track")
 """Settings of a run that change no number of it."""
 
 
 def settings_of(config: Config | SftConfig) -> dict[str, Any]:
-    """All that makes a training what it is, as plain JSON values, without credentials."""
+    """All that makes a training what it is, as plain JSON values, without credentials.
+
+    Of the files that it learns from there are digests, by the fields that name them.
+
+    Raises:
+        SettingsError: If such a file cannot be read.
+    """
     found: dict[str, Any] = msgspec.to_builtins(config)
+    found[_DIGESTS] = {name: _digest(path) for name, path in _read(config)}
     for name in _OPERATION:
         del found["run"][name]
     if isinstance(config, Config):
@@ -43,6 +55,33 @@ def settings_of(config: Config | SftConfig) -> dict[str, Any]:
         if config.rollout.server not in ("local", "vllm"):
             found["rollout"]["server"] = address(config.rollout.server)
     return found
+
+
+def _read(config: Config | SftConfig) -> Iterator[tuple[str, Path]]:
+    """What a training learns from on disk, by the fields that name it."""
+    if isinstance(config, SftConfig):
+        yield from ((f"sft.data {n}", Path(one)) for n, one in enumerate(config.sft.data, 1))
+        return
+    for field in ("problems", "data", "abcd", "catalog", "ontology", "domain", "agent"):
+        given = getattr(config.cases, field, None)
+        if given is None or given in domain_names():
+            continue
+        # The name of an agent of the package is no file.
+        if field != "agent" or Path(given).is_file():
+            yield f"cases.{field}", Path(given)
+
+
+def _digest(path: Path) -> str:
+    """The SHA-256 of a file; of a folder, that of the names and digests of its files."""
+    try:
+        if path.is_dir():
+            files = sorted(one for one in path.rglob("*") if one.is_file())
+            lines = "".join(f"{one.relative_to(path)} {_digest(one)}\n" for one in files)
+            return sha256(lines.encode()).hexdigest()
+        with path.open("rb") as file:
+            return file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be read: {error.strerror}") from None
 
 
 def check_folder(config: Config | SftConfig) -> bool:
@@ -55,10 +94,17 @@ def check_folder(config: Config | SftConfig) -> bool:
     path = out / SETTINGS
     if path.exists():
         differences = _differences(path, settings_of(config))
-        if differences:
+        fields = [one for one in differences if not one.startswith(f"{_DIGESTS}.")]
+        if fields:
             raise SettingsError(
-                f"{out} holds a training with other settings ({differences}); give another "
+                f"{out} holds a training with other settings ({', '.join(fields)}); give another "
                 "run.out, or start it afresh with --replace"
+            )
+        if differences:
+            names = ", ".join(one.removeprefix(f"{_DIGESTS}.") for one in differences)
+            raise SettingsError(
+                f"{out} holds a training from other data: what {names} names has changed since it "
+                "began. Put it back, give another run.out, or start it afresh with --replace"
             )
         return True
     if out.exists() and not out.is_dir():
@@ -109,14 +155,14 @@ def done(out: Path) -> bool:
     return (out / POLICY).is_dir()
 
 
-def _differences(path: Path, settings: dict[str, Any]) -> str:
-    """The fields that differ from those of a file, as `table.field`; empty if none do."""
+def _differences(path: Path, settings: dict[str, Any]) -> list[str]:
+    """The fields that differ from those of a file, as `table.field`."""
     try:
         old = _flat(msgspec.json.decode(path.read_bytes()))
     except (msgspec.DecodeError, AttributeError):
-        return "which cannot be read"
+        return ["which cannot be read"]
     new = _flat(msgspec.json.decode(msgspec.json.encode(settings)))
-    return ", ".join(sorted(k for k in {*old, *new} if old.get(k) != new.get(k)))
+    return sorted(k for k in {*old, *new} if old.get(k) != new.get(k))
 
 
 def _flat(settings: dict[str, Any]) -> dict[str, Any]:
