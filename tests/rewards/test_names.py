@@ -12,8 +12,9 @@ from timeful.errors import RecordError, SettingsError
 from timeful.records.events import Event
 from timeful.records.recorder import Recorder, read_record
 from timeful.rewards import names
-from timeful.rewards.names import REWARDS, WHOLE, Reward, read_turns, reward_of
+from timeful.rewards.names import REWARDS, WHOLE, Reward, reward_of
 from timeful.rewards.proactor import LOST
+from timeful.rewards.turns import read_turns
 
 PAPER = (
     "rac_score",
@@ -258,6 +259,8 @@ def test_where_only_ready_ranges_are_known_silence_is_not_paid() -> None:
     without = talk((says(1), ()), (says(2), ()), ranges=RANGES)
     with pytest.raises(RecordError, match="references"):
         of("rac_score", without)
+    # A judge's score alone does not ask what was right.
+    assert of("ruler", without, ruler={1: 0.5, 2: 1.0}) == 0.75
     # A conversation with nothing to do at all is another matter.
     assert of("rac_score", talk((says(1), ()))) == 1.0
 

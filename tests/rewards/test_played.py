@@ -1,9 +1,11 @@
 """Rewards of episodes that were played, beside what the suites say of the same records."""
 
+import msgspec
 import pytest
 
-from tests.agents.proactive.material import PAY, Played
-from tests.environments.dialogue.material import talk
+from tests.agents.proactive.material import PAY, Played, actions, topics
+from tests.environments.dialogue.material import one, talk
+from timeful.agents.proactive import reading
 from timeful.core.source import Chunk
 from timeful.core.units import Duration, seconds
 from timeful.environments.dialogue.timing import Stamped
@@ -12,9 +14,10 @@ from timeful.models.pace import Pace
 from timeful.models.scripted import ScriptedModel
 from timeful.records.events import Event
 from timeful.records.recorder import Recorder
-from timeful.rewards.names import Reward, read_turns, reward_of
+from timeful.rewards.names import Reward, reward_of
 from timeful.rewards.outcome import Outcome, read_outcome
 from timeful.rewards.proactor import LOST
+from timeful.rewards.turns import UNUSABLE, read_turns
 from timeful.suites.timely.budgets import read_budget
 from timeful.suites.timely.families import cases_of
 from timeful.suites.timely.play import play
@@ -101,3 +104,36 @@ def test_a_conversation_of_an_agent_that_is_too_slow_for_its_first_turn() -> Non
     # (0 + -0.01 x 1 of each turn that was not lost) / 3
     kept = sum(one is not LOST for one in turns.values())
     assert rewards(conversation.events, "weighted_rac_score") == pytest.approx([-0.01 * kept / 3])
+
+
+@pytest.mark.parametrize(
+    ("said", "topic"),
+    [
+        ("I see nothing to do.", "no-json"),
+        ('{"proactive_action_opportunities": [', "bad-json"),
+        ("{}", "bad-shape"),
+        ('{"proactive_action_opportunities": [{"name": "pay"}]}', "bad-opportunity"),
+        (actions(one("pay")).replace("pending", "soon"), "unknown-status"),
+        (actions(one("dance")), "unknown-action"),
+    ],
+)
+def test_words_without_sense_are_no_silence_where_nothing_is_to_be_done(
+    said: str, topic: str
+) -> None:
+    nothing_to_do = msgspec.structs.replace(talk(0.0, 5.0), references={}, ready_ranges={})
+    answers = iter((said, actions()))
+    model = ScriptedModel(lambda _: [Chunk(next(answers), 7)], pace=Pace(per_token=seconds(0.1)))
+    conversation = Played(model, nothing_to_do, Stamped())
+    assert topics(conversation.notes) == [topic]
+    turns = read_turns(conversation.events)
+    assert turns is not None
+    assert [turns[number] is LOST for number in (1, 2)] == [True, False]
+    assert rewards(conversation.events, "rac_score") == [0.5]
+
+
+def test_what_is_left_of_an_answer_counts_and_every_topic_is_one_that_agents_note() -> None:
+    model = ScriptedModel(lambda _: [Chunk(actions(one("pay"), one("dance")), 7)])
+    turns = read_turns(Played(model, talk(0.0), Stamped()).events)
+    assert turns is not None
+    assert turns[1].rac > 0
+    assert all(f"`{topic}`" in (reading.__doc__ or "") for topic in UNUSABLE)

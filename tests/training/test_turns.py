@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.servers.fake import FakeServer, Say
+from tests.servers.fake import FakeServer, Say, Status
 from timeful.core.units import seconds
-from timeful.errors import SettingsError
+from timeful.errors import ModelError, SettingsError
 from timeful.judges.ruler import rule_judge
 from timeful.judges.ruler_settings import RulerJudge
 from timeful.judges.ruler_words import read_attempts
@@ -86,8 +86,11 @@ def test_its_reward_is_that_of_the_whole_conversation_at_this_turn(
         for reward in ("rac_score", "max_rac_score", "weighted_rac_score"):
             found = by_record(Reward(name=reward))([[play(scene, says(*names))]], 0, 0.0)
             assert found[0][0] is not None
-        [[silent]] = by_record(Reward(name="rac_score"))([[play(scene, says())]], 0, 0.0)
+        played = play(scene, says())
+        [[silent]] = by_record(Reward(name="rac_score"))([[played]], 0, 0.0)
         assert silent == (0.0 if names else 1.0)
+        # Its record says of which turn it is, so that an audit of it comes to the same.
+        assert reward_of(played.events, Reward(name="rac_score")) == silent
         right, wrong = right + (not names), wrong + bool(names)
     assert right
     assert wrong
@@ -193,7 +196,7 @@ def test_who_failed_has_no_reward_and_a_dropped_group_has_none_at_all(
     scenes: Mapping[str, TurnScene], tmp_path: Path
 ) -> None:
     scene = list(scenes.values())[3]
-    whole, other = play(scene, says()), play(scene, says("x"))
+    whole, other = play(scene, says()), play(scene, says(min(scene.catalog.actions)))
     failed = Played(scene=scene, sampling=3, events=(), ok=False)
     judge = rule_judge(lambda attempt: 0.5)
     given = by_judge(HYBRID, judge, settings(), log=tmp_path / "a")([[whole, failed, other]], 0, 0)
@@ -203,6 +206,25 @@ def test_who_failed_has_no_reward_and_a_dropped_group_has_none_at_all(
     assert given == [[None, None, None]]
     given = by_judge(HYBRID, judge, settings(), log=tmp_path / "c")([[failed, failed]], 0, 0)
     assert given == [[None, None]]
+
+
+def test_a_judge_that_has_never_scored_anything_ends_the_training(
+    scenes: Mapping[str, TurnScene], tmp_path: Path
+) -> None:
+    """A wrong key or address would otherwise be a training of nothing, to its end."""
+    group = [play(list(scenes.values())[3], says())]
+    broken = [True]
+    with FakeServer(lambda body: [Status(401) if broken[0] else Say(_scores(body))]) as server:
+        judge = settings(server.base_url, max_retries=0, api_key_name="MY_KEY")
+        model = judge.endpoint("")
+        rewards = by_judge(HYBRID, model, judge, log=tmp_path / "log")
+        with pytest.raises(ModelError, match=r"(?s)update 0: .*401.*MY_KEY"):
+            rewards([group], 0, 0.0)
+        broken[0] = False
+        assert rewards([group], 0, 0.0) != [[None]]
+        broken[0] = True
+        assert rewards([group, group], 1, 0.0) == [[None], [None]]
+        model.close()
 
 
 def test_a_judge_may_score_whole_tasks_too(tmp_path: Path) -> None:

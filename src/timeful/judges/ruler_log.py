@@ -71,6 +71,11 @@ class RulerLog:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @property
+    def has_scores(self) -> bool:
+        """Whether any group was ever scored."""
+        return bool(self._scored)
+
     def key(
         self, judge: str, messages: Sequence[Message], max_tokens: int | None, seed: int
     ) -> str:

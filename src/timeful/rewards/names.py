@@ -20,11 +20,11 @@ from statistics import fmean
 from typing import Literal
 
 from timeful.errors import RecordError, SettingsError, check_known
-from timeful.metrics.proactor.episodes import read_conversation
 from timeful.records.events import EpisodeEnded, EpisodeFailed, Event
 from timeful.rewards import proactor, time
 from timeful.rewards.outcome import Outcome, read_outcome
-from timeful.rewards.proactor import LOST, TurnValues, turn_values
+from timeful.rewards.proactor import LOST, TurnValues
+from timeful.rewards.turns import read_turns
 
 Parameters = Mapping[str, float]
 Ruler = Mapping[int, float]
@@ -58,6 +58,7 @@ class Kind:
 
     Attributes:
         is_judged: Whether it is a judge's score and nothing else: that can be of any episode.
+        needs_answer: Whether it wants a task with a right and a wrong answer.
         parameters: What can be set, with defaults; each is from 0 to 1.
         needs_judge: Whether it is made of a judge's scores.
         needs_progress: Whether it is another one as training goes on.
@@ -66,6 +67,7 @@ class Kind:
     of_task: TaskRule | None = None
     of_turn: TurnRule | None = None
     is_judged: bool = False
+    needs_answer: bool = False
     parameters: Parameters = field(default_factory=dict)
     needs_judge: bool = False
     needs_progress: bool = False
@@ -122,8 +124,8 @@ def _scheduled(metric: Callable[[_Given], float]) -> Kind:
 
 
 REWARDS: dict[str, Kind] = {
-    "correctness": Kind(of_task=lambda outcome, p: time.correctness(outcome)),
-    "ep_aware": Kind(of_task=lambda outcome, p: time.ep_aware(outcome)),
+    "correctness": Kind(of_task=lambda outcome, p: time.correctness(outcome), needs_answer=True),
+    "ep_aware": Kind(of_task=lambda outcome, p: time.ep_aware(outcome), needs_answer=True),
     "timely": Kind(
         of_task=_timely,
         parameters={
@@ -204,8 +206,8 @@ def reward_of(
         reward: Which.
         progress: How far training is, u/U, in [0, 1]; for the rewards that need it.
         ruler: A judge's scores; for the rewards that need them.
-        turn: The turn of a conversation that is rewarded; None for the mean over all its turns
-            (equation 25), of which a rollout of one turn is the special case.
+        turn: The turn of a conversation that is rewarded; None for that of a rollout of one turn,
+            else for the mean over all turns (equation 25).
 
     Returns:
         None if there is no reward, which is not 0: the episode failed, or the judge has no score
@@ -222,7 +224,7 @@ def reward_of(
         return None if outcome is None else kind.of_task(outcome, reward.all_parameters)
     if kind.is_judged and not scores.keys() - {WHOLE}:
         return _judged(events, scores.get(WHOLE))
-    values = read_turns(events, turn=turn)
+    values = read_turns(events, turn=turn, needs_references=not kind.is_judged)
     if values is None:
         return None
     numbers = list(values)
@@ -236,43 +238,11 @@ def reward_of(
 
 
 def _of_turn(reward: Reward, values: TurnValues, progress: float, ruler: float) -> float:
-    """The reward of one turn; what a judge thinks of words that came too late does not count."""
+    """The reward of one turn; what a judge thinks of words that are lost does not count."""
     rule = reward.kind.of_turn
     assert rule is not None
     given = _Given(values=values, progress=progress, ruler=0.0 if values is LOST else ruler)
     return rule(given, reward.all_parameters)
-
-
-def read_turns(events: Iterable[Event], *, turn: int | None = None) -> dict[int, TurnValues] | None:
-    """What the turns of a conversation are worth, by their numbers; None if the episode failed.
-
-    Args:
-        events: The record.
-        turn: The only one that is asked for; None for all.
-
-    Raises:
-        RecordError: If it is no whole record of a conversation, has no such turn, or of what was
-            right only ready ranges are known: then silence would be paid at every turn.
-    """
-    read = read_conversation(events)
-    if read is None:
-        return None
-    if not read.turns:
-        raise RecordError("the conversation has no turn that could be rewarded")
-    if read.turns[0].ready_ranges and not any(one.references for one in read.turns):
-        raise RecordError(
-            "of this conversation only ready ranges are known; rewards need its references"
-        )
-    found = {
-        one.turn: LOST
-        if one.turn in read.lost
-        else turn_values(one.turn, one.predictions, one.references, one.ready_ranges)
-        for one in read.turns
-        if turn in (None, one.turn)
-    }
-    if not found:
-        raise RecordError(f"the conversation has no turn {turn}")
-    return found
 
 
 def _judged(events: Iterable[Event], score: float | None) -> float | None:

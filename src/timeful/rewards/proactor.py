@@ -29,8 +29,8 @@ class TurnValues:
 
 
 LOST = TurnValues(rac=0.0, max_rac=0.0, pt=0.0, ftr=0.0)
-"""A turn for which no prediction came in time, or none that could be read. It is no empty set:
-saying nothing earns nothing, also where there was nothing to predict **(chosen)**."""
+"""A turn for which no prediction came in time, or an answer of which nothing could be used. That
+is no empty set: it earns nothing, also where there was nothing to predict **(chosen)**."""
 
 
 def turn_values(

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from timeful.errors import RecordError
+from timeful.errors import ModelError, RecordError
 from timeful.judges.candidates import candidate
 from timeful.judges.ruler import Group, ruler
 from timeful.judges.ruler_log import RulerLog
@@ -34,6 +34,10 @@ def by_judge(reward: Reward, judge: Model, settings: RulerJudge, *, log: Path) -
         settings: By what, and how many groups at a time.
         log: Where what was asked and answered is written; an update that is done again after a
             kill finds its scores there.
+
+    Raises (the rewards):
+        ModelError: If the endpoint refuses all groups, and never scored one before: that is no
+            mishap, and nothing could be learnt.
     """
 
     def rewards(
@@ -56,6 +60,11 @@ def by_judge(reward: Reward, judge: Model, settings: RulerJudge, *, log: Path) -
                 workers=settings.max_concurrent_api_number,
                 log=book,
             )
+            if not book.has_scores and scored and all(one.failure == "endpoint" for one in scored):
+                raise ModelError(
+                    f"the judge scored no group of update {update}: {scored[0].error}; its address "
+                    f"is that of [judge], its key is in the variable {settings.api_key_name}"
+                )
         scores = {i: one.scores for i, one in zip(asked, scored, strict=True)}
         found: list[list[float | None]] = []
         for i, (group, some) in enumerate(zip(groups, said, strict=True)):

@@ -12,7 +12,8 @@ import msgspec
 
 from timeful.errors import SettingsError, check_known
 from timeful.records.events import Acted, AnyEvent, ThoughtEnded
-from timeful.rewards.names import REWARDS, Reward, read_turns, reward_of
+from timeful.rewards.names import REWARDS, Reward, reward_of
+from timeful.rewards.turns import read_turns
 from timeful.training.data.conversations import Conversation
 from timeful.training.data.episodes import Worth, score, shared
 
