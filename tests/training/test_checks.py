@@ -86,6 +86,7 @@ def test_settings_that_work_pass_and_paths_start_at_the_file(start: Path) -> Non
         ("cases.budgets=[]", "must not be empty"),
         ("reward.name=ruler", "give a table [judge]"),
         ("reward.name=rac_score", "kind = 'turns'"),
+        ("cases.family=fiction", "ep_aware wants right answers, and fiction has none"),
         ("reward.parameters={r_f = 0.2}", "has no parameters"),
         ("rollout.samples=1", ">= 2"),
         ("rollout.sample=4", "rollout"),

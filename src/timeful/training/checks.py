@@ -72,6 +72,11 @@ def _check_reward(config: Config) -> None:
             f"{reward.name} is a reward of a turn of a dialogue; take cases of kind = 'turns', or "
             "a reward such as ep_aware"
         )
+    cases, wants = config.cases, reward.kind.needs_answer
+    if isinstance(cases, CasesPart) and wants and cases.family != "reasoning":
+        raise SettingsError(
+            f"{reward.name} wants right answers, and {cases.family} has none; take timely"
+        )
     if reward.kind.needs_judge and config.judge is None:
         raise SettingsError(f"{reward.name} needs a judge: give a table [judge]")
     if config.judge is not None and not reward.kind.needs_judge:
