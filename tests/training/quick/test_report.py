@@ -137,5 +137,5 @@ def test_what_nobody_can_be_asked_for_is_refused() -> None:
         asked(arms=("EP-awar",))
     with pytest.raises(SettingsError, match="one seed or more, each once"):
         asked(seeds=(1, 1))
-    with pytest.raises(SettingsError, match="0 or above"):
-        asked(seeds=(-1,))
+    with pytest.raises(SettingsError, match="from 0 to 4294967295"):
+        asked(seeds=(1, 2**32))

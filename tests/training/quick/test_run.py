@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.training.quick.material import asked
+from timeful.training.folder import CHECKPOINTS
 from timeful.training.quick.run import plan, run
 from timeful.training.quick.stages import Stage, Tell
 
@@ -96,3 +97,14 @@ def test_a_stage_needs_what_earlier_ones_leave(tmp_path: Path) -> None:
     for i, stage in enumerate(every):
         assert set(stage.needs) <= {other.result for other in every[:i]} <= left
     assert len(left) == len(every)
+
+
+def test_what_was_learnt_before_a_kill_is_not_taken_for_quick_work(tmp_path: Path) -> None:
+    heard: list[float] = []
+    some = stages(tmp_path, 1)
+    (arm,) = (s for s in some if s.kind == "learn" and s.name.endswith("EP-aware"))
+    for update in (1, 2):
+        (arm.model.parent / CHECKPOINTS / f"checkpoint-{update}").mkdir(parents=True)
+    run(some, workers=1, watch=lambda share, *_: heard.append(share), do=fail)
+    of = sum(stage.work for stage in some)
+    assert heard == pytest.approx([2 / 3 * arm.work / of] * len(heard))

@@ -46,8 +46,9 @@ class Asked:
         for what, given in (("arm", self.arms), ("seed", self.seeds)):
             if not given or len(set(given)) < len(given):
                 raise SettingsError(f"a run has one {what} or more, each once; got {given}")
-        if min(self.seeds) < 0:
-            raise SettingsError(f"a seed is 0 or above, got {min(self.seeds)}")
+        for seed in self.seeds:
+            if not 0 <= seed < 2**32:  # what TRL takes
+                raise SettingsError(f"a seed is from 0 to {2**32 - 1}, got {seed}")
 
     @property
     def learnt(self) -> tuple[Arm, ...]:

@@ -76,8 +76,21 @@ def _curve(axes: Axes, seeds: Sequence[Sequence[Line]], read: _Read, colour: str
     each = [_smooth([(line.update, read(line)) for line in lines]) for lines in seeds]
     for points in each:
         axes.plot(list(points), list(points.values()), color=colour, lw=0.7, alpha=0.45)
-    shared = [u for u in each[0] if all(u in points for points in each)]
-    axes.plot(shared, [fmean(points[u] for points in each) for u in shared], color=colour, lw=2.4)
+    mean = over_seeds(each)
+    axes.plot(list(mean), list(mean.values()), color=colour, lw=2.4)
+
+
+def over_seeds(each: Sequence[Mapping[int, float]]) -> dict[int, float]:
+    """The mean of curves, as far as all of them go.
+
+    Under relative budgets a step of the budget is not in every update of every seed: a seed stays
+    where it was until there is news of it.
+    """
+    known = [points for points in each if points]
+    if not known:
+        return {}
+    reach = range(max(map(min, known)), min(map(max, known)) + 1)
+    return {u: fmean(one[max(v for v in one if v <= u)] for one in known) for u in reach}
 
 
 def _smooth(points: Sequence[tuple[int, float | None]]) -> dict[int, float]:

@@ -22,7 +22,7 @@ from timeful.suites.timely.published import ABLATION as TABLE_3
 from timeful.training.folder import METRICS
 from timeful.training.quick import published
 from timeful.training.quick.asked import Asked, read_asked
-from timeful.training.quick.claim import one_ways, sentences, verdict
+from timeful.training.quick.claim import AWARE, one_ways, sentences, verdict
 from timeful.training.quick.recipe import BASE
 from timeful.training.quick.results import result_rows
 from timeful.training.quick.rows import Line, read_metrics
@@ -36,6 +36,7 @@ from timeful.training.quick.tables import (
     estimate,
     hurried_models,
     models,
+    over_budgets,
     pick,
     seeds,
     shown,
@@ -114,9 +115,11 @@ def _main(asked: Asked, scores: Sequence[Score]) -> Iterator[Block]:
     steps = asked.recipe.language.budgets
     for measure, caption in MEASURES.items():
         body: list[_Row] = [
-            (model, *_cells(asked, scores, model, measure)) for model in models(asked)
+            (model, *_cells(asked, scores, model, measure), over_budgets(scores, model, measure))
+            for model in models(asked)
         ]
-        yield Table(caption=caption, head=("", *(f"{n} tokens" for n in steps)), rows=tuple(body))
+        heads = ("", *(f"{n} tokens" for n in steps), "mean")
+        yield Table(caption=caption, head=heads, rows=tuple(body))
     yield Paragraph("Means over seeds; ± is half of a 95 % interval by drawing seeds.")
     yield _table_25()
 
@@ -143,8 +146,13 @@ def _seeds(asked: Asked, scores: Sequence[Score]) -> Table:
     steps = asked.recipe.language.budgets
     found = {(one.fraction, one.seed, one.model): one for one in standings(scores)}
     names = (BASE, *asked.arms) if asked.fractions else models(asked)
+    aware = {arm.name for arm in asked.learnt if arm.reward == AWARE}
     body = [
-        _standing(share, seed, model, found.get((share, seed, model)), len(steps))
+        (
+            f"{seed}" if share is None else f"{seed}, fraction {share:g}",
+            model,
+            *_standing(found.get((share, seed, model)), len(steps), is_aware=model in aware),
+        )
         for share in asked.fractions or (None,)
         for seed in asked.seeds
         for model in names
@@ -152,19 +160,24 @@ def _seeds(asked: Asked, scores: Sequence[Score]) -> Table:
     heads = [f"{what} {n}" for what in ("right in", "tokens at") for n in steps]
     return Table(
         caption="Budgeted success and tokens by budget",
-        head=("seed", "model", "alarm", *heads),
+        head=("seed", "model", "length", *heads),
         rows=tuple(body),
         words=3,
     )
 
 
-def _standing(share: float | None, seed: int, model: str, one: Standing | None, steps: int) -> _Row:
-    name = f"{seed}" if share is None else f"{seed}, fraction {share:g}"
+def _standing(one: Standing | None, steps: int, *, is_aware: bool) -> _Row:
     if one is None:
-        return (name, model, Entry("failed, or not reached", tone="alarm"), *[""] * 2 * steps)
-    alarm = Entry("collapsed", small=one.alarm, tone="alarm") if one.alarm else "follows the budget"
+        return (Entry("failed, or not reached", tone="alarm"), *[""] * 2 * steps)
     right = [f"{score.success:.3f}" for score in one.scores]
-    return (name, model, alarm, *right, *(f"{score.tokens:.1f}" for score in one.scores))
+    return (_length(one, is_aware), *right, *(f"{score.tokens:.1f}" for score in one.scores))
+
+
+def _length(one: Standing, is_aware: bool) -> str | Entry:
+    if not one.alarm:
+        return "follows the budget"
+    # Whom nobody rewards for being in time has no reason to follow it.
+    return Entry("collapsed", small=one.alarm, tone="alarm") if is_aware else "one length"
 
 
 def _hurried(asked: Asked, scores: Sequence[Score]) -> Iterator[Block]:

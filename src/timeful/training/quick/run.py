@@ -12,6 +12,7 @@ from typing import Any
 
 from timeful.core.clock import monotonic_ns
 from timeful.runs.workers import start, stop
+from timeful.training.folder import CHECKPOINTS
 from timeful.training.quick.recipe import Arm, Recipe
 from timeful.training.quick.stages import Kind, Stage, Tell, Tracker, perform
 
@@ -206,12 +207,21 @@ def _perform(stage: Stage, do: Do) -> None:
     do(stage, tell)
 
 
+def _kept(stage: Stage) -> float:
+    """Which share of a stage is done before it begins, so that nobody takes it for quick work."""
+    if stage.is_done or stage.kind != "learn":
+        return float(stage.is_done)
+    found = (stage.model.parent / CHECKPOINTS).glob("checkpoint-*")
+    last = max((int(path.name.rpartition("-")[2]) for path in found), default=0)
+    return last / stage.recipe.updates
+
+
 class _Forecast:
     """How far it is, and how long it will still take at the pace so far."""
 
     def __init__(self, stages: Sequence[Stage], watch: Watch) -> None:
         self._work = {str(stage.result): stage.work for stage in stages}
-        self._shares = {str(stage.result): float(stage.is_done) for stage in stages}
+        self._shares = {str(stage.result): _kept(stage) for stage in stages}
         self._watch = watch
         self._found = self._done
         self._began = monotonic_ns()

@@ -131,7 +131,7 @@ class Stage:
         budgets = len(recipe.language.budgets)
         match self.kind:
             case "teach":
-                return 0.15 * sum(phase.steps for phase in recipe.phases)
+                return 0.08 * sum(phase.steps for phase in recipe.phases)
             case "measure":
                 return _GRADING * (recipe.problems + recipe.cases * recipe.updates)
             case "learn":

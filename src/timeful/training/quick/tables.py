@@ -95,11 +95,12 @@ def main_table(asked: Asked, scores: Sequence[Score], measure: Measure) -> Itera
     yield _line("", [*(f"{n} tokens" for n in asked.recipe.language.budgets), "mean"])
     for model in models(asked):
         cells = [estimate(pick(scores, model, "graded", b), measure) for b in budgets(asked)]
-        yield _line(model, [*(shown(one, measure) for one in cells), _mean(scores, model, measure)])
+        mean = over_budgets(scores, model, measure)
+        yield _line(model, [*(shown(one, measure) for one in cells), mean])
 
 
-def _mean(scores: Sequence[Score], model: str, measure: Measure) -> str:
-    """Over budgets, then over seeds."""
+def over_budgets(scores: Sequence[Score], model: str, measure: Measure) -> str:
+    """The mean over budgets, then over seeds."""
     mine = [one for one in standings(scores) if one.model == model]
     values = [sum(getattr(s, measure) for s in one.scores) / len(one.scores) for one in mine]
     return shown(mean_of(values, measure) if values else None, measure)

@@ -1,0 +1,153 @@
+"""Scores, the alarm and the claim against numbers worked by hand."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.training.quick.material import asked, begin, row
+from timeful.errors import RecordError
+from timeful.suites.timely.rows import TimelyRow
+from timeful.training.alarm import collapse
+from timeful.training.quick.asked import Asked
+from timeful.training.quick.claim import one_ways, sentences, verdict
+from timeful.training.quick.figures import over_seeds
+from timeful.training.quick.report import write_report
+from timeful.training.quick.results import result_rows
+from timeful.training.quick.scores import read_scores, standings
+from timeful.training.quick.tables import over_budgets, text_tables
+
+LONG = "correct, long cap"
+
+
+def leave(out: Path, what: Asked, model: str, rows: Sequence[TimelyRow]) -> None:
+    """Leave the rows of a grading under the steps of the budget."""
+    for stage in what.stages(out):
+        if stage.kind == "grade" and model == ("base" if stage.arm is None else stage.arm.name):
+            stage.result.parent.mkdir(parents=True, exist_ok=True)
+            stage.result.write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in rows))
+
+
+def failed(one: TimelyRow) -> TimelyRow:
+    return msgspec.structs.replace(one, status="failed", reason="", value=0.0, error="world: x")
+
+
+def both(tokens: int, is_right: bool, count: int = 1) -> list[TimelyRow]:
+    """The same answer under both steps of the smoke recipe."""
+    return [row(f"{n / 10:g}s", n, tokens, is_right) for n in (4, 8) for _ in range(count)]
+
+
+def test_a_score_is_what_its_rows_say(tmp_path: Path) -> None:
+    what = asked()
+    right, late, wrong = row("0.4s", 4, 3, True), row("0.4s", 4, 6, True), row("0.4s", 4, 2, False)
+    silent = msgspec.structs.replace(row("0.4s", 4, 1, True), reason="deadline")
+    leave(tmp_path, what, "base", [right, late, wrong, silent, failed(row("0.4s", 4, 99, True))])
+    (one,) = read_scores(what, tmp_path)
+    assert (one.seconds, one.count, one.failed) == (0.4, 4, 1)
+    assert (one.success, one.accuracy, one.on_time, one.tokens) == (1 / 4, 3 / 4, 2 / 4, 12 / 4)
+    every = {r.metric: (r.value, r.n) for r in result_rows(what, tmp_path, [one]) if r.n > 1}
+    assert every == {
+        "success": (0.25, 4),
+        "accuracy": (0.75, 4),
+        "on_time": (0.5, 4),
+        "tokens": (3.0, 4),
+    }
+
+
+@pytest.mark.parametrize(
+    ("tokens", "is_collapsed"),
+    [
+        ({}, False),
+        ({0.4: 10, 0.8: 15}, False),
+        ({0.4: 10, 0.8: 14.9}, True),
+        ({0.4: 10, 0.79: 10}, False),  # budgets that hardly differ ask for nothing
+        ({0.4: 30, 3.2: 10}, True),
+        ({0.4: 10, 0.8: 40, 3.2: 10}, True),  # longest in the middle is not by budget
+        ({0.4: 0, 3.2: 10}, False),
+    ],
+)
+def test_the_alarm_rings_below_one_and_a_half_times_from_the_shortest_to_the_longest(
+    tokens: dict[float, float], is_collapsed: bool
+) -> None:
+    assert bool(collapse(tokens)) is is_collapsed
+
+
+def test_the_best_single_way_counts_what_fits_and_what_is_said_often_enough(tmp_path: Path) -> None:
+    what = asked()  # ways of 3, 5 and 14 tokens under budgets of 4 and 8
+    rows = [
+        *both(3, True, 6),
+        *both(3, False, 4),
+        *both(5, True, 8),
+        *both(5, False, 1),
+        *map(failed, both(5, True, 1)),
+        *both(14, True, 20),
+    ]
+    leave(tmp_path, what, "base", rows)
+    (one,) = one_ways(what, tmp_path)
+    assert (one.tokens, one.accuracy, one.success) == (3, 0.6, 0.6)  # 5 tokens: 8 / 9, and half fit
+    rare = [*both(3, True), *both(5, True, 20)]  # 3 tokens in 1 of 21 answers
+    leave(tmp_path, what, "base", rare)
+    (one,) = one_ways(what, tmp_path)
+    assert (one.tokens, one.success) == (5, 0.5)
+
+
+def test_a_claim_is_counted_over_the_seeds_that_are_whole(tmp_path: Path) -> None:
+    what = asked(seeds=(1, 2, 3), arms=(LONG, "EP-aware"))
+    begin(tmp_path, what)
+    for seed in what.seeds:
+        alone = asked(seeds=(seed,), arms=what.arms)
+        leave(tmp_path, alone, "base", [*both(3, False), *both(3, True)])
+        # On seed 2 being right alone is best; seed 3 has not all models.
+        leave(tmp_path, alone, LONG, both(4 if seed == 2 else 14, True))
+        short, longer = row("0.4s", 4, 3, True), row("0.8s", 8, 5, seed != 2)
+        if seed != 3:
+            leave(tmp_path, alone, "EP-aware", [short, longer])
+    scores = read_scores(what, tmp_path)
+    told = verdict(what, tmp_path, scores)
+    assert told is not None
+    assert (told.seeds, told.best, told.follows, told.beats) == ((1, 2), (1,), (1, 2), ())
+    assert told.others == {"base": 0, LONG: 0}
+    assert (told.success, told.one_way) == (0.75, 1.0)
+    assert told.missing == ("seed 3, EP-aware",)
+    assert sentences(told)[1:] == [
+        "EP-aware has the best mean budgeted success in 1 of 2 seeds, and its length follows the "
+        f"budget in 2 of 2 (base: 0, {LONG}: 0).",
+        "It beats always answering in the best single way in 0 of 2 seeds: 0.750 against 1.000, "
+        "each a mean over budgets and seeds.",
+        "Left out are seeds that lack a model: seed 3, EP-aware.",
+    ]
+    shares = {
+        r.metric: r.value for r in result_rows(what, tmp_path, scores) if r.method == told.aware
+    }
+    assert shares["seeds: best"] == shares["seeds: length follows the budget"] / 2 == 0.5
+    assert over_budgets(scores, "EP-aware", "success").startswith("0.750±")
+
+
+def test_who_is_not_rewarded_for_time_has_not_collapsed(tmp_path: Path) -> None:
+    what = asked(arms=(LONG, "EP-aware"))
+    begin(tmp_path, what)
+    for model in ("base", LONG, "EP-aware"):
+        leave(tmp_path, what, model, both(3, True))
+    assert all(one.alarm for one in standings(read_scores(what, tmp_path)))
+    assert text_tables(what, tmp_path, read_scores(what, tmp_path)).count("one length") == 3
+    write_report(tmp_path)
+    assert (tmp_path / "report.html").read_text().count("collapsed to one length") == 1
+
+
+def test_a_curve_over_seeds_waits_for_who_has_no_news() -> None:
+    assert over_seeds([{1: 0.0, 2: 1.0, 4: 0.0}, {2: 1.0, 3: 0.0, 5: 1.0}, {}]) == {
+        2: 1.0,
+        3: 0.5,
+        4: 0.0,
+    }
+    assert over_seeds([{}]) == {}
+
+
+def test_rows_that_are_none_are_named(tmp_path: Path) -> None:
+    what = asked()
+    leave(tmp_path, what, "base", both(3, True))
+    (torn,) = tmp_path.rglob("base.jsonl")
+    torn.write_bytes(torn.read_bytes()[:-9])
+    with pytest.raises(RecordError, match=r"base\.jsonl cannot be read"):
+        read_scores(what, tmp_path)
