@@ -1,5 +1,7 @@
 """Settings that cannot work are refused before anything heavy is loaded."""
 
+import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -84,6 +86,17 @@ def test_settings_that_work_pass_and_paths_start_at_the_file(start: Path) -> Non
         ("cases.budgets=['none']", "in seconds"),
         ("cases.budgets=['0.75x']", "in seconds"),
         ("cases.budgets=[]", "must not be empty"),
+        ("cases.budgets=['1s', '1.0s']", "budgets has one of them twice"),
+        ("cases.sets=[]", "must not be empty"),
+        ("cases.sets=['sums', 'sums']", "sets has one of them twice"),
+        ("cases.kind=turn", "Did you mean 'turns'?"),
+        ("cases.kind=turns", "there are abcd, agent, asks, catalog"),
+        ("cases.token_seconds=inf", "< 1"),
+        ("rollout.temperature=inf", "< 1"),
+        ("optimiser.learning_rate=inf", "< 1"),
+        ("optimiser.ratio_cap=1.2", "above 1 + clip_high = 1.28"),
+        ("run.seed=-1", ">= 0"),
+        ("run.seed=4294967296", "4294967295"),
         ("reward.name=ruler", "give a table [judge]"),
         ("reward.name=rac_score", "kind = 'turns'"),
         ("cases.family=fiction", "ep_aware wants right answers, and fiction has none"),
@@ -100,6 +113,28 @@ def test_settings_that_work_pass_and_paths_start_at_the_file(start: Path) -> Non
 )
 def test_what_cannot_work_is_named_with_what_to_do(start: Path, change: str, said: str) -> None:
     assert said in refused(start, change)
+
+
+def test_lora_needs_layers_to_change(start: Path) -> None:
+    assert "targets must not be empty" in refused(start, "model.adapter=lora", "model.targets=[]")
+
+
+@pytest.mark.parametrize("change", ["cases.problems=p.jsonl", "cases.split=test"])
+def test_only_problems_have_a_file_and_sides(start: Path, change: str) -> None:
+    said = refused(start, "cases.family=fiction", "cases.sets=['skerry']", change)
+    assert "fiction has none" in said
+
+
+def test_a_folder_that_may_not_be_is_refused(
+    start: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    for out in (tmp_path / "file", tmp_path / "file" / "deep"):
+        with pytest.raises(SettingsError, match="file is a file; give another"):
+            check_folder(config(start / "tiny", out))
+    monkeypatch.setattr("timeful.training.folder.access", lambda path, mode: False)
+    with pytest.raises(SettingsError, match="may not be written to"):
+        check_folder(config(start / "tiny", tmp_path / "out"))
 
 
 def test_a_judge_that_nobody_asks_is_refused(start: Path) -> None:
@@ -149,21 +184,70 @@ def test_a_missing_extra_is_named(start: Path, monkeypatch: pytest.MonkeyPatch) 
     assert "pip install vllm" in refused(start, "rollout.server=vllm")
 
 
-def test_a_hub_name_passes_unless_nothing_may_be_fetched(start: Path) -> None:
-    check(read(start, "model.path=some/model-of-nobody"))
-    said = refused(start, "model.path=some/model-of-nobody", is_offline=True)
-    assert "HF_HUB_OFFLINE" in said
+def test_a_hub_name_passes_if_the_hub_has_it_and_may_be_asked(
+    start: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import huggingface_hub as hub
+
+    named = "model.path=some/model-of-nobody"
+    assert "HF_HUB_OFFLINE" in refused(start, named, is_offline=True)
+    monkeypatch.setattr(hub.HfApi, "model_info", lambda self, name, timeout: name)
+    check(read(start, named))
+
+    def unknown(self: object, name: str, timeout: float) -> None:
+        raise hub.errors.HFValidationError(name)
+
+    def unreachable(self: object, name: str, timeout: float) -> None:
+        raise hub.errors.HTTPError("no route")  # type: ignore[attr-defined]
+
+    monkeypatch.setattr(hub.HfApi, "model_info", unknown)
+    assert "the hub has no model of this name" in refused(start, named)
+    monkeypatch.setattr(hub.HfApi, "model_info", unreachable)
+    assert "cannot be asked for it (no route)" in refused(start, named)
 
 
-def test_a_checkpoint_of_another_shape_is_refused(start: Path, tmp_path: Path) -> None:
-    import json
-    import shutil
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"vocab_size": 34}, "another shape"),
+        ({"num_hidden_layers": 2}, "1 layers, and config.json says 2"),
+    ],
+)
+def test_a_checkpoint_of_another_shape_is_refused(
+    start: Path, tmp_path: Path, change: dict[str, int], said: str
+) -> None:
+    shutil.copytree(start / "tiny", tmp_path / "other")
+    about = json.loads((tmp_path / "other" / "config.json").read_text())
+    (tmp_path / "other" / "config.json").write_text(json.dumps({**about, **change}))
+    assert said in refused(start, f"model.path={str(tmp_path / 'other')!r}")
+
+
+def test_weights_that_lack_a_part_are_not_filled_up_with_chance(
+    start: Path, tmp_path: Path
+) -> None:
+    from timeful.training.loading import load_model
 
     shutil.copytree(start / "tiny", tmp_path / "other")
     about = json.loads((tmp_path / "other" / "config.json").read_text())
-    about["vocab_size"] += 1
-    (tmp_path / "other" / "config.json").write_text(json.dumps(about))
-    assert "another shape" in refused(start, f"model.path={str(tmp_path / 'other')!r}")
+    (tmp_path / "other" / "config.json").write_text(json.dumps({**about, "attention_bias": True}))
+    with pytest.raises(SettingsError, match="lacks weights of its own model"):
+        load_model(ModelPart(path=str(tmp_path / "other"), dtype="float32"))
+
+
+def test_weights_that_are_not_whole_are_refused(start: Path, tmp_path: Path) -> None:
+    shutil.copytree(start / "tiny", tmp_path / "other")
+    here = f"model.path={str(tmp_path / 'other')!r}"
+    weights = tmp_path / "other" / "model.safetensors"
+    whole = weights.read_bytes()
+    weights.write_bytes(whole[:-1])
+    assert "are cut off" in refused(start, here)
+    weights.write_bytes(whole)
+    check(read(start, here))
+    index = tmp_path / "other" / "model.safetensors.index.json"
+    index.write_text('{"weight_map": {"a": "part-1.safetensors"}}')
+    assert "lacks a part of its weights, part-1.safetensors" in refused(start, here)
+    index.write_text("{}")
+    assert "names no weights" in refused(start, here)
 
 
 def test_targets_are_compared_with_the_layers_that_there_are(start: Path) -> None:

@@ -118,7 +118,6 @@ def _learn(config: "Config", *, is_first: bool, replace: bool) -> None:
 
     scenes = scenes_for(config)
     check_scenes(config, len(scenes))
-    rewards = _rewards(config)
     with _opened(config, is_first=is_first, replace=replace) as told:
         if told is None:
             return
@@ -127,7 +126,7 @@ def _learn(config: "Config", *, is_first: bool, replace: bool) -> None:
         policy = learn(
             config,
             scenes,
-            rewards,
+            _rewards(config),
             progress=told.advance,
             warn=told.warn,
             api_key=os.environ.get(config.rollout.api_key_name, ""),

@@ -4,16 +4,15 @@ import json
 from collections.abc import Collection, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from timeful.errors import SettingsError
 from timeful.models.local.checkpoint import check as check_checkpoint
+from timeful.models.local.checkpoint import weights
 from timeful.rewards.names import Reward
 from timeful.training.config import CasesPart, Config, ModelPart, SftConfig
 
 _NEEDED = ("torch", "transformers", "trl", "peft", "accelerate", "datasets")
 _TRACKERS = {"mlflow": "mlflow", "wandb": "wandb"}
-_HEADER = 100 << 20  # bytes; what safetensors allows itself
 
 
 def check(config: Config | SftConfig, *, processes: int = 1, is_offline: bool = False) -> None:
@@ -191,13 +190,11 @@ def _missing(names: Sequence[str]) -> list[str]:
 
 def _check_model(part: ModelPart, *, is_offline: bool) -> None:
     if is_at_hub(part):
-        if part.path.startswith((".", "/", "~")) or part.path.count("/") > 1:
-            check_checkpoint(Path(part.path))  # it says that there is none
-        if is_offline and not _is_fetched(part.path):
-            raise SettingsError(
-                f"{part.path} is no folder, so it would be fetched from the hub, and "
-                "HF_HUB_OFFLINE forbids that; give a folder, or fetch it before"
-            )
+        is_path = part.path.startswith((".", "/", "~")) or part.path.count("/") > 1
+        if is_path or Path(part.path).exists():
+            check_checkpoint(Path(part.path))  # it says what is wrong
+        if not _is_fetched(part.path):
+            _check_hub(part.path, is_offline=is_offline)
         return
     check_checkpoint(Path(part.path))
     if part.adapter == "lora":
@@ -224,8 +221,7 @@ def check_targets(part: ModelPart, found: Collection[str]) -> None:
 
 def layers(path: Path) -> frozenset[str]:
     """The last names of the matrices of a checkpoint's weights; none if they cannot be told."""
-    names = _indexed(path) or _headed(path / "model.safetensors")
-    inner = [name.split(".") for name in names if name.endswith(".weight")]
+    inner = [name.split(".") for name in weights(path) if name.endswith(".weight")]
     # Of a layer within a list, so no table of tokens, no head, and no norm of the whole.
     return frozenset(
         parts[-2] for parts in inner if any(one.isdigit() for one in parts) and _is_matrix(parts)
@@ -236,28 +232,34 @@ def _is_matrix(parts: Sequence[str]) -> bool:
     return not ("norm" in parts[-2] or parts[-2].startswith("ln_"))
 
 
-def _indexed(path: Path) -> Collection[str]:
-    index = path / "model.safetensors.index.json"
-    if not index.is_file():
-        return ()
-    found: dict[str, Any] = json.loads(index.read_text(encoding="utf-8"))
-    return list(found["weight_map"])
-
-
-def _headed(path: Path) -> Collection[str]:
-    """From the header of a safetensors file: its length in 8 bytes, then JSON."""
-    if not path.is_file():
-        return ()
-    with path.open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        if length > _HEADER:
-            return ()
-        header: dict[str, Any] = json.loads(file.read(length))
-    return list(header)
-
-
 def _is_fetched(name: str) -> bool:
     """Whether a model of the hub lies in its cache."""
-    from huggingface_hub import try_to_load_from_cache  # noqa: PLC0415 - an extra, and light
+    import huggingface_hub as hub  # noqa: PLC0415 - an extra, and light
 
-    return isinstance(try_to_load_from_cache(name, "config.json"), str)
+    try:
+        return isinstance(hub.try_to_load_from_cache(name, "config.json"), str)
+    except hub.errors.HFValidationError:
+        return False
+
+
+def _check_hub(name: str, *, is_offline: bool) -> None:
+    """Ask the hub for a model; its weights are fetched later, by whoever loads them."""
+    import huggingface_hub as hub  # noqa: PLC0415 - as above
+
+    if is_offline:
+        raise SettingsError(
+            f"{name} is no folder, so it would be fetched from the hub, and HF_HUB_OFFLINE "
+            "forbids that; give a folder, or fetch it before"
+        )
+    try:
+        hub.HfApi().model_info(name, timeout=10)
+    except (hub.errors.RepositoryNotFoundError, hub.errors.HFValidationError):
+        raise SettingsError(
+            f"{name} is no folder, and the hub has no model of this name, or not for you; give a "
+            "folder, or a name as it stands there"
+        ) from None
+    # Its client's error: that of httpx or of httpx2, whichever it came with.
+    except (hub.errors.HTTPError, OSError) as error:  # type: ignore[attr-defined]
+        raise SettingsError(
+            f"{name} is no folder, and the hub cannot be asked for it ({error}); give a folder"
+        ) from None

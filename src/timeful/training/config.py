@@ -45,7 +45,11 @@ from timeful.suites.timely.budgets import read_budget
 AtLeast0 = Annotated[int, msgspec.Meta(ge=0)]
 AtLeast1 = Annotated[int, msgspec.Meta(ge=1)]
 AtLeast2 = Annotated[int, msgspec.Meta(ge=2)]
-Above0 = Annotated[float, msgspec.Meta(gt=0)]
+Above0 = Annotated[float, msgspec.Meta(gt=0, lt=1e9)]
+"""And finite."""
+Least0 = Annotated[float, msgspec.Meta(ge=0, lt=1e9)]
+Seed = Annotated[int, msgspec.Meta(ge=0, lt=2**32)]
+"""As wide as numpy's."""
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
@@ -86,6 +90,8 @@ class ModelPart(_Part, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.quantise != "none" and self.adapter != "lora":
             raise ValueError("weights of 4 bits do not learn: quantise needs adapter = 'lora'")
+        if self.adapter == "lora" and not self.targets:
+            raise ValueError("targets must not be empty: LoRA changes the layers that they name")
 
 
 class CasesPart(_Part, frozen=True, kw_only=True, tag_field="kind", tag="timely"):
@@ -117,21 +123,29 @@ class CasesPart(_Part, frozen=True, kw_only=True, tag_field="kind", tag="timely"
     soft: bool = False
     alphas: tuple[Above0, ...] = (1.0,)
     timer_scales: tuple[Above0, ...] = (1.0,)
-    timer_jitter: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    timer_jitter: Least0 = 0.0
     latencies: tuple[str, ...] = ("none",)
     token_seconds: Above0 = 0.001
     unsafe: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("budgets", "alphas", "timer_scales", "latencies"):
+        for name in ("sets", "budgets", "alphas", "timer_scales", "latencies"):
             if not getattr(self, name):
                 raise ValueError(f"{name} must not be empty")
+        if self.family != "reasoning" and (self.problems or self.split != "train"):
+            raise ValueError(
+                f"problems and split are for problems, family = 'reasoning'; {self.family} has none"
+            )
         try:
-            for text in self.budgets:
-                if read_budget(text).kind != "seconds":
+            budgets = [read_budget(text) for text in self.budgets]
+            for budget in budgets:
+                if budget.kind != "seconds":
                     raise ValueError(
-                        f"a budget to learn under is in seconds, such as '2s', got {text!r}"
+                        f"a budget to learn under is in seconds, such as '2s', got {str(budget)!r}"
                     )
+            for name, given in (("sets", self.sets), ("budgets", budgets)):
+                if len(set(given)) < len(given):
+                    raise ValueError(f"{name} has one of them twice: {', '.join(map(str, given))}")
             for law in self.latencies:
                 read_latency(law)
             TimerSettings(jitter=self.timer_jitter)
@@ -276,18 +290,25 @@ class OptimiserPart(_Part, frozen=True, kw_only=True):
     learning_rate: Above0 = 1e-6
     warmup: AtLeast0 = 0
     schedule: Literal["constant", "linear", "cosine"] = "constant"
-    clip_low: Above0 = 0.2
+    clip_low: Annotated[float, msgspec.Meta(gt=0, le=1)] = 0.2
     clip_high: Above0 = 0.28
     ratio_cap: Above0 | None = 10.0
     ratio: Literal["trainer", "sampler"] = "trainer"
-    kl: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    kl: Least0 = 0.0
     scale: Literal["group", "batch", "none"] = "group"
     loss: Literal["dapo", "grpo", "dr_grpo", "bnpo", "cispo"] = "dapo"
-    entropy: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    entropy: Least0 = 0.0
     epochs: AtLeast1 = 1
     micro_batch: AtLeast1 | None = None
     max_grad_norm: Above0 = 1.0
     recompute: bool = False
+
+    def __post_init__(self) -> None:
+        if self.ratio_cap is not None and self.ratio_cap <= 1 + self.clip_high:
+            raise ValueError(
+                f"ratio_cap is for what clipping leaves, above 1 + clip_high = "
+                f"{1 + self.clip_high:g}; got {self.ratio_cap:g}"
+            )
 
 
 class RunPart(_Part, frozen=True, kw_only=True):
@@ -304,7 +325,7 @@ class RunPart(_Part, frozen=True, kw_only=True):
     """
 
     out: str
-    seed: int = 0
+    seed: Seed = 0
     save_every: AtLeast1 = 10
     keep: AtLeast1 = 2
     records: bool = False

@@ -12,6 +12,7 @@ policy/               the trained model, as any checkpoint; there when the train
 import shutil
 from collections.abc import Iterator
 from hashlib import file_digest, sha256
+from os import W_OK, X_OK, access
 from pathlib import Path
 from typing import Any
 
@@ -107,8 +108,11 @@ def check_folder(config: Config | SftConfig) -> bool:
                 "began. Put it back, give another run.out, or start it afresh with --replace"
             )
         return True
-    if out.exists() and not out.is_dir():
-        raise SettingsError(f"{out} is a file; give another run.out")
+    there = next(one for one in (out, *out.absolute().parents) if one.exists())
+    if not there.is_dir():
+        raise SettingsError(f"{there} is a file; give another run.out")
+    if not access(there, W_OK | X_OK):
+        raise SettingsError(f"{there} may not be written to; give another run.out")
     if out.is_dir() and any(out.iterdir()):
         raise SettingsError(f"{out} is not empty and holds no training; give another run.out")
     return False

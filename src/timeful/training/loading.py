@@ -53,9 +53,17 @@ def load_model(part: ModelPart) -> Any:
             bnb_4bit_compute_dtype=getattr(torch, part.dtype),
         )
     try:
-        return AutoModelForCausalLM.from_pretrained(part.path, **options)
+        model, report = AutoModelForCausalLM.from_pretrained(
+            part.path, output_loading_info=True, **options
+        )
     except (OSError, ValueError) as error:
         raise SettingsError(f"{part.path} cannot be loaded: {_first(error)}") from error
+    if missing := sorted(report["missing_keys"]):
+        raise SettingsError(
+            f"{part.path} lacks weights of its own model, such as {missing[0]}: it was saved from "
+            "another one"
+        )
+    return model
 
 
 def sketch(part: ModelPart) -> Any:

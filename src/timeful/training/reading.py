@@ -9,8 +9,10 @@ from typing import Any
 import msgspec
 
 from timeful.catalogs.reading import convert
-from timeful.errors import SettingsError
-from timeful.training.config import CasesPart, Config, ModelPart, RunPart, SftConfig
+from timeful.errors import SettingsError, check_known
+from timeful.training.config import CasesPart, Config, ModelPart, RunPart, SftConfig, TurnsPart
+
+_KINDS: Mapping[str, type[CasesPart | TurnsPart]] = {"timely": CasesPart, "turns": TurnsPart}
 
 
 def recipes() -> tuple[str, ...]:
@@ -53,7 +55,10 @@ def read_config(path: Path, changes: Sequence[str] = ()) -> Config | SftConfig:
     if "sft" in data:
         return _settled_sft(convert(data, SftConfig, str(path)), folder)
     if isinstance(cases := data.get("cases"), dict):
-        cases.setdefault("kind", "timely")
+        kind = cases.setdefault("kind", "timely")
+        check_known("kind of cases", kind, _KINDS)
+        # Alone, since of a union an error would name the fields of both.
+        convert(cases, _KINDS[kind], f"{path}: cases")
     return _settled(convert(data, Config, str(path)), folder)
 
 

@@ -103,6 +103,10 @@ def test_a_missing_extra_is_explained_with_the_line_to_type(folder, monkeypatch)
 
 def test_weights_of_another_model_are_refused_when_they_are_loaded(folder):
     changed(folder, "config.json", num_hidden_layers=3, layer_types=["full_attention"] * 3)
+    with pytest.raises(SettingsError, match="its weights have 2 layers"):
+        check(folder)
+    changed(folder, "config.json", num_hidden_layers=2, layer_types=["full_attention"] * 2)
+    changed(folder, "config.json", attention_bias=True)
     with pytest.raises(SettingsError, match=r"lacks weights of its own model, such as model\.lay"):
         load(folder)
     changed(folder, "config.json", model_type="t5")

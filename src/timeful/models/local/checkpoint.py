@@ -115,6 +115,7 @@ def check(path: Path) -> None:
             "chat_template.jinja, or take a model that was tuned to instructions"
         )
     _check_shape(path, config)
+    _check_whole(path, config)
 
 
 def require() -> None:
@@ -244,19 +245,59 @@ def _check_words(path: Path, words: int) -> None:
         )
 
 
+def _check_whole(path: Path, config: dict[str, Any]) -> None:
+    """Find weights that are cut off, or of fewer layers than the configuration says."""
+    names = weights(path)
+    found = {int(part) for name in names for part in name.split(".") if part.isdecimal()}
+    layers = config.get("num_hidden_layers", config.get("n_layer"))
+    # Of a model with experts other parts of its names are numbers as well; the fewest say enough.
+    if found and layers is not None and len(found) < layers:
+        raise SettingsError(
+            f"{_named(path)} is of another shape than its config.json: its weights have "
+            f"{len(found)} layers, and config.json says {layers}"
+        )
+
+
+def weights(path: Path) -> frozenset[str]:
+    """The names of a checkpoint's weights, from its headers; none if they cannot be told.
+
+    Raises:
+        SettingsError: If they cannot be read, or a file of them is cut off or not there.
+    """
+    index = _json(path, "model.safetensors.index.json")
+    if index is None:
+        return frozenset(_header(path / "model.safetensors"))
+    files = index.get("weight_map")
+    if not isinstance(files, dict):
+        raise SettingsError(f"{_named(path)}: its model.safetensors.index.json names no weights")
+    for name in sorted(set(files.values())):
+        if not (path / name).is_file():
+            raise SettingsError(f"{_named(path)} lacks a part of its weights, {name}")
+        _header(path / name)
+    return frozenset(files)
+
+
 def _embedding_shape(path: Path) -> list[int] | None:
-    """From the header of a safetensors file: its length in 8 bytes, then JSON."""
+    for name, about in _header(path).items():
+        if name.endswith(_EMBEDDINGS):
+            return list(about["shape"])
+    return None
+
+
+def _header(path: Path) -> dict[str, Any]:
+    """What a safetensors file holds, by name: its length in 8 bytes, then JSON, then numbers."""
     if not path.is_file():
-        return None
+        return {}
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
         try:
             if length > _HEADER:
                 raise ValueError(f"a header of {length} bytes")
-            header = json.loads(file.read(length))
+            header: dict[str, Any] = json.loads(file.read(length))
+            header.pop("__metadata__", None)
+            last = max((one["data_offsets"][1] for one in header.values()), default=0)
         except ValueError as error:
             raise SettingsError(f"the weights {str(path)!r} cannot be read: {error}") from error
-    for name, about in header.items():
-        if name.endswith(_EMBEDDINGS):
-            return list(about["shape"])
-    return None
+    if path.stat().st_size < 8 + length + last:
+        raise SettingsError(f"the weights {str(path)!r} are cut off; fetch or copy them again")
+    return header
