@@ -27,7 +27,7 @@ ROWS, PROMPT, NEW = 128, 30, 64
 WORDS, EOS = 64, 2
 
 
-def make(kind: str) -> Any:
+def make(kind: str, *, context: int = PROMPT + NEW) -> Any:
     """A model with random weights; the seed makes its answers end at different lengths."""
     torch.set_num_threads(1)
     torch.manual_seed(0)
@@ -35,7 +35,7 @@ def make(kind: str) -> Any:
     if kind == "GPT-2":
         config = GPT2Config(
             vocab_size=WORDS,
-            n_positions=PROMPT + NEW,
+            n_positions=context,
             n_embd=96,
             n_layer=3,
             n_head=4,
@@ -52,7 +52,7 @@ def make(kind: str) -> Any:
             num_attention_heads=4,
             num_key_value_heads=4,
             head_dim=24,
-            max_position_embeddings=PROMPT + NEW,
+            max_position_embeddings=context,
             tie_word_embeddings=True,
             **ids,
         )

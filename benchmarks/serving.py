@@ -1,8 +1,11 @@
 """Our server beside transformers' own, `transformers serve`: the same checkpoint, client and jobs.
 
-A chat model of half a million weights, random, on one thread. 32 conversations of 20 words, 64 new
-tokens at most, by the official client: one after the other, and all at once. The servers run one
-after the other, as processes of their own; the peer needs fastapi, and is left out without it.
+A chat model of half a million weights, random, on one thread, that never ends an answer itself:
+how many tokens are drawn is what was asked for. All is streamed to the official client. First 32
+conversations of 20 words and 64 new tokens: one after the other, 8 and 32 at once. Then *mixed*:
+four clients ask three times each for 384 tokens, and meanwhile four ask ten times each for 8; what
+these wait for their first token is told. The servers run one after the other, as processes of
+their own; the peer needs fastapi, and is left out without it.
 """
 
 import asyncio
@@ -13,13 +16,14 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
-from typing import Any
 from urllib.error import URLError
 from urllib.request import urlopen
 
+import numpy as np
 import openai
 
 from benchmarks.local import WORDS, make
@@ -27,6 +31,8 @@ from timeful.core.clock import monotonic_ns
 from timeful.seeding import child
 
 ROUNDS, JOBS, NEW = 2, 32, 64
+LONG, SHORT = (4, 3, 384), (4, 10, 8)
+"""Clients, how often each asks, and for how many tokens."""
 PATIENCE = 120
 PEER = "from transformers.cli.transformers import main; main()"
 
@@ -44,11 +50,13 @@ def save(folder: Path) -> None:
     PreTrainedTokenizerFast(
         tokenizer_object=core,
         bos_token="<bos>",
-        eos_token="<eos>",
         pad_token="<pad>",
         chat_template="{% for m in messages %} {{ m.content }}{% endfor %}",
     ).save_pretrained(folder)
-    make("Qwen3").save_pretrained(folder)
+    model = make("Qwen3", context=512)
+    for config in (model.config, model.generation_config):
+        config.eos_token_id = None
+    model.save_pretrained(folder)
 
 
 @contextmanager
@@ -76,35 +84,90 @@ def free_port() -> int:
     return port
 
 
-async def ask_all(port: int, model: str, at_once: int) -> tuple[float, list[int], list[float]]:
-    """Seconds, tokens of each answer, and seconds that each one took."""
-    rng = child(0, "benchmark", "serving")
-    prompts = [" ".join(f"w{i}" for i in rng.integers(3, WORDS, size=20)) for _ in range(JOBS)]
-    gate = asyncio.Semaphore(at_once)
-    spans: list[float] = []
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Of some answers: seconds in all, tokens in all, seconds of each until its first token."""
 
-    async def one(client: openai.AsyncOpenAI, seed: int, prompt: str) -> int:
-        async with gate:
-            begin = monotonic_ns()
-            made = await client.chat.completions.create(
-                model=model,
-                messages=[{"role": "user", "content": prompt}],
-                max_tokens=NEW,
-                temperature=1,
-                seed=seed,
-            )
-            spans.append((monotonic_ns() - begin) / 1e9)
-        assert made.usage is not None
-        return made.usage.completion_tokens
+    span: float
+    tokens: int
+    waits: Sequence[float]
 
-    async with openai.AsyncOpenAI(base_url=f"http://127.0.0.1:{port}/v1", api_key="none") as client:
+
+class Client:
+    """The official one, with prompts of its own.
+
+    Args:
+        port: Of the server.
+        model: As the server names it.
+    """
+
+    def __init__(self, port: int, model: str) -> None:
+        self._client = openai.AsyncOpenAI(base_url=f"http://127.0.0.1:{port}/v1", api_key="none")
+        self._model = model
+        self._rng = child(0, "benchmark", "serving")
+
+    async def ask(self, new: int) -> tuple[int, float]:
+        """Tokens, and seconds until the first one."""
+        prompt = " ".join(f"w{i}" for i in self._rng.integers(3, WORDS, size=20))
+        begin, first, count = monotonic_ns(), 0, 0
+        stream = await self._client.chat.completions.create(
+            model=self._model,
+            messages=[{"role": "user", "content": prompt}],
+            max_tokens=new,
+            temperature=1,
+            seed=new,
+            stream=True,
+            stream_options={"include_usage": True},
+        )
+        async for part in stream:
+            if part.choices and part.choices[0].delta.content:
+                first = first or monotonic_ns()
+            count = part.usage.completion_tokens if part.usage else count
+        return count, (first - begin) / 1e9
+
+    async def at_once(self, count: int) -> Told:
+        """So many of all jobs at a time."""
+        gate = asyncio.Semaphore(count)
+
+        async def one() -> tuple[int, float]:
+            async with gate:
+                return await self.ask(NEW)
+
         begin = monotonic_ns()
-        tokens = await asyncio.gather(*(one(client, i, text) for i, text in enumerate(prompts)))
-        return (monotonic_ns() - begin) / 1e9, list(tokens), spans
+        told = await asyncio.gather(*(one() for _ in range(JOBS)))
+        return Told((monotonic_ns() - begin) / 1e9, sum(n for n, _ in told), [w for _, w in told])
+
+    async def mixed(self) -> Told:
+        """Long answers and short ones; the waits are those of the short ones."""
+
+        async def again(times: int, new: int) -> list[tuple[int, float]]:
+            return [await self.ask(new) for _ in range(times)]
+
+        begin = monotonic_ns()
+        both = await asyncio.gather(
+            *(again(*long) for long in [LONG[1:]] * LONG[0]),
+            *(again(*short) for short in [SHORT[1:]] * SHORT[0]),
+        )
+        span = (monotonic_ns() - begin) / 1e9
+        tokens = sum(n for one in both for n, _ in one)
+        return Told(span, tokens, [w for one in both[LONG[0] :] for _, w in one])
+
+    async def all(self) -> dict[str, Told]:
+        """Everything once, after a little for warmth."""
+        async with self._client:
+            await self.ask(NEW)
+            found = {f"{n} at once": await self.at_once(n) for n in (1, 8, 32)}
+            return {**found, "mixed": await self.mixed()}
+
+
+def asked_for() -> dict[str, int]:
+    """How many tokens each job has."""
+    mixed = sum(clients * times * new for clients, times, new in (LONG, SHORT))
+    return {**{f"{n} at once": JOBS * NEW for n in (1, 8, 32)}, "mixed": mixed}
 
 
 def main() -> None:
-    """Print medians; and see that the same seeds drew as many tokens each time."""
+    """Print medians over the rounds; and see that nobody lost or made up a token."""
     os.environ |= {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "NO_PROXY": "127.0.0.1"}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
@@ -116,20 +179,19 @@ def main() -> None:
         commands = {"timeful serve": (ours, "model")}
         if find_spec("fastapi") is not None:
             commands["transformers serve"] = (peer, str(path))
-        found: dict[tuple[str, int], list[Any]] = {}
+        print(f"{'':<36}{'tokens/s':>10}{'first token, s: p50':>21}{'p95':>7}{'load':>6}")
         for name, (command, model) in commands.items():
             with running(command, ports[name]):
-                asyncio.run(ask_all(ports[name], model, 8))
-                for at_once in (1, 32) * ROUNDS:
-                    told = asyncio.run(ask_all(ports[name], model, at_once))
-                    found.setdefault((name, at_once), []).append(told)
-        print(f"{'':<34}{'requests/s':>12}{'tokens/s':>10}{'median wait, s':>16}")
-        for (name, at_once), rounds in found.items():
-            assert name != "timeful serve" or len({tuple(one[1]) for one in rounds}) == 1
-            speed = median(JOBS / one[0] for one in rounds)
-            tokens = median(sum(one[1]) / one[0] for one in rounds)
-            wait = median(median(one[2]) for one in rounds)
-            print(f"{name + f', {at_once} at once':<34}{speed:>12.1f}{tokens:>10,.0f}{wait:>16.3f}")
+                rounds = [asyncio.run(Client(ports[name], model).all()) for _ in range(ROUNDS)]
+            for job, tokens in asked_for().items():
+                told = [one[job] for one in rounds]
+                assert {one.tokens for one in told} == {tokens}, (name, job, told)
+                speed = median(one.tokens / one.span for one in told)
+                middle, late = np.percentile([w for one in told for w in one.waits], (50, 95))
+                load = os.getloadavg()[0]
+                print(
+                    f"{name + ', ' + job:<36}{speed:>10,.0f}{middle:>21.3f}{late:>7.3f}{load:>6.1f}"
+                )
         if len(commands) == 1:
             print("transformers serve is left out: it needs fastapi")
 

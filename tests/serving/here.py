@@ -54,11 +54,6 @@ class Here:
         """As Ctrl-C would; returns at once."""
         self._server.should_exit = True
 
-    @property
-    def batches(self) -> list[int]:
-        """How many requests each batch had so far."""
-        return self.app._engine._batcher.batches
-
     def client(self, **how) -> openai.OpenAI:
         return openai.OpenAI(**self._settings(how))
 

@@ -1,6 +1,7 @@
 """A sampler that draws what it is told to, behind a real batcher and a real tokenizer."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 from tests.models.local.tiny import checkpoint
 from timeful.models.local.batching import Batcher
@@ -10,6 +11,40 @@ from timeful.models.local.request import Completion, Drawn
 
 def ids_of(text: str) -> tuple[int, ...]:
     return tuple(checkpoint().tokenizer(text, add_special_tokens=False)["input_ids"])
+
+
+class WholeBatch:
+    """A batch that answers all who joined in one step, by its sampler's `generate`."""
+
+    free = 256
+
+    def __init__(self, sampler):
+        self._sampler = sampler
+        self._joined = []
+
+    @property
+    def is_alive(self):
+        return bool(self._joined)
+
+    def join(self, requests, listeners):
+        rows = [Done() for _ in requests]
+        self._joined += zip(rows, requests, listeners, strict=True)
+        return rows
+
+    def step(self):
+        rows, requests, listeners = zip(*self._joined, strict=True)
+        self._joined = []
+        answers = self._sampler.generate(requests, listeners=listeners)
+        for row, answer in zip(rows, answers, strict=True):
+            row.answer = answer
+        return rows
+
+
+class Done:
+    """A row of it."""
+
+    def completion(self):
+        return self.answer
 
 
 class ScriptedSampler:
@@ -25,6 +60,9 @@ class ScriptedSampler:
 
     def check(self, request):
         pass
+
+    def batch(self):
+        return nullcontext(WholeBatch(self))
 
     def generate(self, requests, *, listeners=()):
         return [

@@ -2,9 +2,11 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 
 import pytest
 
+from tests.models.local.scripted import WholeBatch
 from tests.models.local.tiny import checkpoint
 from timeful.errors import ModelError
 from timeful.models.local.batching import Batcher
@@ -30,6 +32,9 @@ class FakeSampler:
     def check(self, request):
         if not request.prompt_ids:
             raise ModelError("an empty prompt")
+
+    def batch(self):
+        return nullcontext(WholeBatch(self))
 
     def generate(self, requests, *, listeners=()):
         self.asked.append([one.prompt_ids[0] for one in requests])
@@ -218,6 +223,42 @@ def test_whatever_waits_is_a_batch():
         sampler.hold.set()
         assert [ticket.result().ids[0] for ticket in (first, *rest)] == [1, 2, 3]
     assert sampler.asked == [[1], [2, 3]]
+
+
+def test_whoever_would_wait_behind_too_many_is_sent_away(monkeypatch):
+    monkeypatch.setattr("timeful.models.local.batching.MOST_WAITING", 3)
+    sampler = FakeSampler()
+    sampler.hold = threading.Event()
+    with Batcher(sampler) as batcher, batcher.seats(1)[0] as seat:
+        first = seat.submit(asked(1))
+        assert sampler.began.wait(PATIENCE_S)
+        waiting = [seat.submit(asked(i)) for i in (2, 3, 4)]
+        with pytest.raises(ModelError, match="3 requests wait already"):
+            seat.submit(asked(5))
+        waiting.pop().withdraw()
+        waiting.append(seat.submit(asked(6)))
+        sampler.hold.set()
+        assert [one.result().ids[0] for one in (first, *waiting)] == [1, 2, 3, 6]
+
+
+@pytest.mark.parametrize("rows", [2, 1])
+def test_a_short_answer_waits_for_no_long_one_if_there_is_room(rows):
+    done = []
+    with Batcher(Sampler(checkpoint(), rows=rows)) as batcher, batcher.seats(1)[0] as seat:
+        heard = []
+
+        def listen(drawn):
+            heard.append(drawn)
+            if len(heard) == 3:
+                seat.submit(asked(7)).when_done(lambda: done.append("short"))
+            return True
+
+        request = Request(prompt_ids=(5, 6), sampling=Sampling(max_tokens=60, seed=0))
+        seat.submit(request, listener=listen).when_done(lambda: done.append("long"))
+        seat.submit(asked(8)).result()  # came before the short one
+        while len(done) < 2:
+            seat.submit(asked(9)).result()
+    assert done == (["short", "long"] if rows == 2 else ["long", "short"])
 
 
 def test_whoever_waits_for_an_answer_is_told_also_afterwards():

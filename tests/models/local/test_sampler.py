@@ -95,6 +95,57 @@ def test_what_a_row_draws_does_not_depend_on_its_companions(kind, way):
     assert alone == together == backwards == in_small_batches
 
 
+@pytest.mark.parametrize("kind", ["gpt2", "qwen3", "opt"])
+def test_who_joins_a_batch_under_way_draws_what_it_would_alone(kind, way):
+    """Also when the longest has left before, and beyond the first block of numbers."""
+    lengths, limits = (30, 3, 12, 1, 7, 2), (4, 70, 9, 30, 20, 5)
+    requests = [
+        asked(one, seed=40 + i, max_tokens=limit, temperature=1.3)
+        for i, (one, limit) in enumerate(zip(prompts(*lengths), limits, strict=True))
+    ]
+    coming = {0: (0, 1), 6: (2,), 7: (3,), 20: (4, 5)}
+    draws = Sampler(checkpoint(kind))
+    rows, ended = {}, {}
+    with draws.batch() as batch:
+        for step in range(70):
+            if new := coming.get(step, ()):
+                rows.update(
+                    zip(batch.join([requests[i] for i in new], [None] * len(new)), new, strict=True)
+                )
+            ended.update((rows[row], step) for row in batch.step())
+        assert not batch.is_alive
+    assert ended == {0: 3, 1: 69, 2: 14, 3: 36, 4: 39, 5: 24}
+    for row, i in rows.items():
+        (alone,) = draws.generate([requests[i]])
+        assert row.completion().ids == alone.ids
+        assert row.completion().logprobs == pytest.approx(alone.logprobs, abs=1e-5)
+
+
+def test_nobody_joins_a_model_that_forgets():
+    """A sliding window keeps other tokens of each row: whoever comes waits for the end."""
+    made = transformers.MistralForCausalLM(
+        transformers.MistralConfig(
+            vocab_size=WORDS,
+            hidden_size=16,
+            intermediate_size=16,
+            num_hidden_layers=1,
+            num_attention_heads=2,
+            num_key_value_heads=1,
+            sliding_window=4,
+            max_position_embeddings=64,
+        )
+    ).eval()
+    of = checkpoint()
+    draws = Sampler(type(of)(made, of.tokenizer, "x", (EOS,), 64, of.texts))
+    with draws.batch() as batch:
+        assert batch.free == draws.rows
+        batch.join([asked(prompts(6)[0], max_tokens=2)], [None])
+        assert batch.free == 0
+        batch.step()
+        batch.step()
+        assert batch.free == draws.rows
+
+
 def test_the_same_batch_is_the_same_to_the_bit(way):
     requests = [asked(one, seed=i) for i, one in enumerate(prompts(*LENGTHS))]
     draws = Sampler(checkpoint("qwen3"))

@@ -2,7 +2,8 @@
 
 Two policies. *Together* is for rollouts: nothing is sampled until every seat waits, and then all
 that was asked for is one batch, in the order of the seats. So batches are the same each time,
-whatever the machine is doing. *At once* is for servers: whatever waits is a batch.
+whatever the machine is doing. *At once* is for servers: there is one batch, whatever waits joins it
+before its next token, and each is answered when it is done.
 
 A seat is an episode's, or a client's. Under *together* it waits while one of its threads waits for
 a request that is not answered; it then asked for all that it asks for at that instant, since an
@@ -13,16 +14,20 @@ ended or failed, is waited for no more.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 from timeful.errors import ModelError
 from timeful.models.local.request import Completion, Drawn, Listener, Request
 
 if TYPE_CHECKING:
-    from timeful.models.local.sampler import Sampler
+    from timeful.models.local.sampler import Row, Sampler
 
 Policy = Literal["together", "at once"]
+
+MOST_WAITING = 4096
+"""Requests that may wait under *at once*; whoever comes then had better come back."""
 
 
 class Ticket:
@@ -115,7 +120,8 @@ class Seat:
                 not wait.
 
         Raises:
-            ModelError: If the seat was left or the batcher closed, or the prompt does not fit.
+            ModelError: If the seat was left or the batcher closed, the prompt does not fit, or too
+                many wait.
         """
         self._batcher.sampler.check(request)
         ticket = Ticket(self, request, listener)
@@ -143,7 +149,7 @@ class Batcher:
         policy: Who waits with whom.
 
     Attributes:
-        batches: How many requests each batch had so far.
+        batches: How many requests each batch had so far; under *together* only.
     """
 
     def __init__(self, sampler: Sampler, *, policy: Policy = "at once") -> None:
@@ -155,7 +161,7 @@ class Batcher:
         self._asked: dict[Ticket, None] = {}  # that no batch has taken yet, in order
         self._seats: dict[Seat, None] = {}  # that are waited for
         self._taken = 0
-        self._running: Sequence[Ticket] = ()
+        self._running: dict[Ticket, None] = {}
         self._is_closed = False
         self._thread: threading.Thread | None = None
 
@@ -205,6 +211,8 @@ class Batcher:
             self._check_open()
             if seat._has_left:
                 raise ModelError("a seat that was left asks for nothing more")
+            if self.policy == "at once" and len(self._asked) >= MOST_WAITING:
+                raise ModelError(f"{MOST_WAITING} requests wait already: ask again later")
             self._asked[ticket] = None
             seat._asked += 1
             if self.policy == "at once":
@@ -259,15 +267,19 @@ class Batcher:
                 if self._is_closed:
                     return
                 batch = list(self._asked)
-                if self.policy == "at once":
-                    batch = batch[: self.sampler.rows]
-                else:
+                if self.policy == "together":
                     # By seats: who asked first is up to the machine, within a seat it is not.
                     batch.sort(key=lambda ticket: ticket._seat._place)
-                for ticket in batch:
-                    self._take(ticket)
-                self._running = batch
-            self._answer(batch)
+                    self._begin(batch)
+            try:
+                if self.policy == "together":
+                    self._answer(batch)
+                else:
+                    self._answer_all()
+            except Exception as error:  # noqa: BLE001 - every kind of failure belongs to who asked
+                failure = ModelError(f"the sampler failed: {type(error).__name__}: {error}")
+                failure.__cause__ = error
+                self._settle(dict.fromkeys(self._running, failure))
 
     def _is_ready(self) -> bool:
         if self.policy == "at once":
@@ -276,21 +288,42 @@ class Batcher:
         return bool(self._seats) and all(one._waiting and one._asked for one in self._seats)
 
     def _answer(self, batch: Sequence[Ticket]) -> None:
+        """Answer these and nobody else."""
         self.batches.append(len(batch))
-        listeners = [ticket.hear if self.policy == "at once" else None for ticket in batch]
-        outcomes: Sequence[Completion | ModelError]
-        try:
-            outcomes = self.sampler.generate(
-                [ticket.request for ticket in batch], listeners=listeners
-            )
-        except Exception as error:  # noqa: BLE001 - every kind of failure belongs to who asked
-            failure = ModelError(f"the sampler failed: {type(error).__name__}: {error}")
-            failure.__cause__ = error
-            outcomes = [failure] * len(batch)
+        outcomes = self.sampler.generate([ticket.request for ticket in batch])
+        self._settle(dict(zip(batch, outcomes, strict=True)))
+
+    def _answer_all(self) -> None:
+        """Answer whoever waits, and whoever comes meanwhile, until nobody is left."""
+        of: dict[Row, Ticket] = {}
+        with self.sampler.batch() as batch:
+            while True:
+                if new := self._next(batch.free):
+                    asked, listeners = [one.request for one in new], [one.hear for one in new]
+                    of.update(zip(batch.join(asked, listeners), new, strict=True))
+                if not batch.is_alive:
+                    return
+                if done := batch.step():
+                    self._settle({of.pop(row): row.completion() for row in done})
+
+    def _next(self, count: int) -> Sequence[Ticket]:
+        """Take up to so many of those who wait, who came first."""
         with self._lock:
-            pairs = zip(batch, outcomes, strict=True)
-            notify = [ticket._settle(outcome) for ticket, outcome in pairs]
-            self._running = ()
+            new = [] if self._is_closed else list(islice(self._asked, count))
+            self._begin(new)
+        return new
+
+    def _begin(self, batch: Sequence[Ticket]) -> None:
+        for ticket in batch:
+            self._take(ticket)
+            self._running[ticket] = None
+
+    def _settle(self, outcomes: Mapping[Ticket, Completion | ModelError]) -> None:
+        with self._lock:
+            notify = []
+            for ticket, outcome in outcomes.items():
+                del self._running[ticket]
+                notify.append(ticket._settle(outcome))
         _tell(notify)
 
 

@@ -11,7 +11,9 @@ from inspect import signature
 from typing import Any, Protocol
 
 import torch
+import torch.nn.functional as F  # noqa: N812 - as everybody calls it
 from torch import Tensor
+from transformers.cache_utils import DynamicCache, DynamicLayer
 
 
 class Decoder(Protocol):
@@ -36,6 +38,15 @@ class Decoder(Protocol):
 
     def keep(self, rows: Sequence[int]) -> None:
         """Go on with these rows alone."""
+        ...
+
+    @property
+    def can_join(self) -> bool:
+        """Whether it can go on with the rows of another one."""
+        ...
+
+    def join(self, other: Any) -> None:
+        """Go on with one's own rows and those of another decoder of this kind and model."""
         ...
 
 
@@ -89,6 +100,30 @@ class ForwardDecoder:
         places = torch.tensor(rows, device=self._mask.device)
         self._cache.reorder_cache(places)
         self._mask, self._at = self._mask[places], self._at[places]
+
+    @property
+    def can_join(self) -> bool:
+        """Only if all that is kept is keys and values of all tokens, side by side."""
+        cache = self._cache
+        return type(cache) is DynamicCache and all(
+            type(one) is DynamicLayer and one.is_initialized for one in cache.layers
+        )
+
+    def join(self, other: ForwardDecoder) -> None:
+        """Go on with the rows of both, padded on the left to the longest that is left."""
+        length = int(max(self._at.max(), other._at.max()))
+
+        def both(mine: Tensor, theirs: Tensor) -> Tensor:
+            """Of (rows, heads, length, size)."""
+            sides = [one[:, :, -length:] for one in (mine, theirs)]
+            return torch.cat([F.pad(one, (0, 0, length - one.shape[2], 0)) for one in sides])
+
+        for mine, theirs in zip(self._cache.layers, other._cache.layers, strict=True):
+            mine.keys = both(mine.keys, theirs.keys)
+            mine.values = both(mine.values, theirs.values)
+        masks = (self._mask[:, None, :, None], other._mask[:, None, :, None])
+        self._mask = both(*masks)[:, 0, :, 0]
+        self._at = torch.cat([self._at, other._at])
 
     def _forward(self, ids: Tensor, mask: Tensor, positions: Tensor) -> Tensor:
         where = {"position_ids": positions} if self._has_positions else {}

@@ -22,25 +22,34 @@ class Chance:
 
     def __init__(self, seeds: Sequence[int], device: torch.device) -> None:
         self._sources = [child(seed, "tokens") for seed in seeds]
-        self._device = device
-        self._block = torch.empty(0, device=device)
-        self._left = 0
+        self._block = torch.empty(len(seeds), 0, dtype=torch.float64, device=device)
+        self._used = 0
 
     def next(self) -> Tensor:
         """The next number of each row, (rows, 1), from 0 up to but not including 1."""
-        if not self._left:
-            numbers = np.minimum([one.random(_BLOCK) for one in self._sources], _BELOW_ONE)
-            self._block = torch.from_numpy(numbers).to(self._device)
-            self._left = _BLOCK
-        self._left -= 1
-        place = _BLOCK - 1 - self._left
-        return self._block[:, place : place + 1]
+        if self._used == self._block.shape[1]:
+            self._fill()
+        self._used += 1
+        return self._block[:, self._used - 1 : self._used]
 
     def keep(self, rows: Sequence[int]) -> None:
         """Go on with these rows alone."""
         self._sources = [self._sources[i] for i in rows]
-        if self._left:  # else there is none, or all of it was used
-            self._block = self._block[list(rows)]
+        self._block = self._block[list(rows)]
+
+    def join(self, other: Chance) -> None:
+        """Go on with the rows of both, each from where it is."""
+        for one in (self, other):
+            one._fill()
+        self._sources += other._sources
+        self._block = torch.cat([self._block, other._block])
+
+    def _fill(self) -> None:
+        """Put what is left of a block first, and draw the rest of it."""
+        left = self._block[:, self._used :]
+        more = [one.random(_BLOCK - left.shape[1]) for one in self._sources]
+        drawn = torch.from_numpy(np.minimum(more, _BELOW_ONE)).to(left.device)
+        self._block, self._used = torch.cat([left, drawn], 1), 0
 
 
 class Draws:
@@ -56,6 +65,12 @@ class Draws:
         """Go on with these rows alone."""
         self._samplings = [self._samplings[i] for i in rows]
         self._chance.keep(rows)
+        self._settle()
+
+    def join(self, other: Draws) -> None:
+        """Go on with the rows of both."""
+        self._samplings += other._samplings
+        self._chance.join(other._chance)
         self._settle()
 
     def draw(self, logits: Tensor) -> tuple[Tensor, Tensor]:

@@ -114,12 +114,7 @@ class PlainDecoder:
 
         x = self._run(ids, positions, attend)
         self._at = positions[chosen, -1:] + 1
-        self._bias = None
-        if bias is not None:
-            self._bias = bias.new_zeros(len(which), 1, 1, total)
-            self._bias[:, :, :, :length].masked_fill_(
-                ~mask[chosen].bool()[:, None, None], -torch.inf
-            )
+        self._bias = self._padding(total)
         last = x.view(rows, length, -1)[:, -1]
         return (parts.last(last) @ parts.head)[chosen]
 
@@ -145,10 +140,50 @@ class PlainDecoder:
     def keep(self, rows: Sequence[int]) -> None:
         """Go on with these rows alone."""
         places = torch.tensor(rows, device=self._at.device)
-        for kept in (self._keys, self._values):
-            kept[:] = [whole[places] for whole in kept]
+
+        def those(whole: Tensor) -> Tensor:
+            # Of the room that is left nothing is copied: most of it may never be used.
+            left = whole.new_empty(len(rows), *whole.shape[1:])
+            used = slice(None), slice(None), slice(self._length)
+            torch.index_select(whole[used], 0, places, out=left[used])
+            return left
+
+        self._keys = list(map(those, self._keys))
+        self._values = list(map(those, self._values))
         self._at = self._at[places]
         self._bias = None if self._bias is None else self._bias[places]
+
+    can_join = True
+
+    def join(self, other: PlainDecoder) -> None:
+        """Go on with the rows of both, padded on the left to the longest that is left."""
+        length = int(max(self._at.max(), other._at.max()))
+        total = length + max(one._keys[0].shape[2] - one._length for one in (self, other))
+
+        def both(mine: Tensor, theirs: Tensor) -> Tensor:
+            whole = mine.new_empty(len(mine) + len(theirs), mine.shape[1], total, mine.shape[3])
+            mine_to, theirs_to = whole[: len(mine)], whole[len(mine) :]
+            for to, of, used in (
+                (mine_to, mine, self._length),
+                (theirs_to, theirs, other._length),
+            ):
+                own = min(used, length)
+                to[:, :, : length - own] = 0  # looked at and weighed with 0: it must be a number
+                to[:, :, length - own : length] = of[:, :, used - own : used]
+            return whole
+
+        self._keys = list(map(both, self._keys, other._keys))
+        self._values = list(map(both, self._values, other._values))
+        self._at, self._length = torch.cat([self._at, other._at]), length
+        self._bias = self._padding(total)
+
+    def _padding(self, total: int) -> Tensor | None:
+        """Minus infinity where a row is padded, (rows, 1, 1, total); None if none is."""
+        empty = self._length - self._at[:, None, None]
+        if not empty.any():
+            return None
+        bias = torch.zeros(len(empty), 1, 1, total, device=empty.device, dtype=torch.float32)
+        return bias.masked_fill_(torch.arange(total, device=empty.device) < empty, -torch.inf)
 
     def _run(
         self, ids: Tensor, at: Tensor, attend: Callable[[int, Tensor, Tensor, Tensor], Tensor]

@@ -2,11 +2,12 @@
 
 A batch is the prompts of several requests, padded on the left to the longest; equal prompts are
 read once. The decoder keeps what it computed of earlier tokens, so that each step computes one
-token a row, and rows that are done leave. Each request has chance of its own: its n-th token is
-drawn with the n-th number of its own seed, by inverting the cumulative distribution, so that it
-depends on its own seed and its own probabilities and on nothing else. (These probabilities do
-depend on the batch in their last bits: a matrix product of another size adds up in another order.
-See docs/local.md.)
+token a row, and rows that are done leave. Between two steps others may join: their prompts are
+read by themselves, and what was computed of them is put beside the rest. Each request has chance
+of its own: its n-th token is drawn with the n-th number of its own seed, by inverting the
+cumulative distribution, so that it depends on its own seed and its own probabilities and on nothing
+else. (These probabilities do depend on the batch in their last bits: a matrix product of another
+size adds up in another order. See docs/local.md.)
 """
 
 from __future__ import annotations
@@ -77,14 +78,20 @@ class Sampler:
         told = list(listeners) or [None] * len(requests)
         for one in requests:
             self.check(one)
-        rows = [
-            _Row(one, listener, self.checkpoint)
-            for one, listener in zip(requests, told, strict=True)
-        ]
+        rows: list[Row] = []
+        with self.batch() as batch:
+            for first in range(0, len(requests), self.rows):
+                some = slice(first, first + self.rows)
+                rows += batch.join(requests[some], told[some])
+                while batch.is_alive:
+                    batch.step()
+        return [row.completion() for row in rows]
+
+    @contextmanager
+    def batch(self) -> Generator[Batch, None, None]:
+        """An empty batch, to be used in this thread until the context is left."""
         with _evaluating(self.checkpoint.model):
-            for first in range(0, len(rows), self.rows):
-                self._answer(rows[first : first + self.rows])
-        return [row.completion(self.policy) for row in rows]
+            yield Batch(self)
 
     def score(self, ids: Sequence[int], *, top: int = 0) -> Scored:
         """Say how probable each token of a text is after those before it, at temperature 1.
@@ -100,39 +107,105 @@ class Sampler:
         own = logprobs.gather(1, given[0, 1:, None])[:, 0]
         return Scored(tuple(own.tolist()), tuple(_best(row, top) for row in logprobs))
 
-    def _answer(self, rows: list[_Row]) -> None:
-        """Run one batch to its end."""
-        parts = take_apart(self.checkpoint.model)
+
+class Batch:
+    """Requests on their way, which more may join between two steps; made by `Sampler.batch`.
+
+    Args:
+        sampler: Whose it is.
+    """
+
+    def __init__(self, sampler: Sampler) -> None:
+        self._sampler = sampler
+        self._parts = take_apart(sampler.checkpoint.model)
+        self._rows: list[Row] = []  # also those that are done, until they leave
+        self._decoder: Decoder
+        self._draws: Draws
+        self._logits = torch.empty(0)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether anybody is on the way."""
+        return bool(self._rows)
+
+    @property
+    def free(self) -> int:
+        """How many may join now."""
+        if self._rows and not self._decoder.can_join:
+            return 0
+        return self._sampler.rows - sum(row.finish is None for row in self._rows)
+
+    def join(self, requests: Sequence[Request], listeners: Sequence[Listener | None]) -> list[Row]:
+        """Read the prompts of so many as are free, and let them take part from the next step on.
+
+        Args:
+            requests: At least one; that each can be answered was checked.
+            listeners: As in `Sampler.generate`.
+        """
+        of = self._sampler.checkpoint
+        told = zip(requests, listeners, strict=True)
+        rows = [Row(one, listener, of, self._sampler.policy) for one, listener in told]
         decoder: Decoder = (
-            PlainDecoder(parts) if parts is not None else ForwardDecoder(self.checkpoint.model)
+            PlainDecoder(self._parts) if self._parts is not None else ForwardDecoder(of.model)
         )
-        prompts = {row.request.prompt_ids: None for row in rows}
-        places = {prompt: i for i, prompt in enumerate(prompts)}
-        which = [places[row.request.prompt_ids] for row in rows]
-        logits = decoder.begin(list(prompts), which, max(row.room for row in rows))
-        draws = Draws([row.request.sampling for row in rows], logits.device)
-        while True:
-            ids, logprobs = draws.draw(logits)
-            _tell(rows, ids, logprobs)
-            alive = [i for i, row in enumerate(rows) if row.finish is None]
-            if not alive:
-                return
-            if len(alive) <= _CROWDED * len(rows):
-                rows = [rows[i] for i in alive]
-                ids = ids[alive]
-                decoder.keep(alive)
-                draws.keep(alive)
-            logits = decoder.step(ids)
+        places = {one: i for i, one in enumerate({one.prompt_ids: None for one in requests})}
+        which = [places[one.prompt_ids] for one in requests]
+        logits = decoder.begin(list(places), which, max(row.room for row in rows))
+        draws = Draws([one.sampling for one in requests], logits.device)
+        if self._rows:
+            alive = [i for i, row in enumerate(self._rows) if row.finish is None]
+            self._logits = torch.cat([self._logits[alive], logits])
+            self._keep(alive)
+            self._decoder.join(decoder)
+            self._draws.join(draws)
+        else:
+            self._decoder, self._draws, self._logits = decoder, draws, logits
+        self._rows += rows
+        return rows
+
+    def step(self) -> list[Row]:
+        """Draw a token for each row; returns those whose last one it was."""
+        ids, logprobs = self._draws.draw(self._logits)
+        done = _tell(self._rows, ids, logprobs)
+        alive = [i for i, row in enumerate(self._rows) if row.finish is None]
+        if not alive:
+            self._rows = []
+            return done
+        if len(alive) <= _CROWDED * len(self._rows):
+            ids = ids[alive]
+            self._keep(alive)
+        self._logits = self._decoder.step(ids)
+        return done
+
+    def _keep(self, alive: list[int]) -> None:
+        """Let all others leave."""
+        if len(alive) < len(self._rows):
+            self._rows = [self._rows[i] for i in alive]
+            self._decoder.keep(alive)
+            self._draws.keep(alive)
 
 
-class _Row:
-    """One request on its way."""
+class Row:
+    """One request on its way.
 
-    def __init__(self, request: Request, listener: Listener | None, of: Checkpoint) -> None:
+    Args:
+        request: What is asked.
+        listener: Who is told of each token.
+        of: Whose tokens they are.
+        policy: Which version of the weights draws them.
+
+    Attributes:
+        finish: What ended it; None until it is done.
+    """
+
+    def __init__(
+        self, request: Request, listener: Listener | None, of: Checkpoint, policy: int
+    ) -> None:
         sampling = request.sampling
         self.request = request
         self.room = min(sampling.max_tokens, of.check_room(len(request.prompt_ids), 1))
         self.finish: Literal["stop", "length"] | None = None
+        self._policy = policy
         self._listener = listener
         self._stop_ids = frozenset(sampling.stop_ids)
         self._stop = sampling.stop
@@ -158,14 +231,14 @@ class _Row:
         ):
             self.finish = self.finish or "length"
 
-    def completion(self, policy: int) -> Completion:
-        """What was drawn."""
-        assert self.finish is not None, "the batch has run to its end"
+    def completion(self) -> Completion:
+        """What was drawn, when it is done."""
+        assert self.finish is not None, "it has run to its end"
         return Completion(
             ids=tuple(self._ids),
             logprobs=tuple(self._logprobs),
             finish=self.finish,
-            policy=policy,
+            policy=self._policy,
             top=tuple(self._top),
         )
 
@@ -178,12 +251,16 @@ class _Row:
         return any(stop in said for stop in self._stop)
 
 
-def _tell(rows: Sequence[_Row], ids: Tensor, logprobs: Tensor) -> None:
-    """Hand each row that goes on its token."""
+def _tell(rows: Sequence[Row], ids: Tensor, logprobs: Tensor) -> list[Row]:
+    """Hand each row that goes on its token; returns those that end with it."""
     own = logprobs.gather(1, ids[:, None])[:, 0].tolist()
+    done: list[Row] = []
     for i, (row, token, logprob) in enumerate(zip(rows, ids.tolist(), own, strict=True)):
         if row.finish is None:
             row.take(token, logprob, _best(logprobs[i], row.request.top))
+            if row.finish is not None:
+                done.append(row)
+    return done
 
 
 def _best(logprobs: Tensor, count: int) -> Alternatives:
