@@ -59,6 +59,14 @@ def test_a_run_is_scored_and_what_failed_is_in_no_mean(run: Path) -> None:
     ]
 
 
+def test_a_training_has_a_folder_for_each_update(tmp_path: Path) -> None:
+    episodes = tmp_path / "out" / "episodes"
+    write(episodes / "00000" / "a.jsonl", task(WRONG))
+    write(episodes / "00001" / "b.jsonl", task(RIGHT))
+    for folder, mean in ((tmp_path / "out", 0.5), (episodes / "00001", 1.0)):
+        assert json.loads(timeful("rewards", "correctness", folder, "--json"))["mean"] == mean
+
+
 def test_a_mean_of_agents_or_budgets_that_differ_says_so(tmp_path: Path) -> None:
     for name, latency in (("a", "none"), ("b", "none"), ("c", "slow")):
         write(tmp_path / f"{name}.jsonl", task(RIGHT, who="rules", run=name, latency=latency))
@@ -109,6 +117,9 @@ def test_what_cannot_be_scored_is_refused(
 def test_a_record_of_something_else_is_named(run: Path, tmp_path: Path) -> None:
     with pytest.raises(RecordError, match=r"^a\.jsonl: "):
         timeful("rewards", "rac_score", run)
+    (tmp_path / "torn.jsonl").write_text("{")
+    with pytest.raises(RecordError, match=r"^torn\.jsonl, line 1: "):
+        timeful("rewards", "rac_score", tmp_path / "torn.jsonl")
     (tmp_path / "empty").mkdir()
     with pytest.raises(RecordError, match="no record in"):
         timeful("rewards", "timely", tmp_path / "empty")

@@ -34,7 +34,8 @@ def _files(given: Path) -> list[Path]:
     if not given.is_dir():
         return [given]
     inner = given / "episodes"
-    found = sorted((inner if inner.is_dir() else given).glob("*.jsonl"))
+    # A training has a folder in it for each update.
+    found = sorted(inner.rglob("*.jsonl") if inner.is_dir() else given.glob("*.jsonl"))
     if not found:
         raise RecordError(f"there is no record in {given}; records are .jsonl files")
     return found

@@ -37,9 +37,9 @@ def rewards(
 ) -> None:
     """Score RECORDS by the reward NAME, as training does.
 
-    RECORDS are .jsonl files, or folders of them, such as the folder of a run; the mean is of all
-    its agents, paces and budgets together. An episode that failed has no reward, and is in no
-    mean. Rewards that need a judge are not scored here.
+    RECORDS are .jsonl files, or folders of them, such as the folder of a run, or of a training
+    that keeps its records; the mean is of all its agents, paces and budgets together. An episode
+    that failed has no reward, and is in no mean. Rewards that need a judge are not scored here.
     """
     from timeful.errors import RecordError
     from timeful.records.events import EpisodeStarted
@@ -51,8 +51,8 @@ def rewards(
     found: list[tuple[str, float | None]] = []
     settings: list[Mapping[str, Any]] = []
     for path in record_files(records):
+        events = list(read_record(path))
         try:
-            events = list(read_record(path))
             value = reward_of(events, reward, progress=progress, turn=turn)
         except RecordError as error:
             raise RecordError(f"{path.name}: {error}") from None

@@ -4,7 +4,7 @@ A rollout of one turn is worth what that turn is: its settings name it, and nobo
 the others.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from timeful.errors import RecordError
 from timeful.metrics.proactor.episodes import Conversed, read_conversation
@@ -42,8 +42,9 @@ def read_turns(
         raise RecordError(
             "of this conversation only ready ranges are known; rewards need its references"
         )
-    if turn is None:
-        turn = read.settings.get("episode", {}).get("turn")
+    asked = read.settings.get("episode")
+    if turn is None and isinstance(asked, Mapping):
+        turn = asked.get("turn")
     lost = {*read.lost, *_unusable(events, read)}
     found = {
         one.turn: LOST
