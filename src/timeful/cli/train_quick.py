@@ -126,8 +126,8 @@ def _run(
         except KeyboardInterrupt:
             bar.end()
             print(
-                f"stopped: {bar.share:.0%} is done and kept in {out}; the same command goes on "
-                "from there",
+                f"stopped at {bar.share:.0%}: {out} keeps what was finished, and the same command "
+                "goes on from there",
                 file=sys.stderr,
             )
             raise SystemExit(130) from None
@@ -220,7 +220,7 @@ def commands(out: Path) -> list[tuple[str, list[str]]]:
     run = [
         *("timeful", "run", "timely/reasoning", "--model", f"local:{policy}"),
         *("--pace", str(policy.with_name(PACE_FILE)), "--case", f"levels:{language.events}"),
-        *("--soft", *budgets, "--out", f"{out}-timely"),
+        *("--split", "test", "--soft", *budgets, "--out", f"{out}-timely"),
     ]
     return [("try", run), ("serve", ["timeful", "serve", str(policy)])]
 
