@@ -11,7 +11,7 @@ import pytest
 
 from tests.training.material import config
 from timeful.environments.reasoning.split import Split
-from timeful.errors import SettingsError
+from timeful.errors import SandboxError, SettingsError
 from timeful.training.checks import check, check_scenes, check_targets, layers
 from timeful.training.config import (
     CasesPart,
@@ -135,6 +135,19 @@ def test_a_folder_that_may_not_be_is_refused(
     monkeypatch.setattr("timeful.training.folder.access", lambda path, mode: False)
     with pytest.raises(SettingsError, match="may not be written to"):
         check_folder(config(start / "tiny", tmp_path / "out"))
+
+
+def test_programs_need_a_sandbox_before_any_is_played(
+    start: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none(*, unsafe: bool) -> None:
+        if not unsafe:
+            raise SandboxError("nothing confines them; --unsafe runs them")
+
+    monkeypatch.setattr("timeful.training.checks.choose_backend", none)
+    coding = ["cases.family=coding", "cases.sets=['iris']", "reward.name=timely"]
+    assert "cases.unsafe = true" in refused(start, *coding)
+    check(read(start, *coding, "cases.unsafe=true"))
 
 
 def test_a_judge_that_nobody_asks_is_refused(start: Path) -> None:

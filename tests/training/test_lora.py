@@ -85,6 +85,35 @@ def test_it_goes_on_from_a_checkpoint_to_the_same_weights(start: Path, tmp_path:
     assert (about["r"], about["lora_alpha"], about["lora_dropout"]) == (8, 16.0, 0.0)
 
 
+def test_weights_of_4_bits_learn_through_lora_and_the_policy_has_them_whole(
+    start: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("bitsandbytes", reason="weights of 4 bits need the extra `quant`")
+    from safetensors.torch import load_file
+
+    from timeful.training.loading import load_model
+
+    found = settings(start, tmp_path)
+    found = replace(found, model=replace(found.model, quantise="nf4", dtype="bfloat16"))
+    held = load_model(found.model).state_dict()
+    small = {name for name in held if held[name].dtype == torch.uint8}
+    assert {name.split(".")[-2] for name in small if name.endswith("proj.weight")} == set(
+        found.model.targets
+    )
+    trained = train(found)
+    learnt = load_file(tmp_path / ADAPTER / "adapter_model.safetensors")
+    base = load_file(start / "model.safetensors")
+    for name, weight in base.items():
+        stem = f"base_model.model.{name.removesuffix('.weight')}.lora_"
+        expected = weight
+        if f"{stem}A.weight" in learnt:
+            added = learnt[f"{stem}B.weight"].float() @ learnt[f"{stem}A.weight"].float()
+            expected = weight + 16 / 8 * added
+            assert added.abs().max() > 0
+        # bfloat16 has 8 bits: two roundings, of the base and of the sum.
+        assert torch.allclose(trained[name].float(), expected, rtol=2**-7, atol=2**-9)
+
+
 @pytest.mark.parametrize("adapter", ["full", "lora"])
 def test_a_policy_is_written_in_the_type_it_was_asked_for(
     start: Path, tmp_path: Path, adapter: Any

@@ -5,11 +5,12 @@ from collections.abc import Collection, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from timeful.errors import SettingsError
+from timeful.errors import SandboxError, SettingsError
 from timeful.models.local.checkpoint import check as check_checkpoint
 from timeful.models.local.checkpoint import weights
 from timeful.rewards.names import Reward
-from timeful.training.config import CasesPart, Config, ModelPart, SftConfig
+from timeful.sandbox.workspace import choose_backend
+from timeful.training.config import CasesPart, Config, ModelPart, SftConfig, TurnsPart
 
 _NEEDED = ("torch", "transformers", "trl", "peft", "accelerate", "datasets")
 _TRACKERS = {"mlflow": "mlflow", "wandb": "wandb"}
@@ -34,6 +35,8 @@ def check(config: Config | SftConfig, *, processes: int = 1, is_offline: bool = 
     else:
         _check_data(config, processes)
     _check_extras(config)
+    if isinstance(config, Config):
+        _check_sandbox(config.cases)
     _check_model(config.model, is_offline=is_offline)
 
 
@@ -164,6 +167,14 @@ def _check_extras(config: Config | SftConfig) -> None:
         raise SettingsError(
             "a judge or a server needs the openai client: pip install 'timeful[openai]'"
         )
+
+
+def _check_sandbox(part: CasesPart | TurnsPart) -> None:
+    if isinstance(part, CasesPart) and part.family == "coding":
+        try:
+            choose_backend(unsafe=part.unsafe)
+        except SandboxError as error:
+            raise SettingsError(f"{error}: in this file, cases.unsafe = true") from None
 
 
 def require(tracker: str | None = None) -> None:

@@ -21,6 +21,8 @@ _SHOWN = 14
 """So many lines of a prompt are shown from its beginning, and as many from its end."""
 _STATES = 2
 """What AdamW keeps of each number that learns."""
+_NF4 = 4.5 / 8
+"""The bytes of a number in 4 bits: of 64 of them, the largest is kept in 32 bits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,11 +153,9 @@ def _episodes(config: Config) -> int:
 
 def _memory(config: Config | SftConfig, model: Any, prompt: int, processes: int) -> str:
     """What a process holds; of activations only logits are counted, the rest hangs on much."""
-    bits = 4.5 if config.model.quantise != "none" else None
-    held = sum(
-        one.numel() * (bits / 8 if bits and not one.requires_grad else one.element_size())
-        for one in model.parameters()
-    )
+    held = sum(one.numel() * one.element_size() for one in model.parameters())
+    if config.model.quantise != "none":
+        held -= sum(one.numel() * (one.element_size() - _NF4) for one in _shrunk(model))
     learns = sum(
         one.numel() * one.element_size() for one in model.parameters() if one.requires_grad
     )
@@ -173,6 +173,16 @@ def _memory(config: Config | SftConfig, model: Any, prompt: int, processes: int)
         lines.append(("", f"{_size(logits)} logits of {micro} rows of the longest answers"))
     lines.append(("", "an estimate for a process; activations come on top"))
     return _table(lines)
+
+
+def _shrunk(model: Any) -> list[Any]:
+    """The weights that bitsandbytes holds in 4 bits: of all layers but the first and the last."""
+    ends = {id(model.get_input_embeddings().weight), id(model.get_output_embeddings().weight)}
+    return [
+        one
+        for one in model.parameters()
+        if one.ndim == 2 and not one.requires_grad and id(one) not in ends
+    ]
 
 
 def _kept(model: Any) -> int:
