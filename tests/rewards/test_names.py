@@ -5,11 +5,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.rewards.material import CODE, GAME, RIGHT, WRONG, failed, one, says, talk, task
 from timeful.errors import RecordError, SettingsError
-from timeful.records.events import Event
+from timeful.records.events import Acted, Event, Noted
 from timeful.records.recorder import Recorder, read_record
 from timeful.rewards import names
 from timeful.rewards.names import REWARDS, WHOLE, Reward, reward_of
@@ -170,6 +171,30 @@ def test_what_stands_late_is_lost_and_what_was_said_last_in_time_stands() -> Non
     assert turns is not None
     assert turns[3] is LOST
     assert turns[2] is not LOST
+
+
+def test_the_last_answer_in_time_says_whether_an_empty_set_is_silence() -> None:
+    quiet = talk((says(1), ()), (says(2), ()))
+    first, second = (event for event in quiet if isinstance(event, Acted))
+    bad, more = (Noted(at=1, topic=topic, text="") for topic in ("no-json", "skipped-turns"))
+    refused = msgspec.structs.replace(first, legal=False, error="no")
+
+    def lost(before: Event, *said: Event) -> list[int]:
+        place = quiet.index(before)
+        turns = read_turns([*quiet[:place], *said, *quiet[place:]]) or {}
+        return [number for number, one in turns.items() if one is LOST]
+
+    assert lost(first) == lost(first, more) == []
+    assert lost(first, bad, more) == [1]
+    assert lost(first, bad, refused) == [], "what was noted of one answer says nothing of another"
+    assert lost(first, bad, first) == [], "a better one in time stands"
+    assert lost(second, bad, first) == [], "and one that comes late does not"
+
+
+def test_a_rollout_of_one_turn_is_worth_that_turn() -> None:
+    rollout = [msgspec.structs.replace(TALK[0], settings={"episode": {"turn": 2}}), *TALK[1:]]
+    assert of("rac_score", rollout) == of("rac_score", turn=2) == 1.0
+    assert of("rac_score", rollout, turn=1) == 0.5
 
 
 def test_rewards_are_pure(tmp_path: Path) -> None:
