@@ -42,16 +42,17 @@ def test_a_score_is_what_its_rows_say(tmp_path: Path) -> None:
     what = asked()
     right, late, wrong = row("0.4s", 4, 3, True), row("0.4s", 4, 6, True), row("0.4s", 4, 2, False)
     silent = msgspec.structs.replace(row("0.4s", 4, 1, True), reason="deadline")
-    leave(tmp_path, what, "base", [right, late, wrong, silent, failed(row("0.4s", 4, 99, True))])
+    lost = failed(row("0.4s", 4, 99, True))
+    leave(tmp_path, what, "base", [right, right, late, wrong, silent, lost])
     (one,) = read_scores(what, tmp_path)
-    assert (one.seconds, one.count, one.failed) == (0.4, 4, 1)
-    assert (one.success, one.accuracy, one.on_time, one.tokens) == (1 / 4, 3 / 4, 2 / 4, 12 / 4)
+    assert (one.seconds, one.count, one.failed) == (0.4, 5, 1)
+    assert (one.success, one.accuracy, one.on_time, one.tokens) == (2 / 5, 4 / 5, 3 / 5, 15 / 5)
     every = {r.metric: (r.value, r.n) for r in result_rows(what, tmp_path, [one]) if r.n > 1}
     assert every == {
-        "success": (0.25, 4),
-        "accuracy": (0.75, 4),
-        "on_time": (0.5, 4),
-        "tokens": (3.0, 4),
+        "success": (0.4, 5),
+        "accuracy": (0.8, 5),
+        "on_time": (0.6, 5),
+        "tokens": (3.0, 5),
     }
 
 
@@ -149,5 +150,5 @@ def test_rows_that_are_none_are_named(tmp_path: Path) -> None:
     leave(tmp_path, what, "base", both(3, True))
     (torn,) = tmp_path.rglob("base.jsonl")
     torn.write_bytes(torn.read_bytes()[:-9])
-    with pytest.raises(RecordError, match=r"base\.jsonl cannot be read"):
+    with pytest.raises(RecordError, match=r"base\.jsonl cannot be read: .*; remove it, and"):
         read_scores(what, tmp_path)

@@ -26,7 +26,7 @@ def read_rows(path: Path) -> list[TimelyRow]:
     Raises:
         RecordError: If it cannot be read.
     """
-    return _read(path, TimelyRow)
+    return _read(path, TimelyRow, "remove it, and the same command grades again")
 
 
 def read_metrics(path: Path) -> list[Line]:
@@ -35,11 +35,11 @@ def read_metrics(path: Path) -> list[Line]:
     Raises:
         RecordError: If they cannot be read.
     """
-    return _read(path, Line)
+    return _read(path, Line, "remove its folder, and the same command learns again")
 
 
-def _read(path: Path, kind: type[R]) -> list[R]:
+def _read(path: Path, kind: type[R], advice: str) -> list[R]:
     try:
         return [msgspec.json.decode(one, type=kind) for one in path.read_bytes().splitlines()]
     except (OSError, msgspec.DecodeError) as error:
-        raise RecordError(f"{path} cannot be read: {error}") from error
+        raise RecordError(f"{path} cannot be read: {error}; {advice}") from error
