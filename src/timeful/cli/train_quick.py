@@ -16,9 +16,10 @@ from timeful.errors import SettingsError
 
 if TYPE_CHECKING:
     from timeful.training.quick.asked import Asked
+    from timeful.training.quick.recipe import Recipe
     from timeful.training.quick.stages import Tracker
 
-OUT = "runs/quick-train"
+OUT, TIMER_OUT = "runs/quick-train", "runs/quick-timer"
 _ABLATED_SEEDS = 3
 _BAR = 24
 
@@ -30,6 +31,7 @@ _BAR = 24
 @click.option("--arm", "arms", multiple=True, help="Learn this one only; repeatable.")
 @click.option("--cold-start-fraction", type=float, help="How much sense of time is handed out.")
 @click.option("--ablation", is_flag=True, help="Compare cold start fractions, on three seeds.")
+@click.option("--timer", is_flag=True, help="A timer on the way, and devices nobody tells of.")
 @click.option("--recipe", "name", default="quick", show_default=True, help="quick or smoke.")
 @click.option("--track", type=click.Choice(["mlflow", "wandb"]), help="Send metrics there too.")
 @click.option("--replace", is_flag=True, help="Start afresh if the folder holds another run.")
@@ -41,6 +43,7 @@ def quick(
     arms: tuple[str, ...],
     cold_start_fraction: float | None,
     ablation: bool,
+    timer: bool,
     name: str,
     track: "Tracker | None",
     replace: bool,
@@ -57,8 +60,12 @@ def quick(
     from timeful.training.checks import require
 
     require(track)
-    asked = _asked(name, seeds, arms, cold_start_fraction, is_ablation=ablation)
-    folder = out or Path(f"{OUT}-ablation" if ablation else OUT)
+    if timer and ablation:
+        raise SettingsError("--ablation is of the run without a timer: leave one of them out")
+    recipe = _recipe(name, cold_start_fraction, is_ablation=ablation, is_timed=timer)
+    asked = _asked(recipe, seeds, arms, is_ablation=ablation)
+    usual = TIMER_OUT if timer else f"{OUT}-ablation" if ablation else OUT
+    folder = out or Path(usual)
     failed = _run(asked, folder, workers=workers, track=track, replace=replace)
     show(folder)
     for one in failed:
@@ -68,24 +75,24 @@ def quick(
         raise SystemExit(1)
 
 
-def _asked(
-    name: str,
-    seeds: str | None,
-    arms: tuple[str, ...],
-    fraction: float | None,
-    *,
-    is_ablation: bool,
-) -> "Asked":
-    from timeful.training.quick.asked import ABLATED, ABLATION, Asked
+def _recipe(name: str, fraction: float | None, *, is_ablation: bool, is_timed: bool) -> "Recipe":
     from timeful.training.quick.recipe import find_recipe
 
-    recipe = find_recipe(name)
+    recipe = find_recipe(name, timer=is_timed)
     if fraction is not None:
         if not 0 <= fraction <= 1:
             raise SettingsError(f"a cold start fraction is from 0 to 1, got {fraction}")
         if is_ablation:
             raise SettingsError("--ablation has cold start fractions of its own: leave one out")
         recipe = recipe.with_follow(fraction)
+    return recipe
+
+
+def _asked(
+    recipe: "Recipe", seeds: str | None, arms: tuple[str, ...], *, is_ablation: bool
+) -> "Asked":
+    from timeful.training.quick.asked import ABLATED, ABLATION, Asked
+
     if is_ablation and arms:
         raise SettingsError(f"--ablation learns {ABLATED} alone: leave --arm out")
     every = tuple(arm.name for arm in recipe.arms)
@@ -216,7 +223,7 @@ def commands(out: Path) -> list[tuple[str, list[str]]]:
         return []
     _, policy = max(found, key=lambda one: one[0])
     language = asked.recipe.language
-    budgets = [word for n in language.budgets for word in ("--budget", asked.recipe.budget(n))]
+    budgets = [word for n in language.allowed for word in ("--budget", asked.recipe.budget(n))]
     run = [
         *("timeful", "run", "timely/reasoning", "--model", f"local:{policy}"),
         *("--pace", str(policy.with_name(PACE_FILE)), "--case", f"levels:{language.events}"),

@@ -10,12 +10,15 @@ from timeful.core.units import milliseconds
 from timeful.environments.reasoning.levels import Course
 from timeful.errors import SettingsError
 from timeful.models.pace import Pace
-from timeful.training.tiny.language import EOS, SPELL, TIMER_CALL, Language, answer, ids
+from timeful.training.quick.recipe import find_recipe
+from timeful.training.tiny.language import EOS, SPELL, TIMER_CALL, Language, answer, eighths, ids
 from timeful.training.tiny.settings import WARM_UP, Phase
 
 PACE = Pace(per_token=milliseconds(100))
 LANGUAGE = Language(levels=10, events=6, strides=(6, 2, 1, 0), budgets=(4, 8), pace=PACE)
 COURSE = Course(8, (1, 1, -1, -1, -1, 1))  # 9, 9, 8, 7, 6, 7
+
+LONG = Course(4, (1, -1) * 12)
 
 courses = st.builds(
     Course,
@@ -70,6 +73,45 @@ def test_the_rate_of_a_phase_rises_and_then_falls_to_its_floor() -> None:
     assert rates[WARM_UP:] == sorted(rates[WARM_UP:], reverse=True)
 
 
+TIMED = Language(
+    levels=10,
+    events=6,
+    strides=(4, 2, 1, 0),
+    budgets=(5, 6, 10, 12, 20, 24),
+    pace=PACE,
+    opening=2,
+    rooms=(10, 12),
+    devices=(0.5, 1.0, 2.0),
+)
+
+
+def test_with_an_opening_a_way_is_for_the_rest_by_hand() -> None:
+    start = ["by1", answer(9), answer(9)]
+    asked = [*start, TIMER_CALL, "<u3>"]
+    assert TIMED.solution(COURSE, 4, 3) == [*asked, "by4", answer(7), EOS]
+    assert TIMED.solution(COURSE, 2, 3) == [*asked, "by2", answer(7), answer(7), EOS]
+    assert TIMED.solution(COURSE, 2) == [*start, "by2", answer(7), answer(7), EOS]
+    assert TIMED.solution(COURSE, SPELL, 3)[5:8] == ["spell", "-", answer(8)]
+
+
+@given(courses, st.sampled_from(TIMED.strides))
+def test_the_clock_is_the_worlds_word_and_counts_for_no_token(course: Course, stride: int) -> None:
+    said = TIMED.solution(course, stride, 3)
+    assert len(said) - 1 == TIMED.length(stride)
+    assert said[TIMED.before] == "<u3>"
+    assert said[-2:] == [answer(course.levels[-1]), EOS]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"opening": 6}, {"opening": -1}, {"strides": (4,)}, {"rooms": (11,)}, {"devices": (3.0,)}],
+)
+def test_an_opening_or_a_device_that_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
+    usual = {name: getattr(TIMED, name) for name in TIMED.__slots__}
+    with pytest.raises(SettingsError):
+        Language(**{**usual, **wrong})
+
+
 @pytest.mark.filterwarnings("ignore")  # of libraries, about each other
 class TestTemplate:
     """How a conversation is read."""
@@ -107,6 +149,21 @@ class TestTemplate:
         asked = LANGUAGE.question(COURSE, 8)
         assert found[: len(asked)] == asked
         assert found[-1] == f"<u{eighth}>"
+
+    @pytest.mark.parametrize("alpha", [0.5, 1, 2])
+    @pytest.mark.parametrize("room", [10, 14, 20, 28, 56])
+    def test_a_lesson_has_the_clock_that_an_episode_would_tell(
+        self, alpha: float, room: int
+    ) -> None:
+        language = find_recipe("quick", timer=True).language
+        budget = int(room * alpha)
+        text = f"{COURSE.question}\n\nFinish within {budget / 10:.2f} seconds."
+        said = language.solution(LONG, 1, 0)[: language.before]
+        reply = f"<tool_response>\n{language.before * alpha / 10:.2f} seconds.\n</tool_response>"
+        found = self.read(
+            language.tokenizer(), ("user", text), ("assistant", " ".join(said)), ("user", reply)
+        )
+        assert found[-1] == eighths(language.clock(room))
 
     def test_words_are_tokens_and_tokens_words(self, tokenizer: Any) -> None:
         said = LANGUAGE.solution(COURSE, 1)

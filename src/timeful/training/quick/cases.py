@@ -1,7 +1,8 @@
 """Problems of the embedded run: drawn by a seed, divided by a hash of their words."""
 
 from collections.abc import Iterator, Sequence
-from itertools import cycle, islice
+from dataclasses import dataclass, replace
+from itertools import cycle, islice, product
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from timeful.core.units import Duration
 from timeful.environments.reasoning.levels import Course, draw
 from timeful.environments.reasoning.split import SHARES, Split, split_of
+from timeful.environments.timed.stopwatch import TimerSettings
 from timeful.models.choice import ModelChoice
 from timeful.seeding import child
 from timeful.suites.timely.budgets import NO_LIMIT, Budget, read_budget
@@ -18,10 +20,19 @@ from timeful.suites.voices import Voice
 from timeful.training.quick.recipe import Recipe
 from timeful.training.scenes import TimelyScene
 
-Limit = tuple[Budget, Duration | None]
-"""A budget as tables write it, and how long it is."""
+TRUE = TimerSettings()
 
-UNHURRIED: Limit = (NO_LIMIT, None)
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A budget as tables write it, how long it is, and on which device."""
+
+    budget: Budget
+    span: Duration | None
+    alpha: float = 1.0
+
+
+UNHURRIED = Limit(NO_LIMIT, None)
 
 
 def lessons(recipe: Recipe, rng: np.random.Generator) -> Iterator[Course]:
@@ -33,25 +44,34 @@ def lessons(recipe: Recipe, rng: np.random.Generator) -> Iterator[Course]:
 
 
 def in_turn(recipe: Recipe, count: int) -> list[Limit]:
-    """The steps of the budget in turn."""
-    steps = [read_budget(recipe.budget(tokens)) for tokens in recipe.language.budgets]
-    return [(step, step.span(None)) for step in islice(cycle(steps), count)]
+    """The steps of the budget in turn; on devices, what there is room for in turn on each."""
+    language = recipe.language
+    steps = []
+    for alpha, room in product(language.devices, language.allowed):
+        step = read_budget(recipe.budget(int(room * alpha)))
+        steps.append(Limit(step, step.span(None), alpha))
+    return list(islice(cycle(steps), count))
 
 
 def relative(recipe: Recipe, tokens: Sequence[int], factors: Sequence[float]) -> list[Limit]:
     """Multiples of what each problem took unhurried, in turn, each cut to a step of the budget.
 
-    The model has words for these steps only: it could not know of more.
+    The model has words for these steps only: it could not know of more. With a timer it can, and
+    nothing is cut; there each problem has a device, in turn, on which it would have taken longer or
+    shorter.
 
     Args:
         recipe: Whose steps.
         tokens: What each took.
         factors: The multiples.
     """
-    found: list[Limit] = []
-    for took, factor in zip(tokens, cycle(factors), strict=False):
-        step = recipe.language.reached(int(factor * took))
-        found.append((Budget("times", factor), recipe.language.pace(step)))
+    language, found = recipe.language, list[Limit]()
+    for took, factor, alpha in zip(tokens, cycle(factors), cycle(language.devices), strict=False):
+        if language.opening:
+            span = Duration(round(factor * took * alpha * language.pace.per_token))
+        else:
+            span = language.pace(language.reached(int(factor * took)))
+        found.append(Limit(Budget("times", factor), span, alpha))
     return found
 
 
@@ -63,6 +83,7 @@ def scenes(
     model: Path,
     seed: int,
     cap: int,
+    timer: TimerSettings = TRUE,
 ) -> list[TimelyScene]:
     """Different problems, one for each limit; as many limits have the same problems.
 
@@ -73,6 +94,7 @@ def scenes(
         model: The checkpoint, as records name who acted.
         seed: Of the problems.
         cap: The most tokens of a thought.
+        timer: What the timer says.
     """
     share: float = getattr(SHARES, split)
     count = len(limits)
@@ -84,7 +106,15 @@ def scenes(
     known = problems(source.sets, source, world)
     names = [name for name, one in known.items() if split_of(one.question) == split]
     assert len(names) >= count, f"{len(names)} problems for {split}, and {count} are needed"
-    rig = Rig(source=source, is_soft=True, most_tokens=cap, pace=recipe.language.pace, seed=world)
+    rig = Rig(
+        source=source,
+        is_soft=True,
+        most_tokens=cap,
+        pace=recipe.language.pace,
+        seed=world,
+        timer=timer,
+    )
+    rigs = {alpha: replace(rig, alpha=alpha) for alpha in {limit.alpha for limit in limits}}
     voice = Voice(stand_in="policy", choice=ModelChoice(spec=f"local:{model}"))
     return [
         TimelyScene(
@@ -94,12 +124,12 @@ def scenes(
                 voice=voice,
                 run=0,
                 latency="none",
-                rig=rig,
-                budget=budget,
-                span=span,
+                rig=rigs[limit.alpha],
+                budget=limit.budget,
+                span=limit.span,
             )
         )
-        for name, (budget, span) in zip(names, limits, strict=False)
+        for name, limit in zip(names, limits, strict=False)
     ]
 
 

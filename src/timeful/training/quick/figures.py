@@ -13,6 +13,8 @@ from matplotlib.lines import Line2D
 
 from timeful.runs.drawing import OTHER, WIDTH, style, to_svg
 from timeful.training.quick.asked import Asked
+from timeful.training.quick.clock import TIMELY, Cell, mean
+from timeful.training.quick.recipe import BASE
 from timeful.training.quick.rows import Line
 from timeful.training.quick.scores import Score
 from timeful.training.quick.tables import budgets, estimate, models, pick
@@ -65,7 +67,7 @@ def by_update(asked: Asked, curves: Curves) -> str | None:
         figure.supxlabel("updates", fontsize=13)
         keys = [
             Line2D([], [], color=_COLOURS[i % len(_COLOURS)], lw=2.5, label=f"{n} tokens")
-            for i, n in enumerate(asked.recipe.language.budgets)
+            for i, n in enumerate(asked.recipe.language.allowed)
         ]
         figure.legend(handles=keys, loc="upper center", ncols=len(keys))
         figure.tight_layout(rect=(0, 0.0, 1, 0.95))
@@ -108,7 +110,7 @@ def by_budget(asked: Asked, scores: Sequence[Score]) -> str | None:
     Returns:
         The SVG, or None if nothing was graded yet.
     """
-    steps = list(asked.recipe.language.budgets)
+    steps = list(asked.recipe.language.allowed)
     if not any(one.exam == "graded" for one in scores):
         return None
     with style():
@@ -137,6 +139,46 @@ def by_budget(asked: Asked, scores: Sequence[Score]) -> str | None:
         return to_svg(figure)
 
 
+def by_clock(asked: Asked, cells: Sequence[Cell]) -> str | None:
+    """Draw what is said after the clock against what it told.
+
+    Left, a line for each model, by clocks that are right; right, the timely arm alone, by clocks
+    that tell a multiple of the time: who reads the clock is on one curve.
+
+    Returns:
+        The SVG, or None if the timer was never asked.
+    """
+    heard = [one for one in cells if one.clock is not None and one.exam != "hurried"]
+    if not heard:
+        return None
+    timely = next((arm.name for arm in asked.learnt if arm.reward == TIMELY), BASE)
+    scales = sorted({one.scale for one in heard})
+    with style():
+        figure = Figure(figsize=(WIDTH, 4.6))
+        left, right = figure.subplots(1, 2, sharey=True)
+        for place, model in enumerate(models(asked)):
+            true = [one for one in heard if one.model == model and one.scale == 1]
+            look = {"color": _MODELS[place], "marker": _MARKERS[place], "label": model}
+            left.plot(*_after(true), lw=2, **look)
+        for place, scale in enumerate(scales):
+            mine = [one for one in heard if one.model == timely and one.scale == scale]
+            look = {"color": _COLOURS[place], "marker": _MARKERS[place], "label": f"x{scale:g}"}
+            right.plot(*_after(mine), lw=2, **look)
+        left.set_ylabel("tokens said after the clock")
+        right.set_title(f"{timely}, by what the clock tells")
+        for axes in (left, right):
+            axes.set_xlabel("eighths of the budget that it told")
+            axes.set_ylim(bottom=0)
+            axes.legend()
+        figure.tight_layout()
+        return to_svg(figure)
+
+
+def _after(cells: Sequence[Cell]) -> tuple[list[int], list[float]]:
+    told = sorted({one.clock for one in cells if one.clock is not None})
+    return told, [mean([one for one in cells if one.clock == k], "after") for k in told]
+
+
 def _plot(
     axes: Axes,
     asked: Asked,
@@ -146,7 +188,7 @@ def _plot(
     look: Mapping[str, str],
 ) -> None:
     points = []
-    for n, budget in zip(asked.recipe.language.budgets, budgets(asked), strict=True):
+    for n, budget in zip(asked.recipe.language.allowed, budgets(asked), strict=True):
         found = estimate(pick(scores, model, "graded", budget), measure)  # type: ignore[arg-type]
         if found is not None:
             points.append((n, found))

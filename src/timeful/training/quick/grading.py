@@ -4,27 +4,36 @@ Played like any other episode of Timely-Eval with a soft budget, and kept as its
 all tables are made.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
 
-from timeful.suites.timely.rows import summarize
+from timeful.records.events import Event
+from timeful.suites.timely.rows import TimelyRow, summarize
 from timeful.training.rollouts import Player, sampling_seed
 from timeful.training.scenes import Scene
 
 
-def grade(player: Player, scenes: Sequence[Scene], *, seed: int, out: Path) -> None:
+def grade(
+    player: Player,
+    scenes: Sequence[Scene],
+    *,
+    seed: int,
+    out: Path,
+    row: Callable[[Sequence[Event]], TimelyRow] = summarize,
+) -> None:
     """Play scenes once and write a row of each, whole or not at all.
 
     Args:
         player: Whose model is graded.
         scenes: The problems.
         seed: Of what is sampled.
-        out: A file of JSON lines, a `TimelyRow` each.
+        out: A file of JSON lines, a row each.
+        row: Makes one of a record.
     """
     tasks = [(scene, sampling_seed(seed, 0, scene.key, 0)) for scene in scenes]
-    rows = [summarize(one.events) for one in player.play(tasks)]
+    rows = [row(one.events) for one in player.play(tasks)]
     partial = out.with_suffix(".part")
     partial.parent.mkdir(parents=True, exist_ok=True)
     partial.write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))

@@ -56,7 +56,8 @@ class Recipe:
         updates: Of each arm.
         rate: The learning rate.
         entropy: The weight of the entropy bonus.
-        cases: Problems of an update; each has one budget, all budgets as often as each other.
+        cases: Problems of an update; each has one budget, all budgets (and devices) as often as
+            each other.
         samples: Episodes of a problem: a group.
         problems: How many are graded under each budget.
         limit: The most tokens of a graded answer: more than anything needs.
@@ -64,6 +65,7 @@ class Recipe:
         trial: Those that were used.
         save_every: Updates between two checkpoints.
         factors: The multiples for relative budgets, the one of the table first.
+        lies: What timers that are wrong multiply the time by, where there is a timer.
     """
 
     language: Language
@@ -81,6 +83,7 @@ class Recipe:
     trial: tuple[int, ...]
     save_every: int = 20
     factors: tuple[float, ...] = (0.75, 1.0, 2.0, 3.0)
+    lies: tuple[float, ...] = (0.5, 2.0)
 
     def budget(self, tokens: int) -> str:
         """A budget of so many tokens as Timely-Eval writes it."""
@@ -144,14 +147,81 @@ SMOKE = Recipe(
 )
 """All parts in seconds, for tests: nothing is learnt."""
 
+TIMER = Recipe(
+    language=Language(
+        levels=10,
+        events=24,
+        strides=(20, 4, 2, 1, 0),
+        budgets=(5, 7, 10, 14, 20, 28, 40, 56, 112),
+        pace=PACE,
+        opening=4,
+        rooms=(10, 14, 20, 28, 56),
+        devices=(0.5, 1.0, 2.0),
+    ),
+    shape=Shape(width=64, layers=2, heads=4),
+    phases=(
+        Phase(
+            steps=1200, batch=32, rate=4e-3, floor=0.03, mix=(1, 4, 3, 2.5, 2), follow=0.2, asks=0.7
+        ),
+        Phase(steps=80, batch=64, rate=1e-3, floor=0.1, mix=(1, 1, 1, 1, 3), follow=0.2, asks=0.7),
+    ),
+    arms=(
+        Arm(name="GRPO", reward="correctness", cap=64, like="+ GRPO"),
+        Arm(name="Timely-RL", reward="timely", cap=64, like="+ Timely-RL"),
+    ),
+    updates=100,
+    rate=3e-4,
+    entropy=0.01,
+    cases=15,
+    seeds=(11, 12, 13, 14, 15),
+    trial=(0, 1, 2),
+)
+"""With a timer on the way: each way after the opening is the longest that a room has room for."""
+
+TIMER_SMOKE = Recipe(
+    language=Language(
+        levels=10,
+        events=6,
+        strides=(4, 1, 0),
+        budgets=(5, 7, 10, 14, 20, 28),
+        pace=PACE,
+        opening=2,
+        rooms=(10, 14),
+        devices=(0.5, 1.0, 2.0),
+    ),
+    shape=Shape(width=16, layers=1, heads=1, context=64),
+    phases=(Phase(steps=6, batch=16, rate=1e-2, floor=1.0, mix=(1, 1, 1), follow=0.25, asks=0.7),),
+    arms=(
+        Arm(name="GRPO", reward="correctness", cap=16, like="+ GRPO"),
+        Arm(name="Timely-RL", reward="timely", cap=16, like="+ Timely-RL"),
+    ),
+    updates=3,
+    rate=3e-3,
+    entropy=0.01,
+    cases=6,
+    samples=4,
+    problems=6,
+    limit=16,
+    seeds=(1, 2),
+    trial=(0,),
+    save_every=1,
+    factors=(0.75, 2.0),
+)
+
 RECIPES: Mapping[str, Recipe] = {"quick": QUICK, "smoke": SMOKE}
+TIMERS: Mapping[str, Recipe] = {"quick": TIMER, "smoke": TIMER_SMOKE}
+"""The same with a timer on the way."""
 
 
-def find_recipe(name: str) -> Recipe:
+def find_recipe(name: str, *, timer: bool = False) -> Recipe:
     """A recipe by its name.
+
+    Args:
+        name: How large it is.
+        timer: Whether a timer is asked on the way.
 
     Raises:
         SettingsError: If there is none.
     """
     check_known("recipe", name, RECIPES)
-    return RECIPES[name]
+    return (TIMERS if timer else RECIPES)[name]

@@ -23,6 +23,14 @@ from timeful.training.folder import METRICS
 from timeful.training.quick import published
 from timeful.training.quick.asked import Asked, read_asked
 from timeful.training.quick.claim import AWARE, one_ways, sentences, verdict
+from timeful.training.quick.clock import (
+    TIMELY,
+    Cell,
+    clock_sentences,
+    clock_verdict,
+    grids,
+    read_cells,
+)
 from timeful.training.quick.recipe import BASE
 from timeful.training.quick.results import result_rows
 from timeful.training.quick.rows import Line, read_metrics
@@ -31,11 +39,11 @@ from timeful.training.quick.tables import (
     ELSEWHERE,
     HURRIED,
     MEASURES,
-    NO_TIMER,
     budgets,
     estimate,
     hurried_models,
     models,
+    notes,
     over_budgets,
     pick,
     seeds,
@@ -44,6 +52,8 @@ from timeful.training.quick.tables import (
 )
 
 _Row = tuple[str | Entry, ...]
+
+CUT = "A multiple is cut to the largest step of the budget that the model has a word for."
 
 
 class CurvePoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,12 +87,14 @@ def write_report(out: Path) -> Written:
     scores = read_scores(asked, out)
     text = text_tables(asked, out, scores)
     page = render(
-        title="timeful train quick",
+        title="timeful train quick" + " --timer" * bool(asked.recipe.language.opening),
         subtitle=_subtitle(asked),
         sections=list(_sections(asked, out, scores)),
     )
     path = save_report(out, page, result_rows(asked, out, scores), scores, Score, name="scores")
     write_csv(list(_points(asked, out)), CurvePoint, out / "curves.csv")
+    if asked.recipe.language.opening:
+        write_csv(read_cells(asked, out), Cell, out / "clock.csv")
     (out / "tables.txt").write_text(text, encoding="utf-8", newline="\n")
     return Written(text=text, page=path)
 
@@ -99,6 +111,9 @@ def _sections(asked: Asked, out: Path, scores: Sequence[Score]) -> Iterator[Sect
     if asked.fractions:
         yield Section("Cold start fraction", (_fractions(asked, scores), _seeds(asked, scores)))
         return
+    if asked.recipe.language.opening:
+        yield from _clock(asked, out, scores)
+        return
     told = verdict(asked, out, scores)
     if told is not None:
         kind = Paragraph if told.holds else Notice
@@ -111,8 +126,34 @@ def _sections(asked: Asked, out: Path, scores: Sequence[Score]) -> Iterator[Sect
         yield Section("Timely-RL in miniature", tuple(_hurried(asked, scores)))
 
 
+def _clock(asked: Asked, out: Path, scores: Sequence[Score]) -> Iterator[Section]:
+    """With a timer on the way: the claim, Table 3, what the clock does, and all rooms."""
+    cells = read_cells(asked, out)
+    told = clock_verdict(asked, out, scores, cells)
+    if told is not None:
+        kind = Paragraph if told.holds else Notice
+        said = clock_sentences(told)
+        yield Section("The claim", (kind(said[0]), *map(Paragraph, said[1:])))
+    yield Section("Table 3 in miniature", tuple(_hurried(asked, scores)))
+    tables = [
+        Table(
+            caption=grid.title,
+            head=("", *grid.head),
+            rows=tuple(
+                (model, *(shown(one, grid.measure) for one in row))
+                for model, row in grid.rows.items()
+            ),
+        )
+        for grid in grids(asked, cells)
+    ]
+    yield Section("The clock", tuple(tables))
+    yield Section("By how many tokens there was room for", tuple(_main(asked, scores)))
+    yield Section("Each seed", (_seeds(asked, scores),))
+    yield from _figures(asked, out, scores)
+
+
 def _main(asked: Asked, scores: Sequence[Score]) -> Iterator[Block]:
-    steps = asked.recipe.language.budgets
+    steps = asked.recipe.language.allowed
     for measure, caption in MEASURES.items():
         body: list[_Row] = [
             (model, *_cells(asked, scores, model, measure), over_budgets(scores, model, measure))
@@ -121,7 +162,8 @@ def _main(asked: Asked, scores: Sequence[Score]) -> Iterator[Block]:
         heads = ("", *(f"{n} tokens" for n in steps), "mean")
         yield Table(caption=caption, head=heads, rows=tuple(body))
     yield Paragraph("Means over seeds; ± is half of a 95 % interval by drawing seeds.")
-    yield _table_25()
+    if not asked.recipe.language.opening:
+        yield _table_25()
 
 
 def _each(asked: Asked, out: Path, scores: Sequence[Score]) -> Iterator[Block]:
@@ -143,10 +185,10 @@ def _each(asked: Asked, out: Path, scores: Sequence[Score]) -> Iterator[Block]:
 
 def _seeds(asked: Asked, scores: Sequence[Score]) -> Table:
     """Every seed of every model, those that are missing too."""
-    steps = asked.recipe.language.budgets
+    steps = asked.recipe.language.allowed
     found = {(one.fraction, one.seed, one.model): one for one in standings(scores)}
     names = (BASE, *asked.arms) if asked.fractions else models(asked)
-    aware = {arm.name for arm in asked.learnt if arm.reward == AWARE}
+    aware = {arm.name for arm in asked.learnt if arm.reward in (AWARE, TIMELY)}
     body = [
         (
             f"{seed}" if share is None else f"{seed}, fraction {share:g}",
@@ -209,13 +251,8 @@ def _hurried(asked: Asked, scores: Sequence[Score]) -> Iterator[Block]:
         ),
     )
     yield _table_3()
-    yield Bullets(
-        (
-            NO_TIMER,
-            "A multiple is cut to the largest step of the budget that the model has a word for.",
-            "+ GRPO is the arm that is rewarded for being right alone, with the long cap.",
-        )
-    )
+    first, *others = notes(asked)
+    yield Bullets((first, *([] if asked.recipe.language.opening else [CUT]), *others))
 
 
 def _of_seed(
@@ -318,7 +355,7 @@ def _figures(asked: Asked, out: Path, scores: Sequence[Score]) -> Iterator[Secti
     # matplotlib takes a while to load, and nothing but a figure needs it.
     from timeful.training.quick import figures  # noqa: PLC0415
 
-    drawn = (
+    drawn: tuple[tuple[str, str, str | None], ...] = (
         (
             "budgets",
             "What came of it, by budget; dotted: all of the budget.",
@@ -330,6 +367,10 @@ def _figures(asked: Asked, out: Path, scores: Sequence[Score]) -> Iterator[Secti
             figures.by_update(asked, _curves(asked, out)),
         ),
     )
+    if asked.recipe.language.opening:
+        cells = read_cells(asked, out)
+        says = "How much is said after the clock, by what it told; right: by clocks that lie."
+        drawn = (("clock", says, figures.by_clock(asked, cells)), *drawn)
     blocks: list[Block] = []
     for name, says, image in drawn:
         path = out / f"{name}.svg"

@@ -10,6 +10,7 @@ from timeful.suites.timely.published import TABLE_3 as SOURCE_3
 from timeful.training.quick import published
 from timeful.training.quick.asked import SUITE, Asked
 from timeful.training.quick.claim import one_ways, verdict
+from timeful.training.quick.clock import blind, clock_verdict, grids, read_cells
 from timeful.training.quick.scores import (
     Measure,
     Score,
@@ -28,7 +29,8 @@ def result_rows(asked: Asked, out: Path, scores: Sequence[Score]) -> list[Result
         *_each(scores),
         *_collapses(scores),
         *_claim(asked, out, scores),
-        *([] if asked.fractions else _published()),
+        *_clock(asked, out, scores),
+        *([] if asked.fractions else _published(asked)),
     ]
 
 
@@ -79,6 +81,8 @@ def _collapses(scores: Sequence[Score]) -> Iterator[ResultRow]:
 
 
 def _claim(asked: Asked, out: Path, scores: Sequence[Score]) -> Iterator[ResultRow]:
+    if asked.recipe.language.opening:
+        return
     for one in one_ways(asked, out) if not asked.fractions else ():
         alone = Estimate(mean=one.success, low=None, high=None, n=1, clusters=1)
         method = f"always {one.tokens} tokens"
@@ -95,8 +99,34 @@ def _claim(asked: Asked, out: Path, scores: Sequence[Score]) -> Iterator[ResultR
         yield _ours("claim", "all budgets", told.aware, f"seeds: {name}", share)
 
 
-def _published() -> Iterator[ResultRow]:
-    for name, row in published.ROWS.items():
+def _clock(asked: Asked, out: Path, scores: Sequence[Score]) -> Iterator[ResultRow]:
+    """What the clock does, where there is one."""
+    if not asked.recipe.language.opening:
+        return
+    cells = read_cells(asked, out)
+    for grid in grids(asked, cells):
+        for model, row in grid.rows.items():
+            for setting, found in zip(grid.head, row, strict=True):
+                if found is not None:
+                    yield _ours(grid.key, setting, model, grid.measure, found)
+    for seed, success in blind(asked, out).items():
+        alone = Estimate(mean=success, low=None, high=None, n=1, clusters=1)
+        yield _ours("graded", f"all budgets, seed {seed}", "no clock", "success", alone)
+    told = clock_verdict(asked, out, scores, cells)
+    if told is None:
+        return
+    for name, seeds in (
+        ("most often on time", told.punctual),
+        ("acts on the clock", told.heeds),
+        ("believes a clock that lies", told.misled),
+        ("beats the budget alone", told.beats),
+    ):
+        share = mean_of([float(seed in seeds) for seed in told.seeds], name)
+        yield _ours("claim", "all budgets", told.timely, f"seeds: {name}", share)
+
+
+def _published(asked: Asked) -> Iterator[ResultRow]:
+    for name, row in published.ROWS.items() if not asked.recipe.language.opening else ():
         for i, tokens in enumerate(published.BUDGETS):
             for metric in ("success", "accuracy", "tokens"):
                 value = getattr(row, metric)[i]

@@ -23,6 +23,7 @@ is being done."""
 Do = Callable[[Stage, Tell], None]
 
 _PATIENCE_S = 0.5
+_EXAMS: tuple[Kind, ...] = ("grade", "hurry", "mislead")
 
 
 def plan(
@@ -50,6 +51,14 @@ def plan(
             for arm in who
         ]
 
+    if recipe.language.opening:
+        everybody = [None, *arms]
+        return [
+            *each("teach"),
+            *each("measure"),
+            *each("learn", arms),
+            *(stage for kind in _EXAMS for stage in each(kind, everybody)),
+        ]
     late = [arm for arm in arms if arm.is_relative]
     stages = [*each("teach"), *(each("measure") if late else [])]
     stages += each("learn", arms)

@@ -1,6 +1,6 @@
 """The numbers behind all tables: each model of each seed under each budget, from graded rows."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Literal
@@ -14,7 +14,7 @@ from timeful.suites.timely.rows import TimelyRow
 from timeful.training.alarm import collapse
 from timeful.training.quick.asked import Asked
 from timeful.training.quick.recipe import BASE
-from timeful.training.quick.rows import read_rows
+from timeful.training.quick.rows import ClockRow, read_clocks, read_rows
 from timeful.training.quick.stages import Stage
 
 Exam = Literal["graded", "hurried"]
@@ -26,7 +26,9 @@ class Score(msgspec.Struct, frozen=True, kw_only=True):
     """One model of one seed under one budget.
 
     `exam` is "graded" under the steps of the budget, "hurried" under multiples of the unhurried
-    time. `fraction` is the cold start fraction of an ablation. `seconds` is the budget's mean.
+    time. `budget` is what was told; on devices, what there was room for as one that counts once
+    would be told. `fraction` is the cold start fraction of an ablation. `seconds` is the mean of
+    what was told.
     `success` is right and within the budget, `accuracy` right whenever it came; `tokens` is the
     mean length of an answer. Episodes that failed are counted and left out.
     """
@@ -84,11 +86,12 @@ def graded(
     shares = {folder: share for share, _, folder in asked.parts(out)}
     for stage in asked.stages(out):
         if stage.kind in exams and stage.is_done:
-            yield shares[stage.out], read_rows(stage.result), stage
+            rows = read_clocks if stage.recipe.language.opening else read_rows
+            yield shares[stage.out], list(rows(stage.result)), stage
 
 
 def _scores(rows: Iterable[TimelyRow], stage: Stage, fraction: float | None) -> Iterator[Score]:
-    for budget, all_of in by_budget(rows).items():
+    for budget, all_of in _by_budget(rows, stage).items():
         ok = [row for row in all_of if row.status == "ok"]
         if not ok:
             continue
@@ -106,6 +109,18 @@ def _scores(rows: Iterable[TimelyRow], stage: Stage, fraction: float | None) -> 
             count=len(ok),
             failed=len(all_of) - len(ok),
         )
+
+
+def _by_budget(rows: Iterable[TimelyRow], stage: Stage) -> Mapping[str, list[TimelyRow]]:
+    """Rows by budget; on devices, where a budget tells little, by how much there was room for."""
+    recipe = stage.recipe
+    if stage.kind != "grade" or not recipe.language.opening:
+        return by_budget(rows)
+    groups: dict[str, list[TimelyRow]] = {}
+    for row in rows:
+        assert isinstance(row, ClockRow)
+        groups.setdefault(recipe.budget(row.room(recipe.language.pace)), []).append(row)
+    return groups
 
 
 def standings(scores: Iterable[Score]) -> list[Standing]:

@@ -7,6 +7,7 @@
     seed-11/EP-aware/pace.json        what its tokens cost, for `timeful run --pace`
     seed-11/graded/EP-aware.jsonl     a row for each graded problem
     seed-11/hurried/Timely-RL.jsonl   a row for each under multiples of the unhurried time
+    seed-11/misled/Timely-RL.jsonl    a row for each whose timer is wrong, where there is a timer
 
 A stage that is done leaves what the next ones need under its final name; one that was killed is
 done again, or goes on from its last checkpoint. So a run that was killed comes to the same numbers.
@@ -18,10 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from timeful.environments.timed.stopwatch import TimerSettings
 from timeful.models.calibrate import Calibration
 from timeful.models.local.request import Style
 from timeful.rewards.names import Reward
 from timeful.seeding import child, child_seed
+from timeful.suites.timely.rows import summarize
 from timeful.training.config import (
     CasesPart,
     Config,
@@ -32,15 +35,23 @@ from timeful.training.config import (
     RunPart,
 )
 from timeful.training.folder import CHECKPOINTS, POLICY
-from timeful.training.quick.cases import UNHURRIED, Limit, in_turn, lessons, relative, scenes
+from timeful.training.quick.cases import (
+    TRUE,
+    UNHURRIED,
+    Limit,
+    in_turn,
+    lessons,
+    relative,
+    scenes,
+)
 from timeful.training.quick.recipe import BASE, Arm, Recipe
-from timeful.training.quick.rows import read_rows
+from timeful.training.quick.rows import read_rows, with_clock
 from timeful.training.scenes import TimelyScene
 
-Kind = Literal["teach", "measure", "learn", "grade", "hurry"]
+Kind = Literal["teach", "measure", "learn", "grade", "hurry", "mislead"]
 Tracker = Literal["mlflow", "wandb"]
 
-GRADED, HURRIED, UNHURRIED_TIMES = "graded", "hurried", "unhurried"
+GRADED, HURRIED, MISLED, UNHURRIED_TIMES = "graded", "hurried", "misled", "unhurried"
 PACE_FILE = "pace.json"
 
 STYLE = Style(temperature=0.6, top_p=0.95, top_k=20)
@@ -56,7 +67,8 @@ class Stage:
 
     Attributes:
         kind: "teach" is the cold start, "measure" its unhurried times, "learn" an arm, "grade" an
-            examination under the steps of the budget, "hurry" one under relative budgets.
+            examination under the steps of the budget, "hurry" one under relative budgets,
+            "mislead" one by timers that are wrong.
         recipe: The settings.
         seed: Of all chance.
         out: Where the folders of the seeds are.
@@ -102,6 +114,8 @@ class Stage:
                 return self.folder / GRADED / f"{who}.jsonl"
             case "hurry":
                 return self.folder / HURRIED / f"{who}.jsonl"
+            case "mislead":
+                return self.folder / MISLED / f"{who}.jsonl"
 
     @property
     def needs(self) -> tuple[Path, ...]:
@@ -114,7 +128,7 @@ class Stage:
                 return (base,)
             case "learn":
                 return (base, times) if self.arm is not None and self.arm.is_relative else (base,)
-            case "grade":
+            case "grade" | "mislead":
                 return (self.model,)
             case "hurry":
                 return (self.model, times)
@@ -128,12 +142,12 @@ class Stage:
     def work(self) -> float:
         """How much there is to do, in updates of a training; measured, and good for a forecast."""
         recipe = self.recipe
-        budgets = len(recipe.language.budgets)
+        budgets = len(recipe.language.allowed)
         match self.kind:
             case "teach":
                 return 0.08 * sum(phase.steps for phase in recipe.phases)
             case "measure":
-                return _GRADING * (recipe.problems + recipe.cases * recipe.updates)
+                return _GRADING * sum(count for _, count in self.sides)
             case "learn":
                 is_long = self.arm is not None and self.arm.cap > recipe.limit / 2
                 return float(recipe.updates) * (1.3 if is_long else 1.0)
@@ -141,6 +155,19 @@ class Stage:
                 return _GRADING * recipe.problems * budgets
             case "hurry":
                 return _GRADING * recipe.problems * len(recipe.factors)
+            case "mislead":
+                return _GRADING * recipe.problems * budgets * len(recipe.lies)
+
+    @property
+    def sides(self) -> tuple[tuple[Literal["train", "test"], int], ...]:
+        """On which sides unhurried times are measured, and of how many problems.
+
+        The one that says that it is done comes last.
+        """
+        recipe = self.recipe
+        lessons = recipe.cases * recipe.updates
+        is_learnt = any(arm.is_relative for arm in recipe.arms)
+        return (*((("train", lessons),) if is_learnt else ()), ("test", recipe.problems))
 
     def _unhurried(self, split: str) -> Path:
         return self.folder / UNHURRIED_TIMES / f"{split}.jsonl"
@@ -170,6 +197,8 @@ def perform(stage: Stage, tell: Tell = lambda share: None) -> None:
             _grade(stage)
         case "hurry":
             _hurry(stage)
+        case "mislead":
+            _mislead(stage)
     tell(1.0)
 
 
@@ -239,6 +268,7 @@ def config_of(
             sets=(f"levels:{recipe.language.events}",),
             budgets=tuple(recipe.budget(tokens) for tokens in recipe.language.budgets),
             soft=True,
+            alphas=recipe.language.devices,
             token_seconds=recipe.language.pace.per_token / 1e9,
         ),
         reward=RewardPart(name=arm.reward),
@@ -273,20 +303,27 @@ def _save_pace(recipe: Recipe, folder: Path) -> None:
 
 
 def _measure(stage: Stage) -> None:
-    recipe = stage.recipe
-    counts: tuple[tuple[Literal["train", "test"], int], ...] = (
-        ("train", recipe.cases * recipe.updates),
-        ("test", recipe.problems),  # the one that says that it is done comes last
-    )
-    for split, count in counts:
+    for split, count in stage.sides:
         cases = _exam(stage, split, [UNHURRIED] * count)
         _play(stage, cases, out=stage.result.with_name(f"{split}.jsonl"))
 
 
 def _grade(stage: Stage) -> None:
-    recipe = stage.recipe
-    count = recipe.problems * len(recipe.language.budgets)
-    _play(stage, _exam(stage, "test", in_turn(recipe, count)), out=stage.result)
+    _play(stage, _exam(stage, "test", _all_rooms(stage.recipe)), out=stage.result)
+
+
+def _mislead(stage: Stage) -> None:
+    limits = _all_rooms(stage.recipe)
+    cases = [
+        scene
+        for scale in stage.recipe.lies
+        for scene in _exam(stage, "test", limits, timer=TimerSettings(scale=scale))
+    ]
+    _play(stage, cases, out=stage.result)
+
+
+def _all_rooms(recipe: Recipe) -> list[Limit]:
+    return in_turn(recipe, recipe.problems * len(recipe.language.allowed))
 
 
 def _hurry(stage: Stage) -> None:
@@ -301,11 +338,15 @@ def _hurry(stage: Stage) -> None:
 
 
 def _exam(
-    stage: Stage, split: Literal["train", "test"], limits: Sequence[Limit]
+    stage: Stage,
+    split: Literal["train", "test"],
+    limits: Sequence[Limit],
+    *,
+    timer: TimerSettings = TRUE,
 ) -> list[TimelyScene]:
     """Problems for whoever is graded, with more tokens than anything needs."""
-    cap = stage.recipe.limit
-    return scenes(stage.recipe, split, limits, model=stage.model, seed=stage.seed, cap=cap)
+    recipe, cap = stage.recipe, stage.recipe.limit
+    return scenes(recipe, split, limits, model=stage.model, seed=stage.seed, cap=cap, timer=timer)
 
 
 def _play(stage: Stage, cases: Sequence[TimelyScene], *, out: Path) -> None:
@@ -315,4 +356,5 @@ def _play(stage: Stage, cases: Sequence[TimelyScene], *, out: Path) -> None:
     from timeful.training.rollouts import Player  # noqa: PLC0415
 
     player = Player(Sampler(load(stage.model)), style=STYLE, pace=stage.recipe.language.pace)
-    grade(player, cases, seed=child_seed(stage.seed, "grading"), out=out)
+    row = with_clock if stage.recipe.language.opening else summarize
+    grade(player, cases, seed=child_seed(stage.seed, "grading"), out=out, row=row)

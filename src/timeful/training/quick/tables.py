@@ -10,6 +10,13 @@ from timeful.suites.timely.published import ABLATION as TABLE_3
 from timeful.training.quick import published
 from timeful.training.quick.asked import Asked
 from timeful.training.quick.claim import OneWay, one_ways, sentences, verdict
+from timeful.training.quick.clock import (
+    Grid,
+    clock_sentences,
+    clock_verdict,
+    grids,
+    read_cells,
+)
 from timeful.training.quick.recipe import BASE
 from timeful.training.quick.run import plainest
 from timeful.training.quick.scores import (
@@ -23,7 +30,7 @@ from timeful.training.quick.scores import (
 )
 
 WIDTH = 80
-_NAME, _CELL = 22, 11
+_NAME, _CELL, _FEW = 22, 11, 4
 
 MEASURES: Mapping[Measure, str] = {
     "success": "Budgeted success: right and within the budget",
@@ -36,6 +43,7 @@ HURRIED: Mapping[Measure, str] = {
     "tokens": "Tokens, likewise",
 }
 NO_TIMER = "The budget is told at the beginning; no timer is asked on the way."
+ASKED = "The timer may be asked on the way; how fast the device is nobody tells."
 ELSEWHERE = "published, another model and another task"
 
 
@@ -47,6 +55,9 @@ def text_tables(asked: Asked, out: Path, scores: Sequence[Score]) -> str:
 
 def _run(asked: Asked, out: Path, scores: Sequence[Score]) -> Iterator[Iterable[str]]:
     yield (_title(asked),)
+    if asked.recipe.language.opening:
+        yield from _clock(asked, out, scores)
+        return
     for measure in MEASURES:
         yield main_table(asked, scores, measure)
     yield published_table()
@@ -58,6 +69,28 @@ def _run(asked: Asked, out: Path, scores: Sequence[Score]) -> Iterator[Iterable[
         yield hurried_table(asked, scores)
     told = verdict(asked, out, scores)
     yield [fill(one, WIDTH) for one in sentences(told)] if told else ["Nothing can be compared."]
+
+
+def _clock(asked: Asked, out: Path, scores: Sequence[Score]) -> Iterator[Iterable[str]]:
+    """With a timer on the way: Table 3, then what the clock does, then all rooms."""
+    cells = read_cells(asked, out)
+    yield hurried_table(asked, scores)
+    for grid in grids(asked, cells):
+        yield grid_table(grid)
+    for measure in MEASURES:
+        yield main_table(asked, scores, measure)
+    yield seeds_table(asked, scores)
+    told = clock_verdict(asked, out, scores, cells)
+    said = clock_sentences(told) if told else ["Nothing can be compared."]
+    yield [fill(one, WIDTH) for one in said]
+
+
+def grid_table(grid: Grid) -> Iterator[str]:
+    """A table of the clock."""
+    yield grid.title
+    yield _line("", grid.head)
+    for model, row in grid.rows.items():
+        yield _line(model, [shown(one, grid.measure) for one in row])
 
 
 def _title(asked: Asked) -> str:
@@ -79,6 +112,8 @@ def models(asked: Asked) -> list[str]:
 
 def hurried_models(asked: Asked) -> dict[str, str]:
     """Who is graded under relative budgets, each with its name in Table 3 of the paper."""
+    if asked.recipe.language.opening:
+        return {name: name for name in models(asked)}
     plain = plainest(asked.learnt)
     late = {arm.name: arm.name for arm in asked.learnt if arm.is_relative}
     return {BASE: "cold start", **({plain: "+ GRPO"} if plain else {}), **late}
@@ -86,13 +121,13 @@ def hurried_models(asked: Asked) -> dict[str, str]:
 
 def budgets(asked: Asked) -> list[str]:
     """The steps of the budget as scores name them."""
-    return [asked.recipe.budget(tokens) for tokens in asked.recipe.language.budgets]
+    return [asked.recipe.budget(tokens) for tokens in asked.recipe.language.allowed]
 
 
 def main_table(asked: Asked, scores: Sequence[Score], measure: Measure) -> Iterator[str]:
     """Table 5 in miniature: a measure under each budget, over seeds."""
     yield MEASURES[measure]
-    yield _line("", [*(f"{n} tokens" for n in asked.recipe.language.budgets), "mean"])
+    yield _line("", [*(f"{n} tokens" for n in asked.recipe.language.allowed), "mean"])
     for model in models(asked):
         cells = [estimate(pick(scores, model, "graded", b), measure) for b in budgets(asked)]
         mean = over_budgets(scores, model, measure)
@@ -108,21 +143,26 @@ def over_budgets(scores: Sequence[Score], model: str, measure: Measure) -> str:
 
 def seeds_table(asked: Asked, scores: Sequence[Score]) -> Iterator[str]:
     """Every seed by itself, with what the alarm says of it."""
-    steps = asked.recipe.language.budgets
+    steps = asked.recipe.language.allowed
     yield "Each seed: budgeted success, tokens, and whether length follows the budget"
-    head = "".join(f"{n:>5}" for n in steps) + "".join(f"{n:>6}" for n in steps)
-    yield f"{'seed':<5}{'':<19}{head}"
+    # Five steps leave less room for names.
+    name = 19 if len(steps) <= _FEW else 10
+    wide = 6 if len(steps) <= _FEW else 5
+    head = "".join(f"{n:>5}" for n in steps) + "".join(f"{n:>{wide}}" for n in steps)
+    yield f"{'seed':<5}{'':<{name}}{head}"
     found = {(one.seed, one.model): one for one in standings(scores)}
     for seed in asked.seeds:
         for model in models(asked):
-            yield f"{seed:<5}{model[:18]:<19}{_standing(found.get((seed, model)))}"
+            told = _standing(found.get((seed, model)))
+            yield f"{seed:<5}{model[: name - 1]:<{name}}{told}"
 
 
 def _standing(one: Standing | None) -> str:
     if one is None:
         return "  not graded: it failed, or was not reached"
     right = "".join(f"{_short(score.success):>5}" for score in one.scores)
-    long = "".join(f"{score.tokens:>6.1f}" for score in one.scores)
+    width, decimals = (6, 1) if len(one.scores) <= _FEW else (5, 0)
+    long = "".join(f"{score.tokens:>{width}.{decimals}f}" for score in one.scores)
     return f"{right}{long}  {'one length' if one.alarm else 'follows'}"
 
 
@@ -156,10 +196,17 @@ def hurried_table(asked: Asked, scores: Sequence[Score]) -> Iterator[str]:
     yield _line("", list(next(iter(TABLE_3.values()))))
     for name, row in TABLE_3.items():
         yield _line(name, [f"{value:.1f}" for value in row.values()])
-    note = (
-        f"{NO_TIMER} + GRPO is the arm that is rewarded for being right alone, with the long cap."
+    yield from ("", fill(" ".join(notes(asked)), WIDTH))
+
+
+def notes(asked: Asked) -> tuple[str, ...]:
+    """What is to be known of relative budgets: whether there is a timer, and who is who."""
+    if asked.recipe.language.opening:
+        return (ASKED,)
+    return (
+        NO_TIMER,
+        "+ GRPO is the arm that is rewarded for being right alone, with the long cap.",
     )
-    yield from ("", fill(note, WIDTH))
 
 
 def published_table() -> Iterator[str]:
@@ -220,18 +267,19 @@ def estimate(found: Sequence[Score], measure: Measure) -> Estimate | None:
     return over_seeds(found, measure) if found else None
 
 
-def shown(one: Estimate | None, measure: Measure) -> str:
+def shown(one: Estimate | None, measure: str) -> str:
     """A mean and half of its interval, or a dash."""
     if one is None:
         return "-"
-    decimals = 1 if measure == "tokens" else 3
+    decimals = 1 if measure in ("tokens", "after") else 3
     if one.low is None or one.high is None:
         return f"{one.mean:.{decimals}f}"
     return with_half(one.mean, (one.high - one.low) / 2, decimals)
 
 
 def _line(name: str, cells: Sequence[str]) -> str:
-    return f"{name[: _NAME - 1]:<{_NAME}}" + "".join(f"{cell:>{_CELL}}" for cell in cells)
+    width = min(_NAME, WIDTH - _CELL * len(cells))
+    return f"{name[: width - 1]:<{width}}" + "".join(f"{cell:>{_CELL}}" for cell in cells)
 
 
 def _short(value: float) -> str:

@@ -12,6 +12,14 @@ the longest way spells each event out as well. So a way has a length that is kno
 steps it takes the less has to be done in one. The word for a level, `L4` above, reads
 `<answer>4</answer>`: each is the answer so far, and the last one counts. Had the last one words of
 its own, the decoder would have to learn each level twice, and in as many steps learns neither.
+
+A language with an *opening* has a timer on the way. The first events are gone through one by one,
+then the timer is called, the world says a word, and a way for all other events begins:
+
+    <bos> L4 + + - ... ? <t28>  by1 L5 L6 L5 L4 <timer>  <u3>  by4 L3 L4 L4 L5 L6 <eos>
+
+There thinking counts more or less, by a *device* that the model is not told of. So the budget does
+not tell how many tokens there is room for; how much of it is gone at a known point does.
 """
 
 from collections.abc import Sequence
@@ -44,9 +52,15 @@ class Language:
             `SPELL` is the last of them.
         budgets: Steps of a budget, in tokens, ascending.
         pace: What a token costs.
+        opening: How many events are gone through one by one before the timer is asked; 0 if it
+            never is.
+        rooms: How many tokens there is room for in lessons and rollouts; none for the budgets.
+        devices: How much thinking counts there (Timely Machine, section 4.3); what is told as the
+            budget is a room times a device, and a step of the budget.
 
     Raises:
-        SettingsError: If a stride does not divide the events, or the budgets do not ascend.
+        SettingsError: If a stride does not divide the events after the opening, the budgets do not
+            ascend, or a room and a device make a budget that is none of them.
     """
 
     levels: int
@@ -54,15 +68,36 @@ class Language:
     strides: tuple[int, ...]
     budgets: tuple[int, ...]
     pace: Pace
+    opening: int = 0
+    rooms: tuple[int, ...] = ()
+    devices: tuple[float, ...] = (1.0,)
 
     def __post_init__(self) -> None:
         if not 2 <= self.levels <= 10:
             raise SettingsError(f"there are 2 to 10 levels, got {self.levels}")
+        if self.opening and not (1 in self.strides and 0 < self.opening < self.events):
+            raise SettingsError(
+                f"an opening is some of {self.events} events, one by one, and there is a way of "
+                f"that name; got {self.opening} and the ways {self.strides}"
+            )
         for stride in self.strides:
-            if stride != SPELL and (stride < 1 or self.events % stride):
-                raise SettingsError(f"a stride divides {self.events} events, got {stride}")
+            if stride != SPELL and (stride < 1 or self.rest % stride):
+                raise SettingsError(f"a stride divides {self.rest} events, got {stride}")
         if sorted(set(self.budgets)) != list(self.budgets) or not self.budgets:
             raise SettingsError(f"budgets ascend, got {self.budgets}")
+        told = {room * device for room in self.allowed for device in self.devices}
+        if not told <= set(self.budgets):
+            raise SettingsError(f"each room times a device is a budget, got {sorted(told)}")
+
+    @property
+    def rest(self) -> int:
+        """The events after the opening."""
+        return self.events - self.opening
+
+    @property
+    def allowed(self) -> tuple[int, ...]:
+        """How many tokens an answer may have room for."""
+        return self.rooms or self.budgets
 
     # --- words -----------------------------------------------------------------------------------
 
@@ -74,7 +109,7 @@ class Language:
             *(answer(level) for level in range(self.levels)),
             *(self.way(stride) for stride in self.strides),
             *(tag(budget) for budget in self.budgets),
-            *(f"<u{eighth}>" for eighth in range(EIGHTHS + 1)),
+            *map(eighths, range(EIGHTHS + 1)),
             TIMER_CALL,
         )
 
@@ -90,19 +125,45 @@ class Language:
         signs = [SIGNS[one] for one in course.events]
         return [BOS, answer(course.start), *signs, ASK, tag(self.reached(budget))]
 
-    def solution(self, course: Course, stride: int) -> list[str]:
-        """What it may say, in one of its ways, to the end."""
-        said: list[str] = []
-        for at, (event, level) in enumerate(zip(course.events, course.levels, strict=True), 1):
+    def solution(self, course: Course, stride: int, clock: int | None = None) -> list[str]:
+        """What it may say, in one of its ways, to the end.
+
+        Args:
+            course: The problem.
+            stride: The way; after the opening, if there is one.
+            clock: The eighths that the timer tells after the opening; None if it is not asked.
+        """
+        levels = [answer(level) for level in course.levels]
+        said = [self.way(1), *levels[: self.opening]] if self.opening else []
+        if clock is not None:
+            said += [TIMER_CALL, eighths(clock)]
+        said.append(self.way(stride))
+        for at, (event, level) in enumerate(zip(course.events, levels, strict=True), 1):
+            if at <= self.opening:
+                continue
             if stride == SPELL:
                 said.append(SIGNS[event])
-            if stride == SPELL or at % stride == 0:
-                said.append(answer(level))
-        return [self.way(stride), *said, EOS]
+            if stride == SPELL or (at - self.opening) % stride == 0:
+                said.append(level)
+        return [*said, EOS]
+
+    @property
+    def before(self) -> int:
+        """How many tokens are said by the time the timer answers; 0 if it is never asked."""
+        return self.opening + 2 if self.opening else 0
 
     def length(self, stride: int) -> int:
-        """How many tokens a way takes."""
-        return 2 + (2 * self.events if stride == SPELL else self.events // stride)
+        """How many tokens a way takes; with an opening, all of the answer, the call included."""
+        rest = 2 * self.rest if stride == SPELL else self.rest // stride
+        return self.before + 2 + rest
+
+    def clock(self, room: float) -> int:
+        """The eighths that the timer tells after the opening, on any device.
+
+        Args:
+            room: How many tokens there is room for.
+        """
+        return min(EIGHTHS, int(EIGHTHS * self.before / room))
 
     def longest_within(self, budget: int) -> int:
         """The longest way that a budget has room for; the shortest where it has room for none."""
@@ -157,6 +218,11 @@ def answer(level: int) -> str:
 def tag(budget: int) -> str:
     """The word for a budget of so many tokens."""
     return f"<t{budget}>"
+
+
+def eighths(count: int) -> str:
+    """The word of the world for so many eighths of the budget that are gone."""
+    return f"<u{count}>"
 
 
 def ids(words: Sequence[str], language: Language) -> list[int]:

@@ -43,6 +43,7 @@ class Phase:
         floor: The share of it that is left at the end, by a cosine; 1 for a constant one.
         mix: How often each way is taught, in the language's order.
         follow: The share of examples whose way follows the budget: the cold start fraction.
+        asks: The share of examples in which the timer is asked, of a language that has one.
     """
 
     steps: int
@@ -51,11 +52,12 @@ class Phase:
     floor: float
     mix: tuple[float, ...]
     follow: float = 0.0
+    asks: float = 1.0
 
     def __post_init__(self) -> None:
         if self.steps < 1 or self.batch < 1:
             raise SettingsError(f"a phase has at least a step and an example, got {self}")
-        if not 0 <= self.follow <= 1 or not 0 <= self.floor <= 1:
+        if not all(0 <= share <= 1 for share in (self.follow, self.floor, self.asks)):
             raise SettingsError(f"shares are from 0 to 1, got {self}")
         if min(self.mix) < 0 or not sum(self.mix):
             raise SettingsError(f"a mix has no negative weights and one above 0, got {self.mix}")

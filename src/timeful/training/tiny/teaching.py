@@ -14,7 +14,7 @@ import torch.nn.functional as F  # noqa: N812 - as everybody calls it
 
 from timeful.environments.reasoning.levels import Course
 from timeful.errors import SettingsError
-from timeful.training.tiny.language import PAD, Language, ids
+from timeful.training.tiny.language import EIGHTHS, PAD, Language, eighths, ids
 from timeful.training.tiny.settings import Phase
 
 Draw = Callable[[int], Sequence[Course]]
@@ -80,12 +80,16 @@ def _examples(
     mix = np.array(phase.mix) / sum(phase.mix)
     found = []
     for course in courses:
-        budget = int(rng.choice(language.budgets))
+        room = int(rng.choice(language.allowed))
         stride = int(rng.choice(language.strides, p=mix))
         if rng.random() < phase.follow:
-            stride = language.longest_within(budget)
+            stride = language.longest_within(room)
+        budget, clock = room, None
+        if language.opening:
+            budget = int(room * rng.choice(language.devices))
+            clock = language.clock(room) if rng.random() < phase.asks else None
         question = ids(language.question(course, budget), language)
-        found.append((question, ids(language.solution(course, stride), language)))
+        found.append((question, ids(language.solution(course, stride, clock), language)))
     return found
 
 
@@ -93,10 +97,13 @@ def _loss(model: Any, language: Language, examples: Sequence[tuple[list[int], li
     """Find the gradient of the mean loss of a token of the solutions.
 
     Examples are computed with others of about their length: half of them are ten times longer
-    than the rest, and padding would cost more than everything else.
+    than the rest, and padding would cost more than everything else. What the timer says is the
+    world's word, and is not learnt.
     """
-    total = sum(len(solution) for _, solution in examples)
+    heard = set(ids([eighths(count) for count in range(EIGHTHS + 1)], language))
+    total = sum(token not in heard for _, solution in examples for token in solution)
     pad = language.words.index(PAD)
+    silent = torch.tensor([pad, *sorted(heard)])
     for some in _by_length(examples):
         start = len(some[0][0])
         longest = max(len(solution) for _, solution in some)
@@ -105,7 +112,7 @@ def _loss(model: Any, language: Language, examples: Sequence[tuple[list[int], li
         read = rows[:, :-1]  # what is padded comes last, where nobody looks back at it
         seen = model.base_model(input_ids=read, attention_mask=torch.ones_like(read))
         hidden = seen.last_hidden_state[:, start - 1 :]
-        said = targets != pad
+        said = ~torch.isin(targets, silent)
         loss = F.cross_entropy(model.lm_head(hidden[said]), targets[said], reduction="sum")
         (loss / total).backward()  # type: ignore[no-untyped-call]
 

@@ -1,0 +1,175 @@
+"""The embedded run with a timer on the way, by its smallest recipe: killed, and played."""
+
+import multiprocessing
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("trl", reason="training needs the extra `train`")
+
+from click.testing import CliRunner
+
+from tests.training.quick.material import begin, work
+from timeful.cli.main import app
+from timeful.environments.timed.stopwatch import TimerSettings
+from timeful.models.local.checkpoint import load
+from timeful.models.local.request import Style
+from timeful.models.local.sampler import Sampler
+from timeful.records.events import EpisodeStarted
+from timeful.rewards.names import Reward
+from timeful.seeding import child
+from timeful.training.quick.asked import Asked
+from timeful.training.quick.cases import Limit, in_turn, relative, scenes
+from timeful.training.quick.recipe import BASE, TIMER, TIMER_SMOKE
+from timeful.training.quick.report import write_report
+from timeful.training.quick.rows import with_clock
+from timeful.training.quick.stages import Stage
+from timeful.training.rewarding import by_record
+from timeful.training.rollouts import Played, Player
+from timeful.training.tiny.language import eighths, ids
+from timeful.training.trajectory import rows
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of libraries, about each other
+
+KILLS = 3
+LANGUAGE = TIMER_SMOKE.language
+WHAT = Asked(recipe=TIMER_SMOKE, arms=("GRPO", "Timely-RL"), seeds=(1,))
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that nobody stopped."""
+    out = tmp_path_factory.mktemp("whole")
+    begin(out, WHAT)
+    work(out, WHAT)
+    write_report(out)
+    return out
+
+
+def numbers(out: Path) -> dict[str, bytes]:
+    names = ("results.json", "scores.csv", "clock.csv", "curves.csv")
+    return {name: (out / name).read_bytes() for name in names}
+
+
+def test_a_run_that_is_killed_at_any_instant_comes_to_the_same_numbers(
+    whole: Path, tmp_path: Path
+) -> None:
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.training.quick.killed"])
+    rng = child(0, "kills")
+    begin(tmp_path, WHAT)
+    for patience in (*rng.uniform(0.1, 0.8, KILLS), None):
+        process = context.Process(target=work, args=(tmp_path, WHAT))
+        process.start()
+        process.join(patience)
+        process.kill()
+        process.join()
+    assert all(stage.is_done for stage in WHAT.stages(tmp_path))
+    write_report(tmp_path)
+    assert numbers(tmp_path) == numbers(whole)
+
+
+def played(model: Path, limits: list[Limit], scale: float = 1.0) -> list[Played]:
+    """Each limit once, by a model that asks the timer now and then."""
+    timer = TimerSettings(scale=scale)
+    some = scenes(TIMER_SMOKE, "train", limits, model=model, seed=3, cap=16, timer=timer)
+    player = Player(Sampler(load(model)), style=Style(), pace=LANGUAGE.pace)
+    return player.play([(one, i) for i, one in enumerate(some)])
+
+
+def test_the_world_answers_with_the_eighths_that_are_gone_and_learns_nothing_of_it(
+    whole: Path,
+) -> None:
+    limits = in_turn(TIMER_SMOKE, 96)
+    found = played(whole / "seed-1" / BASE, limits)
+    clocks = ids([eighths(k) for k in range(9)], LANGUAGE)
+    asked = 0
+    for one, limit in zip(found, limits, strict=True):
+        told, (row, *others) = with_clock(one.events), rows(one.events)
+        if others:  # it was silent, and its conversation was rewritten
+            continue
+        heard = [i for i, token in enumerate(row.completion_ids) if not row.mask[i]]
+        assert told.counted_ns == round(limit.alpha * told.tokens * LANGUAGE.pace.per_token)
+        assert told.tokens == sum(row.mask)
+        assert bool(heard) == (told.heard is not None)
+        if heard:
+            asked += 1
+            assert row.completion_ids[heard[0]] == clocks[told.clock or 0]
+            assert told.before == heard[0]
+            assert {row.logprobs[i] for i in heard} == {0.0}
+    assert asked > 5
+
+
+def test_a_group_shares_its_device_which_nobody_tells(whole: Path) -> None:
+    (slow, fast) = (
+        Limit(one.budget, one.span, a) for one in in_turn(TIMER_SMOKE, 1) for a in (2, 0.5)
+    )
+    a, b = (played(whole / "seed-1" / BASE, [limit])[0] for limit in (slow, fast))
+    assert [
+        e.settings["alpha"] for e in (*a.events, *b.events) if isinstance(e, EpisodeStarted)
+    ] == [2, 0.5]
+    assert a.row is not None
+    assert b.row is not None
+    assert a.row.prompt_ids == b.row.prompt_ids
+    given = by_record(Reward(name="timely"))([[a], [b]], 0, 0.0)
+    for one, limit, (reward,) in ((a, slow, given[0]), (b, fast, given[1])):
+        told = with_clock(one.events)
+        assert limit.span is not None
+        is_late = limit.alpha * told.tokens * LANGUAGE.pace.per_token > limit.span
+        assert (reward == 0) == (is_late or told.checked == "none")
+
+
+def test_a_clock_that_lies_changes_what_is_heard_and_nothing_before(whole: Path) -> None:
+    limits = in_turn(TIMER_SMOKE, 48)
+    true, fast = (
+        [with_clock(one.events) for one in played(whole / "seed-1" / BASE, limits, scale)]
+        for scale in (1.0, 2.0)
+    )
+    for honest, liar in zip(true, fast, strict=True):
+        assert (honest.heard is None) == (liar.heard is None)
+        assert honest.before == liar.before
+        if honest.heard is not None:
+            assert liar.heard == pytest.approx(2 * honest.heard)
+
+
+def test_every_room_comes_on_every_device_in_each_update() -> None:
+    limits = in_turn(TIMER, TIMER.cases)
+    rooms = {(one.span / one.alpha / 1e8, one.alpha) for one in limits if one.span}
+    assert rooms == set(product((10, 14, 20, 28, 56), (0.5, 1, 2)))
+    assert {str(one.budget) for one in limits} == {TIMER.budget(n) for n in TIMER.language.budgets}
+
+
+def test_a_multiple_is_not_cut_where_the_clock_tells_the_rest() -> None:
+    limits = relative(TIMER, [48, 9, 28], (0.75,))
+    assert [(one.span, one.alpha) for one in limits] == [
+        (1_800_000_000, 0.5),  # 36 tokens
+        (675_000_000, 1.0),
+        (4_200_000_000, 2.0),
+    ]
+
+
+def test_the_command_of_the_timer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    both = CliRunner().invoke(app, ["train", "quick", "--timer", "--ablation"])
+    assert "leave one of them out" in str(both.exception)
+    seen: list[Stage] = []
+
+    def run(stages: list[Stage], **_: object) -> list[str]:
+        seen.extend(stages)
+        return []
+
+    monkeypatch.setattr("timeful.training.quick.run.run", run)
+    monkeypatch.setattr("timeful.cli.train_quick.show", lambda out: None)
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, ["train", "quick", "--timer", "--seeds", "1"])
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "runs/quick-timer/settings.json").exists()
+    assert {stage.recipe for stage in seen} == {TIMER}
+    assert {stage.kind for stage in seen} == {
+        "teach",
+        "measure",
+        "learn",
+        "grade",
+        "hurry",
+        "mislead",
+    }
