@@ -11,8 +11,8 @@ from timeful.cli.suite import FILE, batch_options, refuse_idle, run
 
 if TYPE_CHECKING:
     from timeful.environments.reasoning.split import Split
+    from timeful.training.data.columns import Kind
     from timeful.training.data.episodes import LeftOut
-    from timeful.training.data.export import Kind
     from timeful.training.data.judging import Verdict
     from timeful.training.data.settings import Settings
     from timeful.training.data.traces import Judging, Made
@@ -160,6 +160,7 @@ def _left_out(left: "LeftOut") -> bool:
     type=click.Choice(["train", "validation", "test"]),
     help="Only problems of this side, by their hash.",
 )
+@click.option("--replace", is_flag=True, help="Replace the file, if it is there.")
 def export(
     folder: Path,
     kind: str,
@@ -170,16 +171,19 @@ def export(
     best: bool,
     in_time: bool,
     split: str | None,
+    replace: bool,
 ) -> None:
     """Write the records of RUN as a data set, in the form that TRL expects of conversations.
 
-    RUN is the folder of a run of any suite that was played with --transcripts full. Episodes that
-    failed are left out, as are conversations that were cut (but as the worse one of a pair).
-    Exits with 1 if a record cannot be read.
+    RUN is the folder of a run of any suite that was played with --transcripts full, or of a
+    training with run.records. Episodes that failed are left out, as are conversations that were
+    cut (but as the worse one of a pair). Exits with 1 if a record cannot be read or there are no
+    rows; no file is written then.
     """
     from timeful.training.data.episodes import Run
-    from timeful.training.data.export import Choice, export_run
+    from timeful.training.data.export import export_run
     from timeful.training.data.rewards import find_worth
+    from timeful.training.data.rows import Choice
 
     need = (kind == "sft", "--as sft")
     refuse_idle({"minimum": need, "best": need, "in_time": need})
@@ -191,8 +195,9 @@ def export(
             split=cast("Split | None", split), minimum=minimum, is_best=best, is_in_time=in_time
         ),
         out,
-        form=cast("Format", form or ("parquet" if out.suffix == ".parquet" else "jsonl")),
+        form=_form(out, form),
         reward=reward,
+        replace=replace,
     )
     counts = found.counts
     print(f"rows       {found.rows}")
@@ -206,7 +211,22 @@ def export(
         if count:
             print(f"left out   {count} {what}")
     _left_out(found.left_out)
-    print(f"data       {out}")
-    print(f"card       {found.card}")
-    if found.left_out.broken:
+    if found.rows:
+        print(f"data       {out}")
+        print(f"card       {found.card}")
+    else:
+        print("nothing was written: no row is left", file=sys.stderr)
+    if found.left_out.broken or not found.rows:
         raise SystemExit(1)
+
+
+def _form(out: Path, form: str | None) -> "Format":
+    """The file's form, as asked for or by its name."""
+    from timeful.errors import SettingsError
+
+    known = {"": "jsonl", ".jsonl": "jsonl", ".json": "jsonl", ".parquet": "parquet"}
+    if form is None and out.suffix not in known:
+        raise SettingsError(
+            f"{out.name} names no form that is known: give .jsonl or .parquet, or --format"
+        )
+    return cast("Format", form or known[out.suffix])

@@ -43,8 +43,8 @@ def scenes_for(config: Config) -> Mapping[str, Scene]:
             config.cases,
             max_tokens=config.rollout.max_tokens,
             seed=seed,
-            # A judge reads what was asked and said; nobody else does.
-            transcripts="full" if config.judge is not None else "answers",
+            # A judge reads what was asked and said, and so does who makes data of records.
+            transcripts="full" if config.judge is not None or config.run.records else "answers",
         )
     return turns_of(config.cases, seed=seed)
 

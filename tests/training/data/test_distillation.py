@@ -150,6 +150,23 @@ def _liar(body: Body) -> Iterator[Step]:
     yield Say(said if readings(body) else CALL)
 
 
+def claims(conclusion: str) -> Callable[[Body], Iterator[Step]]:
+    def script(body: Body) -> Iterator[Step]:
+        yield Say(f"{conclusion}<answer>{right(body)}</answer>" if readings(body) else CALL)
+
+    return script
+
+
+for words in (
+    "<conclusion>total duration: 19 s</conclusion>",
+    "<conclusion>total duration: 1 minute 5 seconds</conclusion>",
+    "<conclusion>1 call; total duration: 19 seconds</conclusion>",
+    "<think><conclusion>total duration: 0 seconds</conclusion></think>"
+    "<conclusion>total duration: 19 seconds</conclusion>",
+):
+    BAD[words] = "times", claims(words)
+
+
 @bad("it takes too long", "late")
 def _slow(body: Body) -> Iterator[Step]:
     if readings(body):
@@ -174,6 +191,22 @@ def test_each_rule_rejects_what_it_is_for_and_the_card_counts_it(tmp_path: Path,
     assert [row["rule"] for row in rows_of(out / "rejected.jsonl")] == [rule] * N
     assert all(not (out / split).read_bytes() for split in SPLITS[:3])
     assert f"| {rule} | {N} |" in (out / "README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "<think><conclusion>total duration: 19 seconds</conclusion></think>",
+        "<conclusion>done</conclusion> 19 seconds",
+        "",
+    ],
+)
+def test_nothing_but_a_conclusion_claims_a_duration(tmp_path: Path, words: str) -> None:
+    with FakeServer(claims(words)) as server:
+        saved(tmp_path, config(server))
+        code, output = traces(tmp_path)
+    assert code == 0, output
+    assert "rejected   0" in output
 
 
 # --- the judge -----------------------------------------------------------------------------------

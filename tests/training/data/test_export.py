@@ -20,10 +20,18 @@ def start(**settings: Any) -> EpisodeStarted:
 
 def exported(run: Path, kind: str, *options: object) -> list[dict[str, Any]]:
     out = run.parent / f"{kind}.jsonl"
-    found = timeful("export", run, "--as", kind, "--out", out, *options)
+    found = timeful("export", run, "--as", kind, "--out", out, "--replace", *options)
     if found.exception is not None:
         raise found.exception
     return rows_of(out)
+
+
+def is_empty(run: Path, kind: str, *options: object) -> bool:
+    """Whether there is nothing to export, which is said and writes nothing."""
+    out = run.parent / "none.jsonl"
+    found = timeful("export", run, "--as", kind, "--out", out, *options)
+    wrote = out.exists() or out.with_name("none.jsonl.md").exists()
+    return found.exit_code == 1 and "nothing was written" in found.output and not wrote
 
 
 # --- conversations -------------------------------------------------------------------------------
@@ -178,7 +186,7 @@ def test_pairs_have_one_beginning_one_budget_and_a_better_one(tmp_path: Path) ->
 
 def test_what_was_cut_is_never_the_better_one(tmp_path: Path) -> None:
     records = {"a0": game("cut", 5.0, state="cancelled"), "a1": game("whole", 1.0)}
-    assert exported(run_of(tmp_path / "run", "timely/fiction", records), "preference") == []
+    assert is_empty(run_of(tmp_path / "run", "timely/fiction", records), "preference")
 
 
 def test_episodes_with_another_latency_are_no_pair(tmp_path: Path) -> None:
@@ -186,7 +194,7 @@ def test_episodes_with_another_latency_are_no_pair(tmp_path: Path) -> None:
     assert isinstance(slow[0], EpisodeStarted)
     slow[0].settings["episode"]["latency"] = "5s"
     records = {"a0": game("fast", 5.0), "a1": slow}
-    assert exported(run_of(tmp_path / "run", "timely/fiction", records), "preference") == []
+    assert is_empty(run_of(tmp_path / "run", "timely/fiction", records), "preference")
 
 
 # --- prompts -------------------------------------------------------------------------------------
@@ -276,6 +284,7 @@ def test_private_problems_are_never_exported(tmp_path: Path) -> None:
         (("--as", "prompts", "--reward", "timely"), "--reward would change nothing"),
         (("--as", "preference", "--best"), "--best would change nothing"),
         (("--as", "prompts", "--minimum", "1"), "--minimum would change nothing"),
+        (("--as", "sft", "--minimum", "nan"), "got nan"),
     ],
 )
 def test_what_would_change_nothing_or_cannot_be_is_refused(
@@ -289,6 +298,78 @@ def test_a_folder_that_is_no_run_or_has_no_records_is_named(tmp_path: Path) -> N
     assert "holds no run" in refused(tmp_path, "--as", "sft", "--out", tmp_path / "x.jsonl")
     toys = run_of(tmp_path / "toys", "engagement/toys", {})
     assert "engagement/toys" in refused(toys, "--as", "sft", "--out", tmp_path / "x.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("out", "says"),
+    [
+        ("x.csv", "--format"),
+        (".", "is a folder"),
+        ("taken.jsonl", "--replace"),
+        ("taken.jsonl/x.jsonl", "is a file"),
+        ("run/settings.json", "--replace"),
+    ],
+)
+def test_a_file_that_cannot_be_written_or_is_there_is_refused_and_kept(
+    games: Path, out: str, says: str
+) -> None:
+    (games.parent / "taken.jsonl").write_text("dear")
+    before = sorted(path for path in games.parent.rglob("*"))
+    settings = (games / "settings.json").read_bytes()
+    assert says in refused(games, "--as", "sft", "--out", games.parent / out)
+    assert sorted(path for path in games.parent.rglob("*")) == before
+    assert (games.parent / "taken.jsonl").read_text() == "dear"
+    assert (games / "settings.json").read_bytes() == settings
+
+
+def test_without_a_row_what_is_there_stays(games: Path) -> None:
+    kept = exported(games, "sft")
+    out = games.parent / "sft.jsonl"
+    options = ("--minimum", 99, "--replace")
+    found = timeful("export", games, "--as", "sft", "--out", out, *options)
+    assert found.exit_code == 1
+    assert "left out   7 conversations that are worth less than 99" in found.output
+    assert rows_of(out) == kept
+
+
+def test_the_records_of_a_training_are_data_too(tmp_path: Path) -> None:
+    """Its settings name no suite, and each update has a folder."""
+    run = run_of(
+        tmp_path / "run", "none", {"00000/a": game("bad", 1.0), "00001/a": game("good", 2)}
+    )
+    (run / "settings.json").write_text('{"cases": {"sets": ["cave"]}, "run": {"seed": 0}}')
+    for path in run.rglob("a.jsonl"):
+        text = path.read_text().replace('"calls":"text"', '"calls":"text","suite":"timely/fiction"')
+        path.write_text(text)
+    assert [row["episode"] for row in exported(run, "sft")] == ["00000/a", "00001/a"]
+    [pair] = exported(run, "preference")
+    assert (pair["chosen_episode"], pair["rejected_episode"]) == ("00001/a", "00000/a")
+    for path in run.rglob("a.jsonl"):
+        path.unlink()
+    assert "run.records = true" in refused(run, "--as", "sft", "--out", tmp_path / "x.jsonl")
+
+
+def test_records_of_a_training_are_kept_with_what_was_asked() -> None:
+    from tests.training.material import config
+    from timeful.training.cases import scenes_for
+    from timeful.training.config import RunPart
+
+    for keeps, transcripts in ((True, "full"), (False, "answers")):
+        settings = config(Path("m"), Path("o"), run=RunPart(out="o", records=keeps))
+        [told, *_] = [one.spec.rig.transcripts for one in scenes_for(settings).values()]  # type: ignore[attr-defined]
+        assert told == transcripts
+
+
+@pytest.mark.parametrize("kind", ["sft", "preference", "prompts"])
+def test_the_card_says_what_each_column_holds_who_spoke_and_whose_it_is(
+    games: Path, kind: str
+) -> None:
+    rows = exported(games, kind)
+    card = (games.parent / f"{kind}.jsonl.md").read_text()
+    assert all(f"\n| {name} | " in card for name in rows[0])
+    assert card.count("| m | 7 |") == 1
+    assert f"{len(rows)} rows" in card
+    assert "## Licence" in card
 
 
 def test_failed_episodes_are_counted_and_broken_records_named(tmp_path: Path) -> None:
@@ -341,7 +422,7 @@ def test_parquet_holds_the_same_rows_and_the_same_bytes_each_time(games: Path, k
     assert timeful("export", games, "--as", kind, "--out", out).exit_code == 0
     assert parquet.read_table(out).to_pylist() == exported(games, kind)
     before = out.read_bytes()
-    assert timeful("export", games, "--as", kind, "--out", out).exit_code == 0
+    assert timeful("export", games, "--as", kind, "--out", out, "--replace").exit_code == 0
     assert out.read_bytes() == before
 
 
@@ -373,7 +454,8 @@ def test_only_one_episode_is_in_memory_at_a_time(
     games: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rows are written as records are read."""
-    from timeful.training.data import episodes, export
+    from timeful.training.data import episodes
+    from timeful.training.data.rows import Choice, Counts, rows
 
     seen: list[str] = []
     read = episodes.read_record
@@ -382,11 +464,11 @@ def test_only_one_episode_is_in_memory_at_a_time(
         "read_record",
         lambda path: seen.append(path.stem) or read(path),  # type: ignore[func-returns-value]
     )
-    rows = export.rows(episodes.Run(games), "sft", export.Choice(), export.Counts())
+    found = rows(episodes.Run(games), "sft", Choice(), Counts())
     assert seen == []
-    next(rows)
+    next(found)
     assert seen == ["a0"]
-    next(rows)
+    next(found)
     assert seen == ["a0", "a1"]
 
 

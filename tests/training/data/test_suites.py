@@ -17,7 +17,7 @@ def run(folder: Path, *arguments: object) -> Path:
 
 def exported(run: Path, kind: str, *options: object) -> list[dict[str, Any]]:
     out = run.parent / f"{kind}.jsonl"
-    found = timeful("export", run, "--as", kind, "--out", out, *options)
+    found = timeful("export", run, "--as", kind, "--out", out, "--replace", *options)
     assert found.exit_code == 0, found.output
     return rows_of(out)
 
@@ -31,6 +31,7 @@ def test_a_reward_of_turns_pays_what_was_predicted_for_each(tmp_path: Path) -> N
     folder = run(tmp_path / "run", "proactor", "--dialogues", 1, "--runs", 1, "--no-curve", *who)
     rows = exported(folder, "sft", "--reward", "max_rac_score")
     assert {row["reward"] for row in rows} > {0.0, 1.0}
+    assert {row["split"] for row in rows} == {"test"}, "as the dialogues say, and no hash"
     for row in rows[::7]:
         events = list(read_record(folder / "episodes" / f"{row['episode']}.jsonl"))
         talk = row["messages"][-2]["content"]

@@ -9,6 +9,11 @@ from pathlib import Path
 
 from timeful.version import __version__
 
+LICENCE = """\
+Problems, worlds and prompts that timeful makes itself are under its licence, Apache-2.0. Problems,
+games and dialogues of others keep theirs, and what a model said is under the terms of whoever
+offers it: look at both before you pass these data on."""
+
 Table = Mapping[str, object]
 """A row of a card's table for each entry."""
 
@@ -29,6 +34,7 @@ def write_card(
     for heading, table in tables.items():
         if table:
             parts.append(f"## {heading}\n\n{_table(table)}")
+    parts.append(f"## Licence\n\n{LICENCE}")
     parts.append(f"Made by timeful {__version__}.")
     path.write_text("\n\n".join(parts) + "\n", encoding="utf-8", newline="\n")
     return path

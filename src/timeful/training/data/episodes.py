@@ -61,7 +61,12 @@ _OF_SUITES = {
         ("episode.timing", "episode.pace", "interface", "asks"),
     ),
 }
+_TURN = _Names(("cases.domain", "cases.data", "cases.split", "episode.key"), ("episode.agent",))
+"""Of a training on turns, whose keys end in the turn: all turns of a dialogue are one case."""
 """Cases and conditions by suite. What is in neither is who played, and with which luck."""
+
+_SIDES: Mapping[str, Split] = {"train": "train", "dev": "validation", "test": "test"}
+"""The sides that dialogues have in their data: what is tested on is never learnt from."""
 
 _REASONING = ("timely/reasoning", "traces")
 
@@ -78,7 +83,7 @@ class Episode:
     """An episode that came to its end.
 
     Attributes:
-        key: The name of its record.
+        key: The name of its record, after the update's in a training.
         case: What was played.
         conditions: Under which budget, latency and so on, as JSON.
         budget_s: The budget in seconds, where there is one.
@@ -122,7 +127,7 @@ class LeftOut:
 
 
 class Run:
-    """A run folder as a source of episodes; each reading starts anew and counts anew.
+    """A run folder, or a training's, as a source of episodes; each reading counts anew.
 
     Args:
         folder: The folder.
@@ -130,7 +135,7 @@ class Run:
         shares: How problems are divided.
 
     Raises:
-        RecordError: If the folder holds no run.
+        RecordError: If the folder holds no run, or one without records.
         SettingsError: If it is of a suite without records, or its words are private.
     """
 
@@ -138,7 +143,8 @@ class Run:
         self, folder: Path, *, worth: Worth | None = None, shares: Shares = SHARES
     ) -> None:
         self.settings = read_settings(folder)
-        self.suite = str(self.settings.get("suite"))
+        self._records = folder / "episodes"
+        self.suite = self._suite()
         check_known("suite of a run that has records:", self.suite, _OF_SUITES)
         if _at(self.settings, "source.is_private"):
             raise SettingsError(
@@ -146,14 +152,25 @@ class Run:
                 "exported"
             )
         self.left_out = LeftOut()
-        self._folder = folder
         self._worth = worth or score
         self._shares = shares
 
     @property
     def paths(self) -> list[Path]:
-        """The records, in the order of their names."""
-        return sorted((self._folder / "episodes").glob("*.jsonl"))
+        """The records, in the order of their names; a training has a folder for each update."""
+        return sorted(self._records.rglob("*.jsonl"))
+
+    def _suite(self) -> str:
+        """What was played; a training's settings do not say it, but its records do."""
+        if "suite" in self.settings:
+            return str(self.settings["suite"])
+        for path in self.paths:
+            begin = next(iter(read_record(path)), None)
+            if isinstance(begin, EpisodeStarted):
+                return str(begin.settings.get("suite"))
+        raise RecordError(
+            f"{self._records.parent} keeps no records; a training does with run.records = true"
+        )
 
     def __iter__(self) -> Iterator[Episode]:
         """Read the episodes one by one, each forgotten before the next.
@@ -181,51 +198,61 @@ class Run:
 
     def read(self, key: str) -> Episode:
         """Read one episode again."""
-        path = self._folder / "episodes" / f"{key}.jsonl"
+        path = self._records / f"{key}.jsonl"
         return self._episode(path, list(read_record(path)))
 
     def _episode(self, path: Path, events: list[AnyEvent]) -> Episode:
         begin = events[0]
         if not isinstance(begin, EpisodeStarted):
             raise RecordError("its beginning is missing")
-        names, settings = _OF_SUITES[self.suite], begin.settings
+        settings = {**self.settings, **begin.settings}
+        is_turn = _at(settings, "episode.part") == "turn"
+        names = _TURN if is_turn else _OF_SUITES[self.suite]
         case = "/".join(str(_at(settings, name)) for name in names.case)
+        if is_turn:
+            case = case.rpartition("-turn")[0]
         budget = _at(settings, "episode.budget_ns")
-        problem = self._problem(case)
+        problem = self._problem(case, settings)
         try:
             said = conversations(events)
         except SettingsError as error:
             raise SettingsError(f"{path.name}: {error}") from None
         conditions = {name: _at(settings, name) for name in names.conditions}
         return Episode(
-            key=path.stem,
+            key=path.relative_to(self._records).with_suffix("").as_posix(),
             case=case,
             conditions=msgspec.json.encode(conditions).decode(),
             budget_s=None if budget is None else budget / 1e9,
             alpha=float(_at(settings, "alpha") or 1.0),
             reward=self._worth(events, said),
             is_in_time=_is_in_time(events, budget),
-            split=split_of(
-                f"{self.suite} {case}" if problem is None else problem.question, self._shares
-            ),
+            split=self._side(case, problem, settings),
             problem=problem,
             tools=self._tools(settings),
             conversations=said,
             events=events,
         )
 
-    def _problem(self, case: str) -> Problem | None:
-        """The problem of a case, made or read anew as the run's settings say."""
+    def _problem(self, case: str, settings: Mapping[str, Any]) -> Problem | None:
+        """The problem of a case, made or read anew as settings say."""
         if self.suite not in _REASONING:
             return None
-        source = msgspec.convert(self.settings["source"], Source)
-        known = problems(source.sets, source, self.settings["seed"])
+        source = msgspec.convert(settings["source"], Source)
+        known = problems(source.sets, source, settings["seed"])
         if case not in known:
             raise SettingsError(
                 f"the problem {case} is not among those that the run's settings make; is its "
                 "file another one now?"
             )
         return known[case]
+
+    def _side(self, case: str, problem: Problem | None, settings: Mapping[str, Any]) -> Split:
+        """The side of a case: that of its words, unless its data have sides already."""
+        own = _at(settings, "source.split") or _at(settings, "cases.split")
+        if self.suite == "proactor" and own in _SIDES:
+            return _SIDES[own]
+        words = f"{self.suite} {case}" if problem is None else problem.question
+        return split_of(words, self._shares)
 
     def _tools(self, settings: Mapping[str, Any]) -> str | None:
         if settings.get("calls") != "native":

@@ -40,7 +40,9 @@ _CLAIM = 0.1
 it cannot know how long the writing takes."""
 
 _ANSWER = re.compile(r"<answer>.*?\S.*?</answer>", re.DOTALL)
-_CLAIMED = re.compile(r"<conclusion>\D*([0-9]+(?:\.[0-9]+)?) seconds", re.DOTALL)
+_CONCLUSION = re.compile(r"<conclusion>(.*?)</conclusion>", re.DOTALL)
+_CLAIMED = re.compile(r"duration\D*([0-9]+(?:\.[0-9]+)?)\s*s(?:ec(?:ond)?s?)?\b", re.IGNORECASE)
+_THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
 _SECONDS = re.compile(r"^([0-9.]+) seconds\.$")
 _RESPONSE = re.compile(r"<tool_response>\n(.*?)\n</tool_response>", re.DOTALL)
 _CALLED = "<tool_call>"
@@ -143,13 +145,19 @@ def _has_times(trace: _Trace) -> bool:
 
 
 def _claims_right(trace: _Trace, timer: TimerSettings, last: float, slack: float) -> bool:
-    """Whether the duration that is claimed lies between the last reading and the end, about."""
-    claim = _CLAIMED.search(trace.spoken[-1])
-    if claim is None:
-        return True
+    """Whether the duration that is claimed lies between the last reading and the end, about.
+
+    A conclusion with other numbers only claims something that nobody can check.
+    """
     counted = timer.scale * in_seconds(Duration(trace.over.get("counted", 0)))
     slack += _CLAIM * counted
-    return last - slack <= float(claim[1]) <= counted + slack
+    for told in _CONCLUSION.findall(_THOUGHT.sub("", trace.spoken[-1])):
+        claims = [float(claim) for claim in _CLAIMED.findall(told)]
+        if not all(last - slack <= claim <= counted + slack for claim in claims):
+            return False
+        if not claims and re.search(r"[0-9]", told):
+            return False
+    return True
 
 
 def _settings(events: list[Any]) -> Mapping[str, Any]:

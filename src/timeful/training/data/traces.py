@@ -30,9 +30,10 @@ from timeful.suites.timely.rows import TimelyRow, summarize
 from timeful.suites.timely.spec import TimelySpec
 from timeful.training.data import playing
 from timeful.training.data.card import listed, write_card
+from timeful.training.data.columns import COLUMNS, told
 from timeful.training.data.episodes import Episode, LeftOut, Run
-from timeful.training.data.export import COLUMNS, sft_row
 from timeful.training.data.judging import Given, Verdict, judge_all
+from timeful.training.data.rows import sft_row
 from timeful.training.data.rules import RULES, Rule, broken, over_of
 from timeful.training.data.settings import Judge, Settings
 from timeful.training.data.writing import Columns, Row, write_rows
@@ -239,6 +240,7 @@ def _write_card(settings: Settings, run: Run, made: Made) -> None:
         "timer that is asked on the way. The times are those of the simulated clock: tokens at a "
         f"pace, weighed by alpha. {_who(settings)}",
         {
+            "Columns": told(COLUMNS_OF_TRACES),
             "Traces": made.splits,
             "Rejected, by the first rule that was broken": {
                 rule: count for rule, count in made.rejected.items() if count
@@ -246,7 +248,7 @@ def _write_card(settings: Settings, run: Run, made: Made) -> None:
             "Answers that the rules found wrong, as the judge found them": made.judged,
             "Episodes that failed, by where": made.left_out.failed,
             "Records that cannot be read": listed("record", made.left_out.broken),
-            "Settings": _told(settings, run),
+            "Settings": _asked(settings, run),
         },
         {split: f"{split}.jsonl" for split in kept},
     )
@@ -262,20 +264,20 @@ def _who(settings: Settings) -> str:
     )
 
 
-def _told(settings: Settings, run: Run) -> dict[str, object]:
+def _asked(settings: Settings, run: Run) -> dict[str, object]:
     about: dict[str, Any] = settings.about()
     time = about.pop("time")
-    told = {"seed": settings.seed, "splits": _line(about["splits"])}
+    asked = {"seed": settings.seed, "splits": _line(about["splits"])}
     if settings.records:
-        return told | {"records": f"a run of {run.suite}, {Path(settings.records).name}"}
+        return asked | {"records": f"a run of {run.suite}, {Path(settings.records).name}"}
     problems = dict(about["problems"], file=Path(about["problems"]["file"]).name)
-    told |= {"problems": _line(problems), "traces of each problem": settings.each}
-    told |= {name: _line(value) for name, value in time.items()}
+    asked |= {"problems": _line(problems), "traces of each problem": settings.each}
+    asked |= {name: _line(value) for name, value in time.items()}
     if settings.teacher is not None:
-        told["teacher"] = settings.teacher.model
+        asked["teacher"] = settings.teacher.model
     if settings.judge is not None:
-        told["judge"] = f"{settings.judge.asked}, {settings.judge.votes} votes, all yes"
-    return told
+        asked["judge"] = f"{settings.judge.asked}, {settings.judge.votes} votes, all yes"
+    return asked
 
 
 def _line(value: object) -> str:

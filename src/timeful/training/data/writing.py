@@ -61,6 +61,21 @@ def check_form(form: str) -> None:
             ) from None
 
 
+def check_target(path: Path, *, replace: bool) -> None:
+    """Refuse a file that is there already, unless it may be replaced.
+
+    Raises:
+        SettingsError: If it is, or its place is none for a file.
+    """
+    if path.is_dir():
+        raise SettingsError(f"{path} is a folder; give a file in it")
+    if not replace and path.exists():
+        raise SettingsError(f"{path} is there already; give another file, or --replace")
+    blocked = next((one for one in path.parents if one.exists()), None)
+    if blocked is not None and not blocked.is_dir():
+        raise SettingsError(f"{blocked} is a file, so {path} cannot be in it")
+
+
 def _write_jsonl(rows: Iterable[Row], path: Path, columns: Columns) -> int:
     count = 0
     with path.open("wb") as file:
