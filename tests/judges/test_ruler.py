@@ -329,17 +329,18 @@ def test_a_dropped_group_is_counted_and_the_others_stay() -> None:
         group("worth 0.5", "worth 1", name="a"),
         group("strange", "worth 1", name="b"),
         group("refused", "worth 1", name="c"),
+        group("refused", "worth 0", name="d"),
         rubric=Rubric(tries=2),
     )
-    assert [one.name for one in found] == ["a", "b", "c"]
-    assert [one.scores for one in found] == [(0.5, 1.0), None, None]
-    assert [one.failure for one in found] == [None, "answer", "endpoint"]
+    assert [one.name for one in found] == ["a", "b", "c", "d"]
+    assert [one.scores for one in found] == [(0.5, 1.0), None, None, None]
+    assert [one.failure for one in found] == [None, "answer", "endpoint", "endpoint"]
     assert "too long" in found[2].error
     assert Count.of(found) == Count(
-        n_groups=3,
+        n_groups=4,
         n_scored=1,
         n_dropped_answer=1,
-        n_dropped_endpoint=1,
+        n_dropped_endpoint=2,
         n_logged=0,
         n_asked=len(requests),
     )

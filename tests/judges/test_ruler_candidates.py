@@ -72,6 +72,17 @@ def test_another_thought_can_be_named() -> None:
     assert candidate(EPISODE, thought=1)[-1] == Message("assistant", "call")
 
 
+def test_of_several_conversations_a_judge_sees_each_to_its_end() -> None:
+    """A proactive agent that asks as well has one on actions, and one on questions."""
+    questions = [("system", "q"), ("user", "u")]
+    assert candidate([*EPISODE, *thought(3, questions, answer="why?")]) == (
+        *candidate(EPISODE),
+        Message("system", "q"),
+        Message("user", "u"),
+        Message("assistant", "why?"),
+    )
+
+
 def test_thoughts_that_ran_side_by_side_do_not_mix() -> None:
     mixed = sorted(EPISODE, key=lambda event: event.at)
     assert candidate(mixed) == candidate(EPISODE)
