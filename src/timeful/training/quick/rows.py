@@ -15,6 +15,8 @@ from timeful.training.tiny.language import EIGHTHS
 
 R = TypeVar("R")
 
+AGAIN = "remove it, and the same command grades again"
+
 
 class Line(msgspec.Struct, frozen=True):
     """What the journal says of an update; the rest of it is TRL's, and is not for the tables."""
@@ -78,7 +80,7 @@ def read_rows(path: Path) -> list[TimelyRow]:
     Raises:
         RecordError: If it cannot be read.
     """
-    return _read(path, TimelyRow, "remove it, and the same command grades again")
+    return _read(path, TimelyRow, AGAIN)
 
 
 def read_clocks(path: Path) -> list[ClockRow]:
@@ -87,7 +89,7 @@ def read_clocks(path: Path) -> list[ClockRow]:
     Raises:
         RecordError: If it cannot be read.
     """
-    return _read(path, ClockRow)
+    return _read(path, ClockRow, AGAIN)
 
 
 def read_metrics(path: Path) -> list[Line]:
