@@ -90,8 +90,8 @@ def test_the_recipes_of_the_papers_run_dry(start: Path, name: str) -> None:
     pytest.importorskip("sklearn", reason="problems are checked with the extra `timely`")
     changes = [f"model.path={str(start / 'tiny')!r}", "model.quantise=none", "rollout.cases=2"]
     if name == "ep":
-        changes += ["cases.sets=['levels:8']", "cases.size=2"]
-        (start / "p.jsonl").write_text('{"question": "1 + 1?", "answer": "2", "id": "a"}\n')
+        problems = [{"question": f"{n} + {n}?", "answer": str(2 * n)} for n in range(9)]
+        (start / "p.jsonl").write_text("".join(json.dumps(one) + "\n" for one in problems))
         changes += [f"cases.problems={str(start / 'p.jsonl')!r}"]
     else:
         changes += ["cases.size=2"]

@@ -195,6 +195,8 @@ def test_a_missing_extra_is_named(start: Path, monkeypatch: pytest.MonkeyPatch) 
     assert "pip install wandb" in refused(start, "run.track=wandb")
     without("vllm")
     assert "pip install vllm" in refused(start, "rollout.server=vllm")
+    said = refused(start, "rollout.server=vllm", "model.adapter=lora", "model.quantise=nf4")
+    assert "merging into 4 bits" in said
 
 
 def test_a_hub_name_passes_if_the_hub_has_it_and_may_be_asked(

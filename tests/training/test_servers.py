@@ -1,10 +1,12 @@
 """Rollouts by a server: token ids out and back, and what they are learnt from."""
 
 import json
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -15,16 +17,20 @@ from msgspec.structs import replace
 
 from tests.serving.here import Here
 from tests.training.material import checkpoint, config
-from timeful.errors import ModelError
-from timeful.models.local.checkpoint import load
+from tests.training.test_learning import gaps_of, train
+from timeful.errors import ModelError, TimefulError
+from timeful.models.local.checkpoint import hold, load
 from timeful.models.local.request import Request, Sampling
 from timeful.models.local.sampler import Sampler
 from timeful.rewards.names import Reward
 from timeful.training.cases import scenes_for
-from timeful.training.config import OptimiserPart, RolloutPart
+from timeful.training.checks import layers
+from timeful.training.config import Config, ModelPart, OptimiserPart, RolloutPart
 from timeful.training.learning import learn
 from timeful.training.rewarding import by_record
 from timeful.training.servers import ServerSampler, VllmSampler, read
+
+JSON = "application/json"
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of libraries, about each other
 
@@ -101,7 +107,137 @@ def test_a_server_is_given_the_adapter_of_each_update_once(
         assert {one.policy for one in remote.generate([request(1), request(2)])} == {policy}
     assert told == [1, 2]
     with pytest.raises(ModelError, match="did not load the adapter"):
-        remote.load_adapter("policy-1", "somewhere")  # ours has no such door
+        remote.load_adapter("policy-1", Path("somewhere"))  # ours has no such door
+
+
+class LikeVllm(BaseHTTPRequestHandler):
+    """Answers as vLLM does where it may load adapters, by the adapter that it was asked for."""
+
+    start: Path
+    models: dict[str, Sampler]
+    said: list[str]
+    failing = 0
+    lock = threading.Lock()
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        with self.lock:
+            status, answer = getattr(self, self.path.removeprefix("/v1/"))(**body)
+        content = answer.encode() if isinstance(answer, str) else json.dumps(answer).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "text/plain" if isinstance(answer, str) else JSON)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def load_lora_adapter(self, lora_name: str, lora_path: str) -> tuple[int, Any]:
+        from peft import PeftModel
+        from transformers import AutoModelForCausalLM
+
+        if self.failing:
+            type(self).failing -= 1
+            return 503, {"error": {"message": "busy"}}
+        if lora_name in self.models:
+            return 400, {
+                "error": {"message": f"The lora adapter '{lora_name}' has already been loaded."}
+            }
+        self.said.append(f"load {lora_name}")
+        base = load(self.start)
+        model = AutoModelForCausalLM.from_pretrained(self.start)
+        merged = PeftModel.from_pretrained(model, lora_path).merge_and_unload()
+        self.models[lora_name] = Sampler(hold(merged.eval(), base.tokenizer, name=lora_name))
+        return 200, f"Success: LoRA adapter '{lora_name}' added successfully."
+
+    def unload_lora_adapter(self, lora_name: str) -> tuple[int, Any]:
+        if self.models.pop(lora_name, None) is None:
+            return 404, {"error": {"message": f"The lora adapter '{lora_name}' cannot be found."}}
+        self.said.append(f"drop {lora_name}")
+        return 200, "Success"
+
+    def completions(self, model: str, prompt: list[int], **asked: Any) -> tuple[int, Any]:
+        sampler = self.models[model]
+        sampling = Sampling(
+            max_tokens=asked["max_tokens"],
+            temperature=asked["temperature"],
+            seed=asked["seed"],
+            stop_ids=sampler.checkpoint.stop_ids,
+            stop=tuple(asked.get("stop", ())),
+        )
+        [done] = sampler.generate([Request(prompt_ids=tuple(prompt), sampling=sampling)])
+        choice = {
+            "index": 0,
+            "text": "",
+            "finish_reason": done.finish,
+            "token_ids": done.ids,
+            "logprobs": {"token_logprobs": done.logprobs},
+        }
+        about = {"id": "1", "object": "text_completion", "created": 0, "model": model}
+        return 200, {**about, "choices": [choice]}
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def vllm(start: Path) -> Iterator[tuple[str, type[LikeVllm]]]:
+    class Fresh(LikeVllm):
+        models: ClassVar[dict[str, Sampler]] = {"base": Sampler(load(start))}
+        said: ClassVar[list[str]] = []
+
+    Fresh.start = start
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Fresh)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/v1", Fresh
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def pushed(start: Path, out: Path, base_url: str) -> Config:
+    targets = tuple(sorted(layers(start)))
+    return replace(
+        config(start, out),
+        model=ModelPart(path=str(start), targets=targets, dtype="float32"),
+        rollout=RolloutPart(
+            samples=4, cases=2, max_tokens=12, server=base_url, served="base", push="lora"
+        ),
+        optimiser=OptimiserPart(steps=3, learning_rate=3e-2),
+    )
+
+
+def test_a_server_samples_by_what_was_just_learnt(
+    start: Path,
+    vllm: tuple[str, type[LikeVllm]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    base_url, server = vllm
+    server.failing = 2  # is asked again
+    gaps = gaps_of(pushed(start, tmp_path, base_url), monkeypatch)
+    assert len(gaps) == 3
+    assert max(gaps) < 1e-4  # of weights that were one update older they would not agree
+    names = [line.split()[1] for line in server.said]
+    first, second = names[0], names[1]
+    assert server.said == [f"load {first}", f"load {second}", f"drop {first}"]
+    assert (first[:9], second[:9]) == ("policy-1-", "policy-2-")
+    assert [one.name for one in (tmp_path / "pushed" / "0").iterdir()] == ["2"]
+    # Another training with a server that has these very adapters, such as this one once more.
+    train(pushed(start, tmp_path / "again", base_url))
+    assert [line for line in server.said[3:] if line.startswith("load")] == [f"load {first}"]
+
+
+def test_a_server_that_refuses_an_adapter_ends_the_training_with_its_words(
+    start: Path,
+    vllm: tuple[str, type[LikeVllm]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    base_url, server = vllm
+    no = (400, {"error": {"message": "runtime updating is off"}})
+    monkeypatch.setattr(server, "load_lora_adapter", lambda self, **_: no)
+    with pytest.raises(TimefulError, match=r"refuses the adapter .* runtime updating is off"):
+        train(pushed(start, tmp_path, base_url))
 
 
 def test_a_server_that_is_not_there_fails_its_rollouts(start: Path) -> None:
@@ -124,11 +260,8 @@ def test_an_answer_without_ids_and_probabilities_is_refused(choice: dict[str, An
         read({"choices": [{"finish_reason": "stop", **choice}]}, 0)
 
 
-def test_the_engine_of_trl_is_given_weights_once_an_update_and_cut_to_the_room(
-    start: Path,
-) -> None:
+def test_the_engine_of_trl_is_asked_by_ids_and_cut_to_the_room(start: Path) -> None:
     """Its vLLM is a fake: this says that we speak to it, not that it works on a GPU."""
-    synced: list[int] = []
     asked: list[Any] = []
 
     def generate(prompts: Any, images: Any, num_generations: int) -> Any:
@@ -137,13 +270,8 @@ def test_the_engine_of_trl_is_given_weights_once_an_update_and_cut_to_the_room(
         return prompts, ids, [[[-0.5]] * 4 for _ in prompts], None
 
     engine = SimpleNamespace(generate=generate)
-    vllm = VllmSampler(load(start), engine=engine, sync=lambda: synced.append(1))
+    vllm = VllmSampler(load(start), engine=engine)
     whole, cut = vllm.generate([request(1), request(1, max_tokens=2)])
     assert (whole.ids, whole.logprobs, whole.finish) == ((4, 5, 6, 2), (-0.5,) * 4, "stop")
     assert (cut.ids, cut.logprobs, cut.finish) == ((4, 5), (-0.5,) * 2, "length")
-    vllm.generate([request(2)])
-    assert len(synced) == 1
-    vllm.policy = 1
-    vllm.generate([request(2)])
-    assert len(synced) == 2
     assert asked[0] == ([[1, 20, 7, 4, 5, 3]] * 2, None, 1)

@@ -117,6 +117,11 @@ def _check_divides(whole: int, micro: int | None, processes: int, what: str) -> 
 
 def _check_server(config: Config) -> None:
     rollout = config.rollout
+    if rollout.server == "vllm" and config.model.quantise != "none":
+        raise SettingsError(
+            "vllm beside the trainer takes the adapter merged, and merging into 4 bits rounds it "
+            "away: give quantise = 'none', or rollout.server = 'local' or an address"
+        )
     if rollout.server in ("local", "vllm"):
         return
     if rollout.push == "lora" and config.model.adapter != "lora":

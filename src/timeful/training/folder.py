@@ -6,6 +6,7 @@ checkpoints/          where it goes on after it was stopped
 episodes/             the records of its rollouts, if they are kept
 ruler.jsonl           what a judge was asked, and answered
 adapter/              what LoRA learnt
+pushed/               the adapter that a rollout server was given last
 policy/               the trained model, as any checkpoint; there when the training is done
 """
 
@@ -29,11 +30,12 @@ CHECKPOINTS = "checkpoints"
 EPISODES = "episodes"
 RULER = "ruler.jsonl"
 ADAPTER = "adapter"
+PUSHED = "pushed"
 POLICY = "policy"
 
 _DIGESTS = "sha256"
 
-_FOLDERS = (CHECKPOINTS, EPISODES, ADAPTER, POLICY)
+_FOLDERS = (CHECKPOINTS, EPISODES, ADAPTER, PUSHED, POLICY)
 _OPERATION = ("out", "threads", "keep", "track")
 """Settings of a run that change no number of it."""
 

@@ -23,13 +23,13 @@ from timeful.models.local.sampler import Sampler
 from timeful.models.pace import Pace
 from timeful.training.adapter import TimedGRPOTrainer
 from timeful.training.config import Config
-from timeful.training.folder import CHECKPOINTS, POLICY
+from timeful.training.folder import CHECKPOINTS, POLICY, PUSHED
 from timeful.training.journal import Journal
 from timeful.training.loading import adapter, load_model, load_tokenizer, save
 from timeful.training.rolling import Rolling
 from timeful.training.rollouts import Player, Rewards
 from timeful.training.scenes import Scene
-from timeful.training.servers import ServerSampler, VllmSampler
+from timeful.training.servers import Pusher, ServerSampler, VllmSampler
 
 Progress = Callable[[int, int], None]
 """Told after each update how many are done, and of how many."""
@@ -140,21 +140,13 @@ def _sampler(config: Config, trainer: Any, checkpoint: Checkpoint, api_key: str)
     if rollout.server == "local":
         return Sampler(checkpoint)
     if rollout.server == "vllm":
-        engine = trainer.vllm_generation
-        return VllmSampler(checkpoint, engine=engine, sync=engine.sync_weights)
+        return VllmSampler(checkpoint, engine=trainer.vllm_generation)
     server = ServerSampler(
         checkpoint, base_url=rollout.server, served=rollout.served, api_key=api_key
     )
     if rollout.push == "lora":
-
-        def refresh(version: int) -> str:
-            # A name and a folder for each version: a server may keep what it has by a name.
-            name, folder = f"{POLICY}-{version}", (out / "pushed" / str(version)).absolute()
-            policy.save_pretrained(folder)
-            server.load_adapter(name, str(folder))
-            return name
-
-        server.refresh = refresh
+        rank = str(trainer.accelerator.process_index)
+        server.refresh = Pusher(policy, server, out / PUSHED / rank)
     return server
 
 
@@ -215,6 +207,8 @@ def _vllm(config: Config) -> dict[str, Any]:
     return {
         "use_vllm": True,
         "vllm_mode": "colocate",
+        # Where the ratio is taken against vLLM's own probabilities it corrects for them already.
+        "vllm_importance_sampling_correction": config.optimiser.ratio == "trainer",
         "generation_kwargs": {"stop": stop, "include_stop_str_in_output": True},
     }
 

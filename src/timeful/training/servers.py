@@ -7,14 +7,19 @@ ends it, the ids are those of all of it. The log-probabilities must be those of 
 distribution; vLLM gives them with `--logprobs-mode processed_logprobs`.
 """
 
+import shutil
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from hashlib import file_digest
+from pathlib import Path
 from typing import Any, Literal
 
 from timeful.errors import ModelError
 from timeful.models.local.checkpoint import Checkpoint
 from timeful.models.local.request import Completion, Listener, Request
 from timeful.models.local.sampler import Sampler
+from timeful.training.folder import POLICY
 
 _AT_ONCE = 64
 """Requests that are on their way at a time; the server has a queue of its own."""
@@ -68,22 +73,29 @@ class ServerSampler(Sampler):
         """Hang up."""
         self._client.close()
 
-    def load_adapter(self, name: str, folder: str) -> None:
+    def load_adapter(self, name: str, folder: Path) -> None:
         """Have the server load an adapter, as vLLM does with VLLM_ALLOW_RUNTIME_LORA_UPDATING.
 
         Raises:
-            ModelError: If it does not.
+            ModelError: If it does not, and has none of this name either.
         """
-        from openai import APIError  # noqa: PLC0415 - as above
+        from openai import APIError, BadRequestError  # noqa: PLC0415 - as above
 
+        body = {"lora_name": name, "lora_path": str(folder)}
         try:
-            self._client.post(
-                "/load_lora_adapter",
-                body={"lora_name": name, "lora_path": folder},
-                cast_to=str,
-            )
+            self._client.post("/load_lora_adapter", body=body, cast_to=str)
+        except BadRequestError as error:
+            if "already been loaded" not in str(error):
+                raise ModelError(f"the server refuses the adapter {folder}: {error}") from error
         except APIError as error:
             raise ModelError(f"the server did not load the adapter {folder}: {error}") from error
+
+    def drop_adapter(self, name: str) -> None:
+        """Have the server forget an adapter; one that it does not know is none."""
+        from openai import APIError  # noqa: PLC0415 - as above
+
+        with suppress(APIError):
+            self._client.post("/unload_lora_adapter", body={"lora_name": name}, cast_to=str)
 
     def _ask(self, request: Request) -> Completion:
         from openai import APIError  # noqa: PLC0415 - as above
@@ -109,6 +121,45 @@ class ServerSampler(Sampler):
         return read(answer.to_dict(), self._held if self.refresh else 0)
 
 
+class Pusher:
+    """Gives a server the adapter of each version, through a folder that both see.
+
+    An adapter is called by its version and its weights: a server keeps what it has by a name, and
+    may have one of another training, or of this one before it was killed.
+
+    Args:
+        policy: What learns; a model of PEFT.
+        server: Who samples.
+        folder: Where adapters lie, for this process alone; the last one is kept.
+    """
+
+    def __init__(self, policy: Any, server: ServerSampler, folder: Path) -> None:
+        self._policy = policy
+        self._server = server
+        self._folder = folder.absolute()
+        self._last: tuple[str, Path] | None = None
+
+    def __call__(self, version: int) -> str:
+        """Have it load this version, and forget the one before.
+
+        Returns:
+            What the server calls it.
+
+        Raises:
+            ModelError: If it does not load it.
+        """
+        folder = self._folder / str(version)
+        self._policy.save_pretrained(folder)
+        with (folder / "adapter_model.safetensors").open("rb") as file:
+            name = f"{POLICY}-{version}-{file_digest(file, 'sha256').hexdigest()[:8]}"
+        self._server.load_adapter(name, folder)
+        if self._last is not None:
+            self._server.drop_adapter(self._last[0])
+            shutil.rmtree(self._last[1], ignore_errors=True)
+        self._last = name, folder
+        return name
+
+
 def read(answer: dict[str, Any], policy: int) -> Completion:
     """What a server answered.
 
@@ -130,28 +181,23 @@ def read(answer: dict[str, Any], policy: int) -> Completion:
 class VllmSampler(Sampler):
     """Samples by the vLLM that TRL runs beside its trainer. Not verified on a GPU.
 
-    TRL gives it the weights of each update. All requests share TRL's limit of tokens; one with
-    less room is cut here, and then its last token is no end.
+    TRL gives it the weights of an update before it asks for rollouts. All requests share TRL's
+    limit of tokens; one with less room is cut here, and then its last token is no end. They share
+    its chance as well: the seed of a request means nothing to it.
 
     Args:
         checkpoint: The model that learns.
         engine: TRL's `vllm_generation`.
-        sync: Gives it the weights.
     """
 
-    def __init__(self, checkpoint: Checkpoint, *, engine: Any, sync: Callable[[], None]) -> None:
+    def __init__(self, checkpoint: Checkpoint, *, engine: Any) -> None:
         super().__init__(checkpoint)
         self._engine = engine
-        self._sync = sync
-        self._held = -1
 
     def generate(
         self, requests: Sequence[Request], *, listeners: Sequence[Listener | None] = ()
     ) -> list[Completion]:
         """Answer requests, all at once."""
-        if self.policy != self._held:
-            self._sync()
-            self._held = self.policy
         _, drawn, logprobs, _ = self._engine.generate(
             prompts=[list(one.prompt_ids) for one in requests], images=None, num_generations=1
         )
