@@ -75,22 +75,32 @@ def test_the_alarm_rings_below_one_and_a_half_times_from_the_shortest_to_the_lon
 
 
 def test_the_best_single_way_counts_what_fits_and_what_is_said_often_enough(tmp_path: Path) -> None:
-    what = asked()  # ways of 3, 5 and 14 tokens under budgets of 4 and 8
+    what = asked(seeds=(1, 2))  # ways of 3, 5 and 14 tokens under budgets of 4 and 8
     rows = [
-        *both(3, True, 6),
-        *both(3, False, 4),
+        *both(3, True, 3),
+        *both(3, False, 7),
         *both(5, True, 8),
         *both(5, False, 1),
         *map(failed, both(5, True, 1)),
         *both(14, True, 20),
     ]
-    leave(tmp_path, what, "base", rows)
+    leave(tmp_path, asked(), "base", rows)
+    # 3 tokens are right in 2 of 40 answers: as rare as may be; one in 42 is rarer.
+    rare = [*both(3, True), *both(5, False, 19)]
+    leave(tmp_path, asked(seeds=(2,)), "base", rare)
+    leave(tmp_path, asked(seeds=(2,)), LONG, [*both(3, True), *both(14, False, 20)])
+    first, second = one_ways(what, tmp_path)
+    assert (first.seed, first.tokens, first.accuracy, first.success) == (1, 5, 8 / 9, 4 / 9)
+    assert (second.seed, second.tokens, second.success) == (2, 3, 1.0)
+    leave(tmp_path, asked(seeds=(2,)), "base", [*both(3, True), *both(5, False, 20)])
+    assert one_ways(asked(seeds=(2,)), tmp_path)[0].success == 0.0
+
+
+def test_a_way_that_takes_all_of_a_budget_fits(tmp_path: Path) -> None:
+    what = asked("quick")
+    leave(tmp_path, what, "base", both(8, True))
     (one,) = one_ways(what, tmp_path)
-    assert (one.tokens, one.accuracy, one.success) == (3, 0.6, 0.6)  # 5 tokens: 8 / 9, and half fit
-    rare = [*both(3, True), *both(5, True, 20)]  # 3 tokens in 1 of 21 answers
-    leave(tmp_path, what, "base", rare)
-    (one,) = one_ways(what, tmp_path)
-    assert (one.tokens, one.success) == (5, 0.5)
+    assert (one.tokens, one.success) == (8, 0.75)  # of 4, 8, 16 and 32
 
 
 def test_a_claim_is_counted_over_the_seeds_that_are_whole(tmp_path: Path) -> None:
