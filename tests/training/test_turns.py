@@ -5,10 +5,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.servers.fake import FakeServer, Say, Status
+from tests.training.material import checkpoint, config
 from timeful.core.units import seconds
+from timeful.dialogues.jsonl import write_jsonl
 from timeful.errors import ModelError, SettingsError
 from timeful.judges.ruler import rule_judge
 from timeful.judges.ruler_settings import RulerJudge
@@ -19,8 +22,8 @@ from timeful.models.scripted import ScriptedModel
 from timeful.records.events import Noted, ThoughtEnded, ThoughtStarted
 from timeful.records.recorder import Recorder
 from timeful.rewards.names import REWARDS, Reward, reward_of
-from timeful.training.cases import scenes_of
-from timeful.training.config import CasesPart, TurnsPart
+from timeful.training.cases import scenes_for, scenes_of
+from timeful.training.config import CasesPart, OptimiserPart, RewardPart, RolloutPart, TurnsPart
 from timeful.training.rewarding import by_judge, by_record
 from timeful.training.rollouts import Played
 from timeful.training.turns import TurnScene, turns_of
@@ -129,6 +132,22 @@ def test_turns_are_drawn_by_the_seed_and_dialogues_by_their_length() -> None:
         turns_of(TurnsPart(size=2, longest=1), seed=0)
     with pytest.raises(SettingsError, match="unknown agent"):
         turns_of(TurnsPart(agent="reasonin"), seed=0)
+
+
+def test_turns_of_which_only_ready_ranges_are_known_are_for_a_judge_alone(
+    scenes: Mapping[str, TurnScene], tmp_path: Path
+) -> None:
+    dialogue = msgspec.structs.replace(next(iter(scenes.values())).dialogue, references={})
+    write_jsonl(tmp_path / "bare.jsonl", [dialogue])
+    found = config(
+        tmp_path,
+        tmp_path / "out",
+        cases=TurnsPart(data=str(tmp_path / "bare.jsonl"), split=""),
+        reward=RewardPart(name="rac_score"),
+    )
+    with pytest.raises(SettingsError, match="only ready ranges are known, and rac_score"):
+        scenes_for(found)
+    assert scenes_for(msgspec.structs.replace(found, reward=RewardPart(name="ruler")))
 
 
 def test_the_agents_of_the_paper_all_play(scenes: Mapping[str, TurnScene]) -> None:
@@ -256,8 +275,6 @@ def _scores(body: dict[str, Any]) -> str:
 @pytest.mark.filterwarnings("ignore")  # of libraries, about each other
 def test_a_training_of_turns_with_a_judge_at_an_endpoint(tmp_path: Path) -> None:
     pytest.importorskip("trl", reason="training needs the extra `train`")
-    from tests.training.material import checkpoint, config
-    from timeful.training.config import OptimiserPart, RewardPart, RolloutPart
     from timeful.training.learning import learn
 
     part = TurnsPart(size=1, agent="non-reasoning")

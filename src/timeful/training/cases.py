@@ -7,8 +7,10 @@ from itertools import product
 from timeful.agents.session import Transcripts
 from timeful.core.units import seconds
 from timeful.environments.timed.stopwatch import TimerSettings
+from timeful.errors import SettingsError
 from timeful.models.choice import ModelChoice
 from timeful.models.pace import Pace
+from timeful.rewards.names import REWARDS
 from timeful.seeding import child
 from timeful.suites.timely.budgets import read_budget
 from timeful.suites.timely.families import cases_of
@@ -35,7 +37,7 @@ def scenes_for(config: Config) -> Mapping[str, Scene]:
     """The scenes of a training by their keys.
 
     Raises:
-        SettingsError: If there are no such cases.
+        SettingsError: If there are no such cases, or a reward needs what is not known of them.
     """
     seed = config.run.seed
     if isinstance(config.cases, CasesPart):
@@ -46,7 +48,15 @@ def scenes_for(config: Config) -> Mapping[str, Scene]:
             # A judge reads what was asked and said, and so does who makes data of records.
             transcripts="full" if config.judge is not None or config.run.records else "answers",
         )
-    return turns_of(config.cases, seed=seed)
+    found = turns_of(config.cases, seed=seed)
+    dialogues = [scene.dialogue for scene in found.values()]
+    bare = [one.id for one in dialogues if one.ready_ranges and not one.references]
+    if bare and not REWARDS[config.reward.name].is_judged:
+        raise SettingsError(
+            f"of dialogue {bare[0]} only ready ranges are known, and {config.reward.name} needs "
+            "its references: annotate it (docs/annotation.md), or take the reward ruler"
+        )
+    return found
 
 
 def scenes_of(
