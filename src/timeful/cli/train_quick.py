@@ -52,7 +52,8 @@ def quick(
 
     From one cold start it learns to be right (with a long cap and a short one), to be right within
     the budget, and to be right in a multiple of its own time; the papers' tables in miniature, for
-    several seeds. Everything runs offline, on two cores in about a quarter of an hour. A run that
+    several seeds. With --timer it asks the time on its way, and only that tells it how much it has
+    left. Everything runs offline, on two cores in about a quarter of an hour. A run that
     was stopped goes on when the same command is given again, and comes to the same numbers.
     """
     if workers < 1:

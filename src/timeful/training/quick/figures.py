@@ -18,6 +18,7 @@ from timeful.training.quick.recipe import BASE
 from timeful.training.quick.rows import Line
 from timeful.training.quick.scores import Score
 from timeful.training.quick.tables import budgets, estimate, models, pick
+from timeful.training.tiny.language import EIGHTHS
 
 _COLOURS = ("#0072B2", "#56B4E9", "#E69F00", "#D55E00", "#009E73", "#CC79A7")
 """Okabe and Ito, safe for colour-blind readers; budgets from cold to warm."""
@@ -168,6 +169,7 @@ def by_clock(asked: Asked, cells: Sequence[Cell]) -> str | None:
         right.set_title(f"{timely}, by what the clock tells")
         for axes in (left, right):
             axes.set_xlabel("eighths of the budget that it told")
+            axes.set_xticks(range(EIGHTHS + 1))
             axes.set_ylim(bottom=0)
             axes.legend()
         figure.tight_layout()

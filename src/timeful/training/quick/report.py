@@ -369,7 +369,10 @@ def _figures(asked: Asked, out: Path, scores: Sequence[Score]) -> Iterator[Secti
     )
     if asked.recipe.language.opening:
         cells = read_cells(asked, out)
-        says = "How much is said after the clock, by what it told; right: by clocks that lie."
+        says = (
+            "How much is said after the clock, by what it told. Right: Timely-RL, also by clocks "
+            "that lie; some of what those tell stands in no lesson."
+        )
         drawn = (("clock", says, figures.by_clock(asked, cells)), *drawn)
     blocks: list[Block] = []
     for name, says, image in drawn:
