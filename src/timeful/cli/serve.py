@@ -1,5 +1,6 @@
 """`timeful serve`: a local checkpoint as an OpenAI-compatible endpoint."""
 
+import logging
 import os
 import sys
 from contextlib import suppress
@@ -43,6 +44,8 @@ def serve(*, model: Path, host: str, port: int, device: str, dtype: str, threads
     )
     from timeful.serving.server import serve as run
 
+    # It warns of each who hangs up while tokens are on their way: nothing is wrong then.
+    logging.getLogger("asyncio").setLevel(logging.ERROR)
     with suppress(KeyboardInterrupt):
         run(settings, announce=_announce)
     print("stopped", file=sys.stderr)

@@ -69,6 +69,12 @@ DAMAGES = {
     ),
     "config.json cannot be read": lambda folder: (folder / "config.json").write_text("{"),
     "config.json is no JSON object": lambda folder: (folder / "config.json").write_text("[]"),
+    "generation_config.json is wrong: top_p is above 0": lambda folder: (
+        folder / "generation_config.json"
+    ).write_text('{"top_p": 3}'),
+    "generation_config.json is wrong: .*'str'": lambda folder: (
+        folder / "generation_config.json"
+    ).write_text('{"temperature": "hot"}'),
     "weights .* cannot be read": lambda folder: (folder / "model.safetensors").write_bytes(
         b"\xff" * 20
     ),
@@ -112,6 +118,12 @@ def test_weights_of_another_model_are_refused_when_they_are_loaded(folder):
     changed(folder, "config.json", model_type="t5")
     with pytest.raises(SettingsError, match="cannot be loaded"):
         load(folder)
+
+
+@pytest.mark.parametrize("device", ["nowhere", "cuda:99", "meta"])
+def test_a_device_that_there_is_not_is_said_by_its_name(folder, device):
+    with pytest.raises(SettingsError, match=f"computed on '{device}'"):
+        load(folder, device=device)
 
 
 def test_a_tokenizer_of_another_model_is_refused_before_the_weights_are_loaded(folder):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from timeful.errors import ModelError, SettingsError, check_known
-from timeful.models.local.request import Style
+from timeful.models.local.request import Sampling, Style
 from timeful.models.local.texts import Texts
 
 DTYPES = ("float32", "bfloat16", "float16")
@@ -116,6 +116,7 @@ def check(path: Path) -> None:
         )
     _check_shape(path, config)
     _check_whole(path, config)
+    _style(path)
 
 
 def require() -> None:
@@ -144,7 +145,7 @@ def load(
             One is the fastest for small models and on shared machines.
 
     Raises:
-        SettingsError: As `check`, or if transformers cannot load it.
+        SettingsError: As `check`, if there is no such device, or transformers cannot load it.
     """
     check_known("type of numbers", dtype, DTYPES)
     check(path)
@@ -153,6 +154,11 @@ def load(
 
     if threads is not None:
         torch.set_num_threads(threads)
+    try:
+        torch.zeros(1, device=device).item()
+    except (RuntimeError, AssertionError) as error:  # of a name, of a build without it
+        why = str(error).splitlines()[0]
+        raise SettingsError(f"nothing can be computed on {device!r} here: {why}") from error
     try:
         tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True)
         _check_words(path, len(tokenizer))
@@ -213,6 +219,10 @@ def _style(path: Path) -> Style:
     if said.get("do_sample") is False:
         return replace(usual, temperature=0.0)
     known = {name: said[name] for name in ("temperature", "top_p", "top_k") if said.get(name)}
+    try:
+        Sampling(max_tokens=1, seed=0, **known)
+    except (SettingsError, TypeError) as error:
+        raise SettingsError(f"{_named(path)}: generation_config.json is wrong: {error}") from error
     return replace(usual, **known)
 
 
