@@ -88,7 +88,7 @@ def verdict(asked: Asked, out: Path, scores: Sequence[Score]) -> Verdict | None:
     }
     seeds = tuple(seed for seed, found in by_seed.items() if len(found) == len(names))
     alone = {one.seed: one.success for one in one_ways(asked, out)}
-    if not seeds or len(names) < 2:
+    if not seeds:
         return None
     return Verdict(
         aware=aware,
