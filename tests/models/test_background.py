@@ -1,10 +1,12 @@
 """The thread of streams: whoever is on its way out is left to close what it holds."""
 
 import asyncio
+from contextlib import suppress
 from threading import Event
 
 import pytest
 
+import timeful.models.background
 from timeful.core.source import End
 from timeful.models.background import Background, Shared
 from timeful.models.live import LiveSource
@@ -37,6 +39,28 @@ def test_a_stream_that_still_runs_is_cancelled_when_its_model_closes() -> None:
     async def work(shared: Shared) -> None:
         try:
             begun.set()
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    background = Background()
+    background.start(work)
+    assert begun.wait(10)
+    background.close()
+    assert ended.is_set()
+
+
+def test_a_stream_that_loses_its_cancelling_is_cancelled_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(timeful.models.background, "AGAIN_S", 0.01)
+    begun, ended = Event(), Event()
+
+    async def work(shared: Shared) -> None:
+        begun.set()
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        try:
             await asyncio.Event().wait()
         finally:
             ended.set()

@@ -29,6 +29,9 @@ class Shared:
     cleanup: AsyncExitStack = field(default_factory=AsyncExitStack)
 
 
+AGAIN_S = 5.0
+"""After so long a stream that was cancelled, and goes on, is cancelled again."""
+
 Work = Callable[[Shared], Coroutine[None, None, None]]
 
 
@@ -62,6 +65,11 @@ class _Thread:
         for stream in streams - set(self.shared.leaving):
             if not stream.cancelling():  # else it is closing its connection: once is enough
                 stream.cancel()
+        left = streams
+        while left:
+            _, left = await asyncio.wait(left, timeout=AGAIN_S)
+            for stream in left - set(self.shared.leaving):
+                stream.cancel()  # the client loses one that comes just as it has connected
         await asyncio.gather(*streams, return_exceptions=True)
         await self.shared.cleanup.aclose()
 
