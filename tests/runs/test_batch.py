@@ -128,6 +128,17 @@ def test_a_folder_that_is_no_run_is_left_alone(tmp_path: Path) -> None:
         open_run(tmp_path, b"{}", replace=True)
 
 
+@pytest.mark.parametrize("there", [b'{"suite": "timely/coding"}', b'{"model": {}}', b"no json"])
+def test_what_another_command_made_is_not_replaced(tmp_path: Path, there: bytes) -> None:
+    record = tmp_path / "episodes" / "paid.jsonl"
+    record.parent.mkdir()
+    record.write_text("precious")
+    (tmp_path / "settings.json").write_bytes(there)
+    with pytest.raises(SettingsError, match="--replace does not touch"):
+        open_run(tmp_path, b'{"suite": "timely/reasoning"}', replace=True)
+    assert record.read_text() == "precious"
+
+
 def test_two_episodes_of_one_name_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="one name"):
         batch(tmp_path, [Count(1), Count(1)])

@@ -401,6 +401,18 @@ def test_how_it_is_watched_is_no_setting_of_a_training(start: Path, tmp_path: Pa
     )
 
 
+@pytest.mark.parametrize("there", ['{"suite": "timely/reasoning", "model": {}, "run": {}}', "?"])
+def test_what_another_command_made_is_not_replaced(start: Path, tmp_path: Path, there: str) -> None:
+    record = tmp_path / "episodes" / "paid.jsonl"
+    record.parent.mkdir()
+    record.write_text("precious")
+    (tmp_path / SETTINGS).write_text(there)
+    for replace in (False, True):
+        with pytest.raises(SettingsError, match="--replace does not touch"):
+            open_folder(config(start / "tiny", tmp_path), replace=replace)
+    assert record.read_text() == "precious"
+
+
 def test_a_folder_of_something_else_is_left_alone(start: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     for replace in (False, True):

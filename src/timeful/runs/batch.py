@@ -72,7 +72,7 @@ def open_run(out: Path, settings: bytes, *, replace: bool = False) -> bool:
     Args:
         out: The run folder; made if needed.
         settings: All that makes the run what it is, as JSON.
-        replace: Start afresh if the folder holds another run.
+        replace: Start afresh if the folder holds another run of the same suite.
 
     Returns:
         Whether there was something to continue.
@@ -91,6 +91,7 @@ def open_run(out: Path, settings: bytes, *, replace: bool = False) -> bool:
                 f"{out} holds a run with other settings ({_differences(path, settings)}); "
                 "choose another folder with --out, or start it afresh with --replace"
             )
+        check_same_suite(out, settings)
         for old in [*(out / "episodes").glob("*"), out / "rows.jsonl"]:
             old.unlink(missing_ok=True)
     elif out.exists() and any(out.iterdir()):
@@ -100,6 +101,26 @@ def open_run(out: Path, settings: bytes, *, replace: bool = False) -> bool:
     partial.write_bytes(settings)
     partial.replace(path)
     return False
+
+
+def check_same_suite(out: Path, settings: bytes) -> None:
+    """Find out whether a folder holds a run of this suite, which may be replaced.
+
+    Raises:
+        SettingsError: If it holds anything else.
+    """
+    if _suite((out / "settings.json").read_bytes()) != _suite(settings):
+        raise SettingsError(
+            f"{out} holds something else than such a run, which --replace does not touch; choose "
+            "another folder with --out"
+        )
+
+
+def _suite(settings: bytes) -> object:
+    try:
+        return msgspec.json.decode(settings, type=dict[str, object]).get("suite")
+    except msgspec.DecodeError:
+        return "unreadable"
 
 
 def _differences(path: Path, settings: bytes) -> str:

@@ -96,6 +96,7 @@ def check_folder(config: Config | SftConfig) -> bool:
     out = Path(config.run.out)
     path = out / SETTINGS
     if path.exists():
+        _check_training(out)
         differences = _differences(path, settings_of(config))
         fields = [one for one in differences if not one.startswith(f"{_DIGESTS}.")]
         if fields:
@@ -137,6 +138,7 @@ def open_folder(config: Config | SftConfig, *, replace: bool = False) -> bool:
     """
     out = Path(config.run.out)
     if replace and (out / SETTINGS).exists():
+        _check_training(out)
         clear(out)
     if check_folder(config):
         return True
@@ -145,6 +147,23 @@ def open_folder(config: Config | SftConfig, *, replace: bool = False) -> bool:
     partial.write_bytes(msgspec.json.encode(settings_of(config)))
     partial.replace(out / SETTINGS)
     return False
+
+
+def _check_training(out: Path) -> None:
+    """Find out whether the settings of a folder are those of a training.
+
+    Raises:
+        SettingsError: If they are not; what is there may have been paid for.
+    """
+    try:
+        settings = msgspec.json.decode((out / SETTINGS).read_bytes(), type=dict[str, Any])
+    except msgspec.DecodeError:
+        settings = {}
+    if "suite" in settings or not settings.keys() >= {"model", "run"}:
+        raise SettingsError(
+            f"{out} holds something else than a training, which --replace does not touch; give "
+            "another run.out"
+        )
 
 
 def clear(out: Path) -> None:
@@ -163,10 +182,7 @@ def done(out: Path) -> bool:
 
 def _differences(path: Path, settings: dict[str, Any]) -> list[str]:
     """The fields that differ from those of a file, as `table.field`."""
-    try:
-        old = _flat(msgspec.json.decode(path.read_bytes()))
-    except (msgspec.DecodeError, AttributeError):
-        return ["which cannot be read"]
+    old = _flat(msgspec.json.decode(path.read_bytes()))
     new = _flat(msgspec.json.decode(msgspec.json.encode(settings)))
     return sorted(k for k in {*old, *new} if old.get(k) != new.get(k))
 
