@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import msgspec
@@ -186,6 +187,19 @@ def test_a_judge_scores_the_groups_of_an_update_and_each_candidate_gets_its_own(
         raise AssertionError("what was scored is not asked for again")
 
     assert by_judge(HYBRID, rule_judge(nobody), settings(), log=log)(groups, 5, 0.0) == given
+
+
+def test_groups_are_asked_for_side_by_side(scenes: Mapping[str, TurnScene], tmp_path: Path) -> None:
+    both = Barrier(2)
+
+    def rule(attempt: Any) -> float:
+        both.wait(60)  # for the other group
+        return 0.5
+
+    groups = [[play(one, says())] for one in list(scenes.values())[3:5]]
+    judge = settings(max_concurrent_api_number=2)
+    given = by_judge(HYBRID, rule_judge(rule), judge, log=tmp_path / "log")(groups, 0, 0.0)
+    assert given == [[0.5], [0.5]]
 
 
 def test_all_rewards_of_a_turn_are_given_by_name(
