@@ -1,4 +1,7 @@
-"""The settings of the embedded run, as data. Choices were made on validation problems alone."""
+"""The settings of the embedded run, as data.
+
+Choices were made on other seeds and problems than those of the tables (docs/experiments.md).
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
