@@ -7,6 +7,7 @@ A choice is a value that can be pickled, compared and written down; it never hol
 is handed over when the model is made.
 """
 
+import json
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import inf
@@ -38,6 +39,7 @@ class ModelChoice:
         temperature: Sampling temperature; None leaves it to the server, or to the checkpoint;
             only for `openai` and `local`.
         record: A cassette to record to; only for `openai`.
+        extra: Further fields of a request, as JSON; only for `openai`.
 
     Raises:
         SettingsError: If the parts do not fit together.
@@ -47,6 +49,7 @@ class ModelChoice:
     base_url: str | None = None
     temperature: float | None = None
     record: str | None = None
+    extra: str = "{}"
 
     def __post_init__(self) -> None:
         kind, _, rest = self.spec.partition(":")
@@ -112,7 +115,8 @@ class ModelChoice:
             from timeful.models.local.sharing import local_model  # noqa: PLC0415
 
             return local_model(Path(rest), temperature=self.temperature, pace=pace)
-        model = _endpoint(rest, self.base_url or "", api_key or "none", self.temperature, pace)
+        key = api_key or "none"
+        model = _endpoint(rest, self.base_url or "", key, self.temperature, pace, self.extra)
         if self.record is None:
             return model
         return RecordingModel(model, Path(self.record), scope=scope)
@@ -138,14 +142,24 @@ def _cassette(named: str) -> tuple[Path, str | None]:
 
 @lru_cache(maxsize=8)
 def _endpoint(
-    name: str, base_url: str, api_key: str, temperature: float | None, pace: Pace | None
+    name: str,
+    base_url: str,
+    api_key: str,
+    temperature: float | None,
+    pace: Pace | None,
+    extra: str,
 ) -> OpenAIModel:
     """A model behind an endpoint, ready; kept, so that episodes share its thread and connections.
 
     Its thread stops when it is pushed out by others, or with the process.
     """
     model = OpenAIModel(
-        model=name, base_url=base_url, api_key=api_key, temperature=temperature, pace=pace
+        model=name,
+        base_url=base_url,
+        api_key=api_key,
+        temperature=temperature,
+        pace=pace,
+        extra=json.loads(extra),
     )
     model.warm_up()
     return model

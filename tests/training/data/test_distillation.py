@@ -74,10 +74,11 @@ def traces(folder: Path, *options: object, workers: int = 1) -> tuple[int, str]:
 
 def test_what_a_teacher_solves_in_time_becomes_data(tmp_path: Path) -> None:
     with FakeServer(solving()) as server:
-        saved(tmp_path, config(server))
+        saved(tmp_path, config(server).replace("[splits]", "extra = {top_k = 20}\n[splits]"))
         code, output = traces(tmp_path)
         assert code == 0, output
         assert len(server.requests) == 2 * N
+        assert {one.body["top_k"] for one in server.requests} == {20}
         assert all("sk-private-77" in one.headers["authorization"] for one in server.requests)
     rows = [row for name in SPLITS[:3] for row in rows_of(tmp_path / "out" / name)]
     assert len(rows) == N

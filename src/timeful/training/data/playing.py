@@ -4,6 +4,7 @@ What a trace is like depends on its problem, its number and the seed alone: not 
 problems, nor on which others there are.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -18,6 +19,7 @@ from timeful.environments.timed.stopwatch import TimerSettings
 from timeful.environments.timed.world import TimedTask
 from timeful.errors import SettingsError
 from timeful.interfaces.event_driven import EventDriven
+from timeful.models.choice import ModelChoice
 from timeful.models.pace import Pace
 from timeful.models.rules import RuleModel
 from timeful.records.recorder import Recorder
@@ -27,7 +29,7 @@ from timeful.suites.timely.budgets import Budget
 from timeful.suites.timely.families import PARTS, cases_of, problems
 from timeful.suites.timely.play import play as play_timely
 from timeful.suites.timely.spec import Rig, TimelySpec
-from timeful.suites.voices import Voice, voice
+from timeful.suites.voices import Voice
 from timeful.training.data.settings import Problems, Settings, source_of
 from timeful.training.data.teller import NAME, TELLER, time_in_full
 
@@ -110,11 +112,14 @@ def _voice(settings: Settings) -> Voice:
     teacher = settings.teacher
     if teacher is None:
         return Voice(stand_in=NAME)
-    return voice(
-        f"openai:{teacher.model}",
+    return Voice(
         stand_in=NAME,
-        base_url=teacher.base_url,
-        temperature=teacher.temperature,
+        choice=ModelChoice(
+            spec=f"openai:{teacher.model}",
+            base_url=teacher.base_url,
+            temperature=teacher.temperature,
+            extra=json.dumps(teacher.extra, sort_keys=True),
+        ),
     )
 
 

@@ -113,12 +113,13 @@ class Time(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Teacher(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The endpoint that solves the problems."""
+    """The endpoint that solves the problems; `extra` are further fields of a request."""
 
     model: str
     base_url: str
     temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] | None = None
     api_key_name: str = "OPENAI_API_KEY"
+    extra: dict[str, Any] = {}
 
 
 class Judge(Endpoint, frozen=True, kw_only=True, forbid_unknown_fields=True):
