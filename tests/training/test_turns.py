@@ -306,7 +306,7 @@ def test_a_training_of_turns_with_a_judge_at_an_endpoint(tmp_path: Path) -> None
         )
         reward = Reward(name=found.reward.name)
         rewards = by_judge(reward, judge.endpoint(""), judge, log=tmp_path / "ruler.jsonl")
-        scenes = turns_of(part, seed=0)
+        scenes = scenes_for(found)
         policy = learn(found, scenes, rewards)
         asked = len(server.requests)
     assert (policy / "model.safetensors").is_file()
@@ -315,4 +315,5 @@ def test_a_training_of_turns_with_a_judge_at_an_endpoint(tmp_path: Path) -> None
     ]
     assert [line["episodes"] for line in lines] == [8, 8]
     assert not any(line["failed"] or line["unrewarded"] for line in lines)
+    assert max(line["trl"]["completions/max_length"] for line in lines) == 8, "rollout.max_tokens"
     assert asked == 4, "a question for each group"

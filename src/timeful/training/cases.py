@@ -48,7 +48,7 @@ def scenes_for(config: Config) -> Mapping[str, Scene]:
             # A judge reads what was asked and said, and so does who makes data of records.
             transcripts="full" if config.judge is not None or config.run.records else "answers",
         )
-    found = turns_of(config.cases, seed=seed)
+    found = turns_of(config.cases, seed=seed, max_tokens=config.rollout.max_tokens)
     dialogues = [scene.dialogue for scene in found.values()]
     bare = [one.id for one in dialogues if one.ready_ranges and not one.references]
     if bare and not REWARDS[config.reward.name].is_judged:

@@ -46,6 +46,7 @@ class TurnScene:
         workflows: The actions of each workflow in their order, for scoring.
         span: How long the turn is open.
         asks: Whether the agent raises questions as well.
+        most_tokens: Of the thought; None for what the model's context holds.
     """
 
     dialogue: Dialogue
@@ -55,6 +56,7 @@ class TurnScene:
     workflows: tuple[tuple[str, ...], ...]
     span: Duration
     asks: bool
+    most_tokens: int | None
 
     @property
     def key(self) -> str:
@@ -82,7 +84,7 @@ class TurnScene:
             agent=partial(
                 proactive,
                 model=model,
-                file=_agent(self.agent),
+                file=_agent(self.agent, self.most_tokens),
                 catalog=self.catalog,
                 asks=self.asks,
             ),
@@ -121,19 +123,25 @@ class TurnScene:
 
 
 @lru_cache(maxsize=4)
-def _agent(name: str) -> AgentFile:
+def _agent(name: str, most_tokens: int | None) -> AgentFile:
     """An agent without a limit of its own: how long a thought may be is the training's matter."""
     file = load_agent(name)
-    return msgspec.structs.replace(file, llm=msgspec.structs.replace(file.llm, max_tokens=None))
+    llm = msgspec.structs.replace(file.llm, max_tokens=most_tokens)
+    return msgspec.structs.replace(file, llm=llm)
 
 
-def turns_of(part: TurnsPart, *, seed: int) -> dict[str, TurnScene]:
+def turns_of(part: TurnsPart, *, seed: int, max_tokens: int | None = None) -> dict[str, TurnScene]:
     """The turns to learn from, by their keys.
+
+    Args:
+        part: What the settings say.
+        seed: Of the dialogues, and of which turns are drawn.
+        max_tokens: The most tokens of a thought; None for what the model's context holds.
 
     Raises:
         SettingsError: If there is no such agent, domain or file, or no turn.
     """
-    _agent(part.agent)
+    _agent(part.agent, max_tokens)
     about = material(part.source(seed))
     found: dict[str, TurnScene] = {}
     for dialogue in about.dialogues:
@@ -148,6 +156,7 @@ def turns_of(part: TurnsPart, *, seed: int) -> dict[str, TurnScene]:
                 workflows=tuple(map(tuple, about.knowledge.ontology.orders().values())),
                 span=_span(part, dialogue, place),
                 asks=part.asks,
+                most_tokens=max_tokens,
             )
             found[scene.key] = scene
     if not found:
