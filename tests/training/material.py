@@ -1,5 +1,6 @@
 """A tiny checkpoint, and a training of it that takes seconds."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,15 @@ LANGUAGE = Language(
 )
 
 
+CASES = """\
+sets = ["levels:8"]
+size = 2
+budgets = ["0.6s", "2s"]
+soft = true
+token_seconds = 0.1
+"""
+
+
 def checkpoint(folder: Path, *, seed: int = 0) -> Path:
     """A decoder that knows nothing, on disk."""
     from timeful.training.tiny.decoder import make_decoder
@@ -38,11 +48,11 @@ def checkpoint(folder: Path, *, seed: int = 0) -> Path:
 
 
 def config(model: Path, out: Path, **others: Any) -> Config:
-    """A training of three updates, with four episodes each of two cases."""
+    """A training of three updates, with four episodes each of two cases; there are four."""
     parts: dict[str, Any] = {
         "model": ModelPart(path=str(model), adapter="full", dtype="float32"),
         "cases": CasesPart(
-            sets=("levels:8",), size=6, budgets=("0.6s", "2s"), soft=True, token_seconds=0.1
+            sets=("levels:8",), size=2, budgets=("0.6s", "2s"), soft=True, token_seconds=0.1
         ),
         "reward": RewardPart(name="ep_aware"),
         "rollout": RolloutPart(samples=4, cases=2, max_tokens=12),
@@ -50,3 +60,41 @@ def config(model: Path, out: Path, **others: Any) -> Config:
         "run": RunPart(out=str(out), threads=1, save_every=1),
     }
     return Config(**{**parts, **others})
+
+
+def file_of(folder: Path, name: str = "a.toml", *, cases: str = CASES, more: str = "") -> Path:
+    """The same as a file, beside the checkpoint `tiny`; it writes to `out`."""
+    path = folder / name
+    path.write_text(
+        f"""
+[model]
+path = "tiny"
+adapter = "full"
+dtype = "float32"
+[cases]
+{cases}
+[reward]
+name = "ep_aware"
+[rollout]
+samples = 4
+cases = 2
+max_tokens = 12
+[optimiser]
+steps = 3
+learning_rate = 1e-3
+[run]
+out = "out"
+threads = 1
+save_every = 1
+{more}
+"""
+    )
+    return path
+
+
+def metrics(out: Path) -> list[dict[str, Any]]:
+    """The lines of the journal, without what the machine's speed changes."""
+    lines = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+    for line in lines:
+        line["trl"] = {k: v for k, v in line["trl"].items() if "time" not in k}
+    return lines

@@ -15,12 +15,13 @@ TEMPLATE = """\
 """
 
 
-def talker(folder: Path, *calls: dict[str, Any], seed: int = 0) -> Path:
+def talker(folder: Path, *calls: dict[str, Any], more: tuple[str, ...] = (), seed: int = 0) -> Path:
     """A checkpoint on disk.
 
     Args:
         folder: Where.
         calls: The calls of tools that it has words for, a word for each.
+        more: Further words, without spaces.
         seed: Of its weights.
     """
     import torch
@@ -29,7 +30,7 @@ def talker(folder: Path, *calls: dict[str, Any], seed: int = 0) -> Path:
     from tokenizers.pre_tokenizers import WhitespaceSplit
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-    words = ["<pad>", "<eos>", "<unk>", "<system>", "<user>", "<assistant>", *WORDS.split()]
+    words = ["<pad>", "<eos>", "<unk>", "<system>", "<user>", "<assistant>", *WORDS.split(), *more]
     # No space within a word of a call, or it would be two; those of a string are told as JSON has.
     words += [f"<tool_call>{json.dumps(call, separators=(',', ':'))}</tool_call>" for call in calls]
     inner = Tokenizer(WordLevel({word: i for i, word in enumerate(words)}, unk_token="<unk>"))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.training.material import config
+from tests.training.material import checkpoint, config, file_of
 from timeful.environments.reasoning.split import Split
 from timeful.errors import SandboxError, SettingsError
 from timeful.training.checks import check, check_scenes, check_targets, layers
@@ -28,34 +28,14 @@ from timeful.training.scenes import TimelyScene
 
 pytest.importorskip("trl", reason="training needs the extra `train`")
 
-FILE = """
-[model]
-path = "tiny"
-adapter = "full"
-dtype = "float32"
-[cases]
-sets = ["levels:8"]
-size = 6
-budgets = ["0.6s", "2s"]
-[reward]
-name = "ep_aware"
-[rollout]
-samples = 4
-cases = 2
-[run]
-out = "out"
-"""
-
 JUDGE = ["judge.model=some", "judge.base_url=http://localhost:1/v1"]
 
 
 @pytest.fixture(scope="module")
 def start(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from tests.training.material import checkpoint
-
     folder = tmp_path_factory.mktemp("start")
     checkpoint(folder / "tiny")
-    (folder / "a.toml").write_text(FILE)
+    file_of(folder)
     return folder
 
 
@@ -157,12 +137,11 @@ def test_a_judge_that_nobody_asks_is_refused(start: Path) -> None:
 def test_a_task_reward_is_none_of_a_turn(start: Path) -> None:
     with pytest.raises(SettingsError, match=r"unknown field|contains"):
         read(start, "cases.kind=turns")  # the fields of tasks are none of turns
-    text = FILE.replace('sets = ["levels:8"]', 'kind = "turns"').replace("size = 6", "size = 2")
-    (start / "turns.toml").write_text(text.replace('budgets = ["0.6s", "2s"]', ""))
-    found = read_config(start / "turns.toml")
+    file = file_of(start, "turns.toml", cases='kind = "turns"\nsize = 2')
+    found = read_config(file)
     with pytest.raises(SettingsError, match="is a reward of a task"):
         check(found)
-    check(read_config(start / "turns.toml", ["reward.name=weighted_rac_score"]))
+    check(read_config(file, ["reward.name=weighted_rac_score"]))
 
 
 def test_whole_groups_are_asked_for_where_somebody_compares_them(start: Path) -> None:
@@ -170,6 +149,7 @@ def test_whole_groups_are_asked_for_where_somebody_compares_them(start: Path) ->
     check(read(start, *judged))
     assert "a judge needs whole groups" in refused(start, *judged, processes=2)
     assert "credit by turn" in refused(start, "reward.credit=turn", "rollout.cases=3", processes=2)
+    assert "'group' or 'none'" in refused(start, "reward.credit=turn", "optimiser.scale=batch")
     check(read(start, "rollout.cases=3"), processes=2)
     assert "cannot share out" in refused(start, "rollout.cases=1", processes=3)
 
@@ -283,7 +263,7 @@ def test_cases_must_be_there_and_enough(start: Path) -> None:
     with pytest.raises(SettingsError, match="level"):
         scenes_for(read(start, "cases.sets=['levle:8']"))
     found = read(start)
-    assert len(scenes_for(found)) == 12
+    assert len(scenes_for(found)) == 4
     with pytest.raises(SettingsError, match=r"lower rollout\.cases"):
         check_scenes(found, 1)
 

@@ -1,29 +1,32 @@
 """A training by reinforcement, on a decoder of a few thousand weights."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
-import msgspec
 import pytest
 
 pytest.importorskip("trl", reason="training needs the extra `train`")
 
 import torch
+from msgspec.structs import replace
+from trl.trainer.utils import RepeatSampler
 
-from tests.training.material import checkpoint, config
+from tests.training.material import checkpoint, config, metrics
+from timeful.errors import ModelError
 from timeful.models.model import Model
 from timeful.records.events import EpisodeFailed
 from timeful.records.recorder import Recorder
 from timeful.rewards.names import Reward
 from timeful.training.adapter import TimedGRPOTrainer
 from timeful.training.cases import scenes_of
+from timeful.training.checkpoints import Joint, last_checkpoint, update_of
 from timeful.training.config import Config, OptimiserPart
-from timeful.training.journal import METRICS
-from timeful.training.learning import learn
+from timeful.training.learning import learn, order
 from timeful.training.rewarding import by_record
+from timeful.training.rolling import Rolling
 from timeful.training.rollouts import Played, Rewards
 from timeful.training.scenes import Scene
 
@@ -45,7 +48,7 @@ def length(
     ]
 
 
-def train(settings: Config, rewards: Rewards = length) -> dict[str, torch.Tensor]:
+def train(settings: Config, rewards: Rewards = length, **others: Any) -> dict[str, torch.Tensor]:
     """Train, and return the weights."""
     from transformers import AutoModelForCausalLM
 
@@ -54,48 +57,105 @@ def train(settings: Config, rewards: Rewards = length) -> dict[str, torch.Tensor
         max_tokens=settings.rollout.max_tokens,
         seed=settings.run.seed,
     )
-    policy = learn(settings, scenes, rewards)
+    policy = learn(settings, scenes, rewards, **others)
     return dict(AutoModelForCausalLM.from_pretrained(policy).state_dict())
-
-
-def metrics(out: Path) -> list[dict[str, Any]]:
-    """The lines of the journal, without what the machine's speed changes."""
-    lines = [json.loads(line) for line in (out / METRICS).read_text().splitlines()]
-    for line in lines:
-        line["trl"] = {k: v for k, v in line["trl"].items() if "time" not in k}
-    return lines
 
 
 def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
     return all(torch.equal(one[name], other[name]) for name in one)
 
 
-def test_the_same_seed_trains_the_same_model_also_after_it_was_killed(
-    start: Path, tmp_path: Path
-) -> None:
-    whole = train(config(start, tmp_path / "whole"))
+class KilledError(Exception):
+    """Ends a training in its midst."""
 
-    class KilledError(Exception):
-        pass
 
-    def killed(
-        groups: Sequence[Sequence[Played]], update: int, progress: float
-    ) -> list[list[float | None]]:
-        if progress > 0.5:
+def killed_at(update: int) -> Any:
+    """A progress that ends a training after so many updates, before a checkpoint is written."""
+
+    def progress(done: int, of: int) -> None:
+        if done == update:
             raise KilledError
-        return length(groups, update, progress)
 
-    settings = config(start, tmp_path / "cut")
+    return progress
+
+
+@pytest.mark.parametrize(
+    ("optimiser", "last"),
+    [
+        # The third update begins the second pass over the cases.
+        (OptimiserPart(steps=3, learning_rate=1e-3), 2),
+        # Rollouts that are learnt from twice are not left in between.
+        (OptimiserPart(steps=4, learning_rate=1e-3, epochs=2, micro_batch=4), 2),
+    ],
+    ids=["one epoch", "two epochs"],
+)
+def test_the_same_seed_trains_the_same_model_also_after_it_was_killed(
+    start: Path, tmp_path: Path, optimiser: OptimiserPart, last: int
+) -> None:
+    whole = train(config(start, tmp_path / "whole", optimiser=optimiser))
+    settings = config(start, tmp_path / "cut", optimiser=optimiser)
     with pytest.raises(KilledError):
-        train(settings, killed)
-    assert len(metrics(tmp_path / "cut")) == 2
+        train(settings, progress=killed_at(optimiser.steps))
+    assert update_of(last_checkpoint(tmp_path / "cut")) == last
     assert same(train(settings), whole)
     assert metrics(tmp_path / "cut") == metrics(tmp_path / "whole")
-    assert not same(train(config(start, tmp_path / "other", run=_run(tmp_path, seed=1))), whole)
 
 
-def _run(folder: Path, *, seed: int) -> Any:
-    return msgspec.structs.replace(config(folder, folder / "other").run, seed=seed)
+def test_another_seed_trains_another_model(start: Path, tmp_path: Path) -> None:
+    settings = config(start, tmp_path / "one")
+    other = config(start, tmp_path / "other")
+    other = replace(other, run=replace(other.run, seed=1))
+    assert not same(train(settings), train(other))
+
+
+def test_a_checkpoint_with_a_file_cut_short_is_passed_over(start: Path, tmp_path: Path) -> None:
+    train(config(start, tmp_path))
+    newest = last_checkpoint(tmp_path)
+    assert newest is not None
+    assert update_of(newest) == 3
+    for name in (
+        "model.safetensors",
+        "optimizer.pt",
+        "scheduler.pt",
+        "rng_state.pth",
+        "trainer_state.json",
+    ):
+        path = Path(newest) / name
+        whole = path.read_bytes()
+        path.write_bytes(whole[: len(whole) // 2])
+        assert update_of(last_checkpoint(tmp_path)) == 2, name
+        path.write_bytes(whole)
+    (Path(newest) / "optimizer.pt").unlink()
+    assert update_of(last_checkpoint(tmp_path)) == 2
+    assert last_checkpoint(tmp_path / "elsewhere") is None
+
+
+def test_the_last_file_of_a_checkpoint_waits_for_all_processes() -> None:
+    done: list[str] = []
+
+    class Trainer:
+        def _save_rng_state(self, output_dir: str) -> None:
+            done.append(f"written in {output_dir}")
+
+    class Together(Joint, Trainer):
+        accelerator = SimpleNamespace(wait_for_everyone=lambda: done.append("waited"))
+
+    Together()._save_rng_state("here")
+    assert done == ["written in here", "waited"]
+    assert issubclass(TimedGRPOTrainer, Joint)
+
+
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_cases_come_in_the_order_that_trl_gives_them_pass_by_pass(
+    tmp_path: Path, shuffle: bool
+) -> None:
+    keys = [str(n) for n in range(7)]
+    optimiser = OptimiserPart(steps=9, epochs=2)
+    found = config(tmp_path, tmp_path, optimiser=optimiser)
+    found = replace(found, rollout=replace(found.rollout, shuffle=shuffle))
+    theirs = RepeatSampler(keys, mini_repeat_count=1, batch_size=2, shuffle=shuffle, seed=0)
+    assert order(keys, found) == [keys[i] for _ in range(2) for i in theirs]
+    assert len(order(keys, found)) >= 2 * 5, "for five batches of rollouts"
 
 
 def gaps_of(settings: Config, monkeypatch: pytest.MonkeyPatch) -> list[float]:
@@ -174,3 +234,23 @@ def test_a_rollout_that_fails_is_counted_and_left_out(start: Path, tmp_path: Pat
     told = [reward for group in seen for reward in group if reward is not None]
     of_trl = [line["trl"]["reward"] * (8 - line["failed"]) for line in metrics(tmp_path)]
     assert sum(of_trl) == pytest.approx(sum(told), abs=1e-5)
+
+
+def test_a_training_ends_only_when_the_rollouts_of_all_processes_failed() -> None:
+    def play(tasks: Sequence[tuple[Scene, int]]) -> list[Played]:
+        why = EpisodeFailed(at=0, boundary="world", error="out of order")
+        return [Played(scene=one, sampling=n, events=(why,), ok=False) for one, n in tasks]
+
+    def rolling(others: list[str | None]) -> Rolling:
+        return Rolling(
+            player=SimpleNamespace(sampler=SimpleNamespace(), play=play),  # type: ignore[arg-type]
+            scenes={"a": SimpleNamespace(key="a")},  # type: ignore[dict-item]
+            rewards=by_record(Reward(name="ep_aware")),
+            seed=0,
+            gather=lambda own: [*own, *others],
+        )
+
+    samples = rolling([None])(["a", "a"], 0, 0.0)
+    assert [(one.row, one.reward) for one in samples] == [(None, None)] * 2
+    with pytest.raises(ModelError, match="update 0 failed, the first one by: world: out of order"):
+        rolling(["world: late"])(["a", "a"], 0, 0.0)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from transformers import AutoModelForCausalLM
 
 from tests.training.material import checkpoint, config
-from tests.training.test_learning import gaps_of, length, same, train
+from tests.training.test_learning import KilledError, gaps_of, killed_at, same, train
 from timeful.models.local.checkpoint import load
 from timeful.models.local.request import Request, Sampling
 from timeful.models.local.sampler import Sampler
@@ -69,16 +69,8 @@ def test_sampler_and_trainer_agree_also_through_an_adapter(
 def test_it_goes_on_from_a_checkpoint_to_the_same_weights(start: Path, tmp_path: Path) -> None:
     whole = train(settings(start, tmp_path / "whole"))
 
-    class KilledError(Exception):
-        pass
-
-    def killed(groups, update, progress):  # type: ignore[no-untyped-def]
-        if progress > 0.5:
-            raise KilledError
-        return length(groups, update, progress)
-
     with pytest.raises(KilledError):
-        train(settings(start, tmp_path / "cut"), killed)
+        train(settings(start, tmp_path / "cut"), progress=killed_at(3))
     assert not (tmp_path / "cut" / POLICY).exists()
     assert same(train(settings(start, tmp_path / "cut")), whole)
     about = json.loads((tmp_path / "cut" / ADAPTER / "adapter_config.json").read_text())

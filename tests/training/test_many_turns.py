@@ -11,9 +11,9 @@ pytest.importorskip("trl", reason="training needs the extra `train`")
 import torch
 from msgspec.structs import replace
 
-from tests.training.material import config
+from tests.training.material import config, metrics
 from tests.training.talker import talker
-from tests.training.test_learning import gaps_of, metrics
+from tests.training.test_learning import gaps_of
 from timeful.errors import SettingsError, TimefulError
 from timeful.models.local.checkpoint import load
 from timeful.models.local.request import Style

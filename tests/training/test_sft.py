@@ -11,13 +11,14 @@ pytest.importorskip("trl", reason="training needs the extra `train`")
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from tests.training.material import metrics
 from tests.training.talker import talker
-from tests.training.test_learning import same
+from tests.training.test_learning import KilledError, killed_at, same
 from timeful.errors import SettingsError
 from timeful.models.local.checkpoint import load
 from timeful.training.checks import check
 from timeful.training.config import ModelPart, RunPart, SftConfig, SftPart
-from timeful.training.folder import METRICS, POLICY
+from timeful.training.folder import POLICY
 from timeful.training.sft import encode, examples, imitate
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of libraries, about each other
@@ -56,12 +57,6 @@ def settings(start: Path, out: Path, *, adapter: Any = "full", **others: Any) ->
 
 def weights(policy: Path) -> dict[str, torch.Tensor]:
     return dict(AutoModelForCausalLM.from_pretrained(policy).state_dict())
-
-
-def losses(out: Path) -> list[float]:
-    lines = [json.loads(line) for line in (out / METRICS).read_text().splitlines()]
-    assert [line["update"] for line in lines] == list(range(1, len(lines) + 1))
-    return [line["trl"]["loss"] for line in lines]
 
 
 def test_the_answers_alone_are_learnt_and_all_of_them(start: Path) -> None:
@@ -106,28 +101,21 @@ def test_long_examples_are_cut_and_that_is_said(start: Path) -> None:
 
 @pytest.mark.parametrize("adapter", ["full", "lora"])
 def test_it_learns_the_examples_and_goes_on_after_a_kill(
-    start: Path, tmp_path: Path, adapter: str, monkeypatch: pytest.MonkeyPatch
+    start: Path, tmp_path: Path, adapter: str
 ) -> None:
     whole = settings(start, tmp_path / "whole", adapter=adapter, epochs=4)
     check(whole)
     imitate(whole)
-    found = losses(tmp_path / "whole")
-    assert len(found) == 4
-    assert found[-1] < found[0]
+    found = metrics(tmp_path / "whole")
+    assert [line["update"] for line in found] == [1, 2, 3, 4]
+    assert found[-1]["trl"]["loss"] < found[0]["trl"]["loss"]
     load(tmp_path / "whole" / POLICY)
-
-    class KilledError(Exception):
-        pass
-
-    def killed(done: int, of: int) -> None:
-        if done == 3:
-            raise KilledError
 
     cut = settings(start, tmp_path / "cut", adapter=adapter, epochs=4)
     with pytest.raises(KilledError):
-        imitate(cut, progress=killed)
+        imitate(cut, progress=killed_at(3))
     imitate(cut)
-    assert losses(tmp_path / "cut") == found
+    assert metrics(tmp_path / "cut") == found
     assert same(weights(tmp_path / "cut" / POLICY), weights(tmp_path / "whole" / POLICY))
 
 

@@ -88,6 +88,10 @@ def _check_reward(config: Config) -> None:
 def _check_batches(config: Config, processes: int) -> None:
     samples, cases = config.rollout.samples, config.rollout.cases
     _check_divides(samples * cases, config.optimiser.micro_batch, processes, "samples * cases")
+    if config.reward.credit == "turn" and config.optimiser.scale == "batch":
+        raise SettingsError(
+            "credit by turn compares the turns of a group: take optimiser.scale = 'group' or 'none'"
+        )
     sees_groups = [
         why
         for why, is_so in (

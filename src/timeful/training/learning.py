@@ -4,16 +4,16 @@ Everything that is chance hangs on the seed and the number of the update, so a t
 killed goes on from its last checkpoint to the numbers it would have come to.
 """
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from math import ceil
 from pathlib import Path
 from typing import Any
 
 import torch
 from accelerate import PartialState
+from accelerate.utils import gather_object
 from peft import PeftModel
 from transformers import PrinterCallback, TrainerCallback
-from transformers.trainer import TRAINER_STATE_NAME
 from trl import GRPOConfig
 
 from timeful.core.units import seconds
@@ -22,7 +22,8 @@ from timeful.models.local.request import Style
 from timeful.models.local.sampler import Sampler
 from timeful.models.pace import Pace
 from timeful.training.adapter import TimedGRPOTrainer
-from timeful.training.config import Config
+from timeful.training.checkpoints import last_checkpoint, update_of
+from timeful.training.config import Config, OptimiserPart, SftConfig, SftPart
 from timeful.training.folder import CHECKPOINTS, POLICY, PUSHED
 from timeful.training.journal import Journal
 from timeful.training.loading import adapter, load_model, load_tokenizer, save
@@ -66,8 +67,8 @@ def learn(
     tokenizer = load_tokenizer(config.model)
     trainer = TimedGRPOTrainer(
         load_model(config.model),
-        keys=list(scenes),
-        args=_arguments(config, out),
+        keys=order(list(scenes), config),
+        args=_arguments(config),
         ratio=config.optimiser.ratio,
         processing_class=tokenizer,
         peft_config=adapter(config.model),
@@ -93,11 +94,13 @@ def learn(
         seed=config.run.seed,
         by_turn=config.reward.credit == "turn",
         discount=config.reward.discount,
+        scale=config.optimiser.scale == "group",
         tell=journal.tell,
+        gather=gather_object,
         first=lambda: rank * share % config.rollout.samples,
     )
     latest = last_checkpoint(out)
-    journal.open(0 if latest is None else _update_of(latest))
+    journal.open(update_of(latest))
     trainer.add_callback(journal)
     try:
         trainer.train(resume_from_checkpoint=latest)
@@ -110,27 +113,22 @@ def learn(
     return out / POLICY
 
 
-def last_checkpoint(out: Path) -> str | None:
-    """The last whole checkpoint, where a training goes on; None if it begins.
+def order(keys: Sequence[str], config: Config) -> list[str]:
+    """The cases of each update, one after the other: the keys again and again, for all updates.
 
-    A checkpoint is written under its final name file by file, so a kill may leave a part of one.
+    They are laid out here, since a sampler that draws an order for each pass draws the first one's
+    again where a training goes on in a later pass.
     """
-    found = (out / CHECKPOINTS).glob("checkpoint-*")
-    whole = [path for path in found if _is_whole(path)]
-    return str(max(whole, key=_update_of)) if whole else None
-
-
-def _is_whole(checkpoint: Path) -> bool:
-    """Whether the file that is written last can be read to its end."""
-    try:
-        json.loads((checkpoint / TRAINER_STATE_NAME).read_bytes())
-    except (OSError, ValueError):
-        return False
-    return True
-
-
-def _update_of(checkpoint: str | Path) -> int:
-    return int(str(checkpoint).rpartition("-")[2])
+    rollout, every = config.rollout, range(len(keys))
+    chance = torch.Generator().manual_seed(config.run.seed)
+    # An update has different cases, so what is left of a pass is dropped.
+    whole = len(keys) // rollout.cases
+    passes = ceil(ceil(config.optimiser.steps / config.optimiser.epochs) / whole)
+    found: list[str] = []
+    for _ in range(passes):
+        drawn = torch.randperm(len(keys), generator=chance).tolist() if rollout.shuffle else every
+        found += [keys[i] for i in drawn[: whole * rollout.cases]]
+    return found
 
 
 def _sampler(config: Config, trainer: Any, checkpoint: Checkpoint, api_key: str) -> Sampler:
@@ -150,22 +148,16 @@ def _sampler(config: Config, trainer: Any, checkpoint: Checkpoint, api_key: str)
     return server
 
 
-def _arguments(config: Config, out: Path) -> GRPOConfig:
+def _arguments(config: Config) -> GRPOConfig:
     """The settings by the names that TRL has for them."""
     rollout, optimiser = config.rollout, config.optimiser
-    share = rollout.samples * rollout.cases // processes()
-    micro = optimiser.micro_batch or share
+    rows = rollout.samples * rollout.cases
     return GRPOConfig(
-        per_device_train_batch_size=micro,
-        gradient_accumulation_steps=share // micro,
         num_generations=rollout.samples,
         max_completion_length=rollout.max_tokens,
         temperature=rollout.temperature,
-        shuffle_dataset=rollout.shuffle,
+        shuffle_dataset=False,  # see `order`
         max_steps=optimiser.steps,
-        learning_rate=optimiser.learning_rate,
-        warmup_steps=optimiser.warmup,
-        lr_scheduler_type=optimiser.schedule,
         epsilon=optimiser.clip_low,
         epsilon_high=optimiser.clip_high,
         delta=optimiser.ratio_cap,
@@ -174,24 +166,41 @@ def _arguments(config: Config, out: Path) -> GRPOConfig:
         loss_type=optimiser.loss,
         entropy_coef=optimiser.entropy,
         num_iterations=optimiser.epochs,
-        max_grad_norm=optimiser.max_grad_norm,
         gradient_checkpointing=optimiser.recompute,
         **_vllm(config),
-        **common_arguments(config, out),
+        # Not in the midst of a batch's epochs: it would be played again, by other weights.
+        **common_arguments(config, optimiser, rows, every=optimiser.epochs),
     )
 
 
-def common_arguments(config: Any, out: Path) -> dict[str, Any]:
-    """What TRL is told of every training, by the names that it has."""
+def common_arguments(
+    config: Config | SftConfig, part: OptimiserPart | SftPart, rows: int, *, every: int = 1
+) -> dict[str, Any]:
+    """What TRL is told of every training, by the names that it has.
+
+    Args:
+        config: The settings.
+        part: Those of how it learns.
+        rows: Of an update, on all processes.
+        every: Checkpoints are written after a multiple of so many updates.
+    """
     run, cpu = config.run, not torch.cuda.is_available()
+    share = rows // processes()
+    micro = part.micro_batch or share
     return {
-        "output_dir": str(out / CHECKPOINTS),
-        "save_steps": run.save_every,
+        "per_device_train_batch_size": micro,
+        "gradient_accumulation_steps": share // micro,
+        "learning_rate": part.learning_rate,
+        "warmup_steps": part.warmup,
+        "lr_scheduler_type": part.schedule,
+        "max_grad_norm": part.max_grad_norm,
+        "output_dir": str(Path(run.out) / CHECKPOINTS),
+        "save_steps": ceil(run.save_every / every) * every,
         "save_total_limit": run.keep,
         "seed": run.seed,
         "logging_steps": 1,
         "report_to": [run.track] if run.track else [],
-        "run_name": str(out),
+        "run_name": run.out,
         "use_cpu": cpu,
         "bf16": not cpu and config.model.dtype == "bfloat16",
         "ddp_find_unused_parameters": False,

@@ -25,9 +25,11 @@ class Rolling:
         seed: Of what is sampled.
         by_turn: Whether credit is given by turn (`credit.py`).
         discount: Of what came later, a turn.
+        scale: Whether credit is divided by the group's standard deviation.
         tell: Told what was played.
         first: The number of the first member of its first group that this process plays; where
             a group is spread over processes, each plays its own.
+        gather: The lists of all processes, one after the other.
     """
 
     player: Player
@@ -36,8 +38,10 @@ class Rolling:
     seed: int
     by_turn: bool = False
     discount: float = 1.0
+    scale: bool = True
     tell: Tell = field(default=lambda update, played, rewards: None)
     first: Callable[[], int] = field(default=lambda: 0)
+    gather: Callable[[list[str | None]], Sequence[str | None]] = field(default=lambda own: own)
 
     def __call__(self, keys: Sequence[str], update: int, progress: float) -> list[Sample]:
         """Play the scenes of these keys; equal ones side by side are a group.
@@ -48,9 +52,10 @@ class Rolling:
         self.player.sampler.policy = update
         tasks = list(self._tasks(keys, update))
         played = self.player.play(tasks)
-        if not any(one.ok for one in played):
+        failures = self.gather([None if one.ok else one.failure for one in played])
+        if None not in failures:
             raise ModelError(
-                f"every rollout of update {update} failed, the first one by: {played[0].failure}"
+                f"every rollout of update {update} failed, the first one by: {failures[0]}"
             )
         groups: list[Sequence[Played]] = []
         for _, same in groupby(keys):
@@ -77,6 +82,7 @@ class Rolling:
         turns = turn_advantages(
             [_by_turn(p, r) for p, r in zip(group, given, strict=True)],
             discount=self.discount,
+            scale=self.scale,
         )
         return [
             Sample(row=p.row, reward=r, turns=t)

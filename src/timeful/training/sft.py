@@ -16,9 +16,10 @@ from datasets import Dataset
 from trl import SFTConfig, SFTTrainer
 
 from timeful.errors import SettingsError
+from timeful.training.checkpoints import Joint, last_checkpoint, update_of
 from timeful.training.config import SftConfig, SftPart
 from timeful.training.folder import METRICS, POLICY
-from timeful.training.learning import Progress, Told, common_arguments, last_checkpoint, processes
+from timeful.training.learning import Progress, Told, common_arguments
 from timeful.training.loading import adapter, load_model, load_tokenizer, save
 from timeful.training.tally import Tally
 
@@ -51,9 +52,9 @@ def imitate(
     tokenizer = load_tokenizer(config.model)
     data = Dataset.from_list(list(examples(config.sft, tokenizer, warn)))
     tally = Tally(out / METRICS)
-    trainer = SFTTrainer(
+    trainer = _Trainer(
         load_model(config.model),
-        args=_arguments(config, out),
+        args=_arguments(config),
         train_dataset=data,
         processing_class=tokenizer,
         peft_config=adapter(config.model),
@@ -61,7 +62,7 @@ def imitate(
     )
     latest = last_checkpoint(out)
     if trainer.accelerator.is_main_process:
-        tally.open(0 if latest is None else int(latest.rpartition("-")[2]))
+        tally.open(update_of(latest))
         trainer.add_callback(tally)
     trainer.train(resume_from_checkpoint=latest)
     if trainer.accelerator.is_main_process:
@@ -148,20 +149,15 @@ def _messages(row: dict[str, Any]) -> list[Message]:
     return [*prompt, *completion]
 
 
-def _arguments(config: SftConfig, out: Path) -> SFTConfig:
+def _arguments(config: SftConfig) -> SFTConfig:
     """The settings by the names that TRL has for them."""
-    part = config.sft
-    share = part.batch // processes()
-    micro = part.micro_batch or share
     return SFTConfig(
-        per_device_train_batch_size=micro,
-        gradient_accumulation_steps=share // micro,
-        num_train_epochs=part.epochs,
-        learning_rate=part.learning_rate,
-        warmup_steps=part.warmup,
-        lr_scheduler_type=part.schedule,
-        max_grad_norm=part.max_grad_norm,
+        num_train_epochs=config.sft.epochs,
         max_length=None,  # what is too long was cut before
         completion_only_loss=True,
-        **common_arguments(config, out),
+        **common_arguments(config, config.sft, config.sft.batch),
     )
+
+
+class _Trainer(Joint, SFTTrainer):  # type: ignore[misc]  # TRL is not followed by mypy
+    """TRL's trainer by examples."""

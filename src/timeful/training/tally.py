@@ -27,5 +27,7 @@ class Tally(TrainerCallback):  # type: ignore[misc]  # transformers is not follo
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
         """Write a line, when TRL has measured an update."""
         if logs and "loss" in logs:
+            # TRL counts tokens from the last kill on.
+            trl = {name: value for name, value in logs.items() if name != "num_tokens"}
             with self._path.open("ab") as file:
-                file.write(msgspec.json.encode({"update": state.global_step, "trl": logs}) + b"\n")
+                file.write(msgspec.json.encode({"update": state.global_step, "trl": trl}) + b"\n")
