@@ -98,7 +98,7 @@ def test_the_request_says_what_was_set(connect: Connect) -> None:
         "model": "fake",
         "messages": [{"role": "user", "content": "Which way?"}],
         "stream": True,
-        "stream_options": {"include_usage": True},
+        "stream_options": {"include_usage": True, "continuous_usage_stats": True},
         "max_tokens": 12,
         "seed": 34,
         "temperature": 0.5,
@@ -176,8 +176,21 @@ def test_a_server_that_rejects_the_usage_option_is_asked_without_it(connect: Con
         model = connect(server, retries=0)
         _, first = read(model.open(ask(), max_tokens=None, seed=1))
         _, second = read(model.open(ask(), max_tokens=None, seed=1))
-    assert first == End("stop", tokens=None, prompt_tokens=None, attempts=2)
+    assert first == End("stop", tokens=None, prompt_tokens=None, attempts=3)
     assert second.attempts == 1, "what the server does not know was not remembered"
+
+
+def test_a_server_that_counts_at_the_end_alone_is_asked_for_that(connect: Connect) -> None:
+    def script(body: dict[str, object]) -> list[object]:
+        if "continuous_usage_stats" in str(body):
+            return [Status(400, "Unknown parameter: 'stream_options.continuous_usage_stats'.")]
+        return [Say("x" * 40), Usage(completion=9)]
+
+    with FakeServer(script) as server:
+        _, end = read(connect(server, retries=0).open(ask(), max_tokens=None, seed=1))
+        assert server.requests[1].body["stream_options"] == {"include_usage": True}
+    assert end.tokens == 9
+    assert end.attempts == 2
 
 
 def test_a_server_that_wants_max_completion_tokens_gets_them(connect: Connect) -> None:

@@ -31,9 +31,7 @@ class OpenAIModel:
         pace: What a token costs in simulated time; None if only a wall clock shall tell.
         temperature: Sampling temperature; None leaves it to the server.
         top_p: Nucleus sampling; None leaves it to the server.
-        extra: Further fields of the request, as the server documents them. With
-            `{"stream_options": {"include_usage": True, "continuous_usage_stats": True}}`
-            vLLM and its kin count the tokens of every chunk, instead of an estimate.
+        extra: Further fields of the request, as the server documents them.
         thinking: What `<think>` tags in the answer mean.
         timeouts: How long to wait.
         retries: How often a request is repeated that failed before its first chunk.

@@ -6,7 +6,7 @@ imported when the first request is sent.
 
 import asyncio
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Set
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from re import search
 from typing import TYPE_CHECKING, cast
@@ -20,7 +20,7 @@ from timeful.models.calls import CallJoiner
 from timeful.models.counting import TokenMeter
 from timeful.models.events import Event, EventLines, ThinkSplitter, Usage, decode
 from timeful.models.live import LiveSource
-from timeful.models.request import Request
+from timeful.models.request import RUNNING, Request
 
 if TYPE_CHECKING:
     from openai.types.chat import ChatCompletionMessageParam
@@ -30,11 +30,12 @@ _LONGEST_WAIT_S = 60.0
 _DRAIN_S = 0.5
 
 _OPTIONAL = {
+    RUNNING: f"{RUNNING}|stream_options",
     "stream_options": "stream_options",
     "max_tokens": "max_completion_tokens",
     "seed": "seed",
 }
-"""Fields that some servers reject, and the word by which they say so."""
+"""Fields that some servers reject, and the words by which they say so, tried in this order."""
 
 _CHECK = {
     400: "check the settings that are sent, and the length of the prompt",
@@ -78,7 +79,7 @@ async def converse(request: Request, source: LiveSource, shared: Shared) -> None
             await _Reading(request, source, attempt, shared).run(client, body)
             return
         except openai.APIStatusError as error:
-            unknown = _unknown_field(error, body)
+            unknown = _unknown_field(error, body, shared.refused)
             if unknown is not None:
                 shared.refused.add(unknown)
                 continue
@@ -287,11 +288,15 @@ def _is_passing(status: int) -> bool:
     return status in (408, 409, 429) or status >= 500
 
 
-def _unknown_field(error: openai.APIStatusError, body: dict[str, object]) -> str | None:
+def _unknown_field(
+    error: openai.APIStatusError, body: dict[str, object], refused: Set[str]
+) -> str | None:
     """The optional field of the body that a server rejects by name, if that is its trouble."""
     if error.status_code in (400, 422):
         for name, said in _OPTIONAL.items():
-            if name in body and search(rf"\b{said}\b", error.message):
+            sent = body.get("stream_options") if name == RUNNING else body
+            is_sent = isinstance(sent, dict) and name in sent and name not in refused
+            if is_sent and search(rf"\b({said})\b", error.message):
                 return name
     return None
 

@@ -11,6 +11,9 @@ from timeful.models.events import Thinking
 from timeful.models.model import Message, Purpose
 from timeful.tools import ToolCall, ToolSpec
 
+RUNNING = "continuous_usage_stats"
+"""By what `stream_options` asks for a count of tokens with each chunk, at vLLM and its kin."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeouts:
@@ -70,9 +73,11 @@ class Request:
     def body(self, refused: Set[str]) -> dict[str, object]:
         """The fields beyond model and messages, without those that the server refused.
 
-        The limit is `max_tokens` until a server insists on `max_completion_tokens`.
+        The limit is `max_tokens` until a server insists on `max_completion_tokens`. Who can is
+        asked to count tokens chunk by chunk, since time is made of them.
         """
-        body: dict[str, object] = {"stream_options": {"include_usage": True}, **self.options}
+        counts = {"include_usage": True} | ({} if RUNNING in refused else {RUNNING: True})
+        body: dict[str, object] = {"stream_options": counts, **self.options}
         if self.tools:
             body["tools"] = [tool.schema() for tool in self.tools]
         if self.max_tokens is not None:
