@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.rewards.material import RIGHT, task
 from tests.servers.fake import FakeServer, Say, Status
 from tests.training.material import checkpoint, config
 from timeful.core.units import seconds
@@ -187,6 +188,9 @@ def test_a_judge_scores_the_groups_of_an_update_and_each_candidate_gets_its_own(
         raise AssertionError("what was scored is not asked for again")
 
     assert by_judge(HYBRID, rule_judge(nobody), settings(), log=log)(groups, 5, 0.0) == given
+    warmer = rule_judge(lambda attempt: 0.5)
+    by_judge(HYBRID, warmer, settings(temperature=1.0), log=log)(groups, 5, 0.0)
+    assert len(warmer.asked) == 2, "another judge than the one in the log"
 
 
 def test_groups_are_asked_for_side_by_side(scenes: Mapping[str, TurnScene], tmp_path: Path) -> None:
@@ -218,11 +222,14 @@ def test_all_rewards_of_a_turn_are_given_by_name(
             if reward.kind.needs_judge
             else by_record(reward)
         )
+        found = set()
         for progress in (0.0, 0.5, 1.0):
             [[better, worse]] = rewards([group], 0, progress)
             assert better is not None
             assert worse is not None
             assert better > worse, name
+            found.add(better)
+        assert (len(found) > 1) is reward.kind.needs_progress, name
 
 
 def test_who_failed_has_no_reward_and_a_dropped_group_has_none_at_all(
@@ -271,8 +278,9 @@ def test_a_judge_may_score_whole_tasks_too(tmp_path: Path) -> None:
         assert scene.play(model, recorder, sampling=0)
         group.append(Played(scene=scene, sampling=0, events=tuple(recorder.events), ok=True))
     judge = rule_judge(lambda attempt: 0.9 if "2" in attempt[-1].content else 0.2)
-    given = by_judge(Reward(name="ruler"), judge, settings(), log=tmp_path / "log")([group], 0, 0)
-    assert given == [[0.2, 0.9]]
+    silent = Played(scene=scene, sampling=1, events=tuple(task(RIGHT, tokens=())), ok=True)
+    rewards = by_judge(Reward(name="ruler"), judge, settings(), log=tmp_path / "log")
+    assert rewards([[*group, silent]], 0, 0) == [[0.2, 0.9, 0.0]]
 
 
 def _scores(body: dict[str, Any]) -> str:
