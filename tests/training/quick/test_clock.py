@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from tests.training.quick.material import asked, begin, row
 from timeful.training.quick.asked import Asked
 from timeful.training.quick.clock import (
     ClockVerdict,
+    _heard,
     blind,
     clock_sentences,
     clock_verdict,
@@ -167,6 +169,19 @@ def test_tables_of_the_clock(tmp_path: Path) -> None:
     assert slow > true > fast
     assert values["misled, on time"] == pytest.approx([1 / 3, 1, 1])  # rooms of 20, 28 and 56
     assert found["asked"].rows[BASE][0].mean == 0  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("lie", "rooms"), [(2.0, {"2s", "2.8s", "5.6s"}), (0.5, {"1s", "1.4s", "2s", "2.8s", "5.6s"})]
+)
+def test_clocks_that_lie_are_compared_where_lessons_had_their_words(
+    tmp_path: Path, lie: float, rooms: set[str]
+) -> None:
+    what = run()
+    pretend(tmp_path, what, heeding)
+    alone = run(recipe=replace(TIMER, lies=(lie,)))
+    found = _heard(alone, read_cells(what, tmp_path))
+    assert {one.budget for one in found} == rooms
 
 
 def test_the_report_has_80_columns_every_seed_and_the_same_bytes_again(tmp_path: Path) -> None:
