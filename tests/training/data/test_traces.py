@@ -119,6 +119,18 @@ def test_splits_are_those_of_the_problems_words_and_share_none(mixed: Path) -> N
     assert not seen["validation"] & seen["test"]
 
 
+def test_an_export_of_traces_keeps_their_sides(tmp_path: Path) -> None:
+    shares = "[splits]\ntrain = 0.4\nvalidation = 0.3\ntest = 0.3\n"
+    rows = made(tmp_path, MIXED + shares)
+    sides = {row["episode"]: split for split in SPLITS for row in rows[split]}
+    out = tmp_path / "x.jsonl"
+    found = timeful("export", tmp_path / "out", "--as", "sft", "--out", out)
+    assert found.exit_code == 0, found.output
+    told = {row["episode"]: row["split"] for row in rows_of(out)}
+    assert sides.items() <= told.items()
+    assert set(sides.values()) == set(SPLITS)
+
+
 def test_the_same_seed_makes_the_same_bytes_whoever_works(tmp_path: Path, mixed: Path) -> None:
     made(tmp_path / "again", MIXED, "--workers", 2)
     assert files(tmp_path / "again" / "out") == files(mixed)

@@ -132,7 +132,7 @@ class Run:
     Args:
         folder: The folder.
         worth: What an episode is worth; the world's own score by default.
-        shares: How problems are divided.
+        shares: How problems are divided; by default as a folder of traces says, else as everywhere.
 
     Raises:
         RecordError: If the folder holds no run, or one without records.
@@ -140,7 +140,7 @@ class Run:
     """
 
     def __init__(
-        self, folder: Path, *, worth: Worth | None = None, shares: Shares = SHARES
+        self, folder: Path, *, worth: Worth | None = None, shares: Shares | None = None
     ) -> None:
         self.settings = read_settings(folder)
         self._records = folder / "episodes"
@@ -153,7 +153,8 @@ class Run:
             )
         self.left_out = LeftOut()
         self._worth = worth or score
-        self._shares = shares
+        told = _at(self.settings, "traces.splits")
+        self._shares = shares or (SHARES if told is None else msgspec.convert(told, Shares))
 
     @property
     def paths(self) -> list[Path]:
