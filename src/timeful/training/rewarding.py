@@ -107,5 +107,4 @@ def _reward(
         reward,
         progress=progress if reward.kind.needs_progress else None,
         ruler=scores,
-        turn=played.scene.turn,
     )
