@@ -72,7 +72,7 @@ def test_it_trains_says_how_to_go_on_and_is_done_once(start: Path) -> None:
     out = start / "once"
     said = invoke(str(start / "a.toml"), "--set", f"run.out={str(out)!r}")
     assert said.exit_code == 0, (said.output, said.exception)
-    assert f"timeful run timely/reasoning --model local:{out}/policy" in said.stdout
+    assert f"timeful run timely/reasoning --split test --model local:{out}/policy" in said.stdout
     assert f"timeful serve {out}/policy" in said.stdout
     assert "3 of 3 updates" in said.stderr
     assert len(metrics(out)) == 3
@@ -104,6 +104,23 @@ def test_who_interrupts_is_told_how_to_go_on(start: Path, monkeypatch: pytest.Mo
     said = invoke(str(start / "a.toml"), "--set", f"run.out={str(start / 'stopped')!r}")
     assert said.exit_code == 130
     assert "1 of 4 updates were done; the same command begins anew" in said.stderr
+
+
+def test_weights_and_biases_without_a_login_is_said_in_a_line(
+    start: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from timeful.training import learning
+
+    class UsageError(Exception):
+        __module__ = "wandb.errors.errors"
+
+    def learn(*_: Any, **__: Any) -> Path:
+        raise UsageError("No API key configured.")
+
+    monkeypatch.setattr(learning, "learn", learn)
+    said = invoke(str(start / "a.toml"), "--set", f"run.out={str(start / 'wandb')!r}")
+    assert isinstance(said.exception, SettingsError)
+    assert "No API key configured. Or keep its numbers here" in str(said.exception)
 
 
 def test_progress_says_the_time_that_is_left(

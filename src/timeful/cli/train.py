@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from timeful.cli.main import Lazy
+from timeful.errors import SettingsError
 
 if TYPE_CHECKING:
     from timeful.training.config import Config, SftConfig
@@ -182,14 +183,27 @@ def _opened(
         except KeyboardInterrupt:
             told.stopped(any((out / CHECKPOINTS).glob("checkpoint-*")))
             raise SystemExit(130) from None
+        except Exception as error:
+            if type(error).__module__.startswith("wandb"):
+                raise SettingsError(
+                    f"run.track = 'wandb': {error} Or keep its numbers here, with "
+                    "WANDB_MODE=offline"
+                ) from error
+            raise
         finally:
             told.leave()
 
 
 def _suite(config: "Config") -> str:
+    """What plays such cases as were learnt from; of problems, those on another side."""
     from timeful.training.config import CasesPart
 
-    return f"timely/{config.cases.family}" if isinstance(config.cases, CasesPart) else "proactor"
+    cases = config.cases
+    if not isinstance(cases, CasesPart):
+        return "proactor"
+    if cases.family != "reasoning" or cases.split == "all":
+        return f"timely/{cases.family}"
+    return f"timely/{cases.family} --split {'test' if cases.split != 'test' else 'train'}"
 
 
 def _quieten() -> None:
