@@ -133,6 +133,9 @@ def test_a_claim_is_counted_over_the_seeds_that_are_whole(tmp_path: Path) -> Non
         r.metric: r.value for r in result_rows(what, tmp_path, scores) if r.method == told.aware
     }
     assert shares["seeds: best"] == shares["seeds: length follows the budget"] / 2 == 0.5
+    alone = {r.setting: r for r in result_rows(what, tmp_path, scores) if "always" in r.method}
+    second = alone["all budgets, seed 2"]
+    assert (second.method, second.metric, second.value) == ("always 3 tokens", "success", 0.5)
     assert over_budgets(scores, "EP-aware", "success").startswith("0.750±")
 
 
@@ -196,6 +199,48 @@ def test_a_table_has_what_its_line_and_its_column_say(tmp_path: Path) -> None:
         "2 0.000 1.000 1.000",
     ):
         assert told.split() in lines, told
+    (mean,) = (
+        r
+        for r in result_rows(what, tmp_path, read_scores(what, tmp_path))
+        if (r.setting, r.method, r.metric) == ("budget 0.8s", "EP-aware", "success")
+    )
+    assert (mean.value, mean.low, mean.high, mean.n) == (0.5, 0.0, 1.0, 2)
+
+
+def test_what_stands_for_one_seed_is_of_the_first_multiple_and_rounded_last(tmp_path: Path) -> None:
+    what = asked()
+    begin(tmp_path, what)
+    leave(tmp_path, what, "base", [*both(3, True, 19), *both(3, False)])
+    for stage in what.stages(tmp_path):
+        if stage.kind == "hurry":
+            stage.result.parent.mkdir(parents=True, exist_ok=True)
+            rows = [row("0.75x", 4, 3, True), row("0.75x", 4, 5, True), row("2x", 8, 3, True)]
+            stage.result.write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in rows))
+    lines = [line.split() for line in write_report(tmp_path).text.splitlines()]
+    assert ["1", "base", ".95", ".95", "3.0", "3.0", "one", "length"] in lines
+    assert ["1", "0.500", "0.500", "0.500"] in lines
+
+
+def test_an_ablation_keeps_its_fractions_apart(tmp_path: Path) -> None:
+    def says(stage: Stage, budget: int) -> tuple[int, bool]:
+        follows = stage.recipe.phases[0].follow == 0.5 and stage.arm is not None
+        return (5 if follows and budget == 8 else 3), follows
+
+    what = asked(seeds=(1, 2), arms=("EP-aware",), fractions=(0.0, 0.5))
+    pretend(tmp_path, what, says)
+    lines = [line.split() for line in write_report(tmp_path).text.splitlines()]
+    assert ["0", "0.000±.000", "0.000±.000", "2", "of", "2"] in lines
+    assert ["0.5", "1.000±.000", "1.000±.000", "0", "of", "2"] in lines
+    assert ["0.5", "3.0±.0", "5.0±.0", "0", "of", "2"] in lines
+    assert ["0.5", "2", "EP-aware", "1.0", "1.0", "3.0", "5.0", "follows"] in lines
+    assert ["0", "2", "EP-aware", ".00", ".00", "3.0", "3.0", "one", "length"] in lines
+    found = {
+        (r.experiment, r.setting, r.method, r.metric): r.value
+        for r in result_rows(what, tmp_path, read_scores(what, tmp_path))
+    }
+    assert found["graded/fraction 0", "all budgets, seed 2", "EP-aware", "collapsed"] == 1
+    assert found["graded/fraction 0.5", "all budgets, seed 2", "EP-aware", "collapsed"] == 0
+    assert found["graded/fraction 0.5", "budget 0.8s", "EP-aware", "tokens"] == 5
 
 
 def test_a_curve_over_seeds_waits_for_who_has_no_news() -> None:
