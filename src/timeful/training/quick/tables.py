@@ -94,10 +94,8 @@ def grid_table(grid: Grid) -> Iterator[str]:
 
 
 def _title(asked: Asked) -> str:
-    return (
-        f"{seeds(asked)}, {asked.recipe.problems} problems a budget; "
-        "means over seeds ± half of their 95 % interval"
-    )
+    how = "; means over seeds ± half of their 95 % interval" if len(asked.seeds) > 1 else ""
+    return f"{seeds(asked)}, {asked.recipe.problems} problems a budget{how}"
 
 
 def seeds(asked: Asked) -> str:
