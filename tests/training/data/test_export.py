@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.training.data.making import game, rows_of, run_of, thought, timeful
@@ -194,6 +195,13 @@ def test_episodes_with_another_latency_are_no_pair(tmp_path: Path) -> None:
     assert isinstance(slow[0], EpisodeStarted)
     slow[0].settings["episode"]["latency"] = "5s"
     records = {"a0": game("fast", 5.0), "a1": slow}
+    assert is_empty(run_of(tmp_path / "run", "timely/fiction", records), "preference")
+
+
+def test_what_began_otherwise_is_no_pair(tmp_path: Path) -> None:
+    other = game("other", 1.0)
+    other[1] = msgspec.structs.replace(other[1], messages=[("user", "Play on.")])
+    records = {"a0": game("best", 5.0), "a1": other}
     assert is_empty(run_of(tmp_path / "run", "timely/fiction", records), "preference")
 
 

@@ -16,6 +16,8 @@ from timeful.errors import SettingsError
 from timeful.models.pace import Pace
 from timeful.records.events import Happened
 from timeful.records.recorder import read_record
+from timeful.training.data.playing import specs_of
+from timeful.training.data.settings import read_settings
 from timeful.training.data.teller import TELLER, time_in_full
 
 MIXED = """
@@ -75,6 +77,13 @@ def test_each_trace_has_a_budget_a_speed_and_a_timer_of_its_own_within_the_bound
     pace = Pace(first=milliseconds(100), per_token=milliseconds(25))
     shares = [row["budget_s"] / time_in_full(problems[row["problem"]], pace) for row in rows]
     assert all(0.39 < share < 1.51 for share in shares)
+
+
+def test_half_as_fast_is_as_likely_as_twice_as_fast(tmp_path: Path) -> None:
+    config = saved(tmp_path, 'each = 10\n[problems]\nsets = ["sums"]\nsize = 60\n')
+    alphas = [spec.rig.alpha for spec in specs_of(read_settings(config))]
+    slower = sum(alpha < 1 for alpha in alphas) / len(alphas)
+    assert abs(slower - 0.5) < 5 * 0.5 / len(alphas) ** 0.5  # a third, were it not by ratios
 
 
 def test_the_less_time_there_is_the_less_is_told(mixed: Path) -> None:
@@ -214,7 +223,11 @@ def test_the_teller_tells_every_step_when_nothing_hurries_it(family: str) -> Non
         ('[problems]\nsets = ["sums"]\n[time]\nalpha = [2.0, 1.0]', "least first"),
         ('[problems]\nsets = ["sums"]\n[time]\nalpha = [0.0, 1.0]', "alpha"),
         ('[problems]\nsets = ["sums"]\n[splits]\ntrain = 0.5', "sum to 1"),
+        ('[problems]\nsets = ["sums"]\n[time]\npace_ms = [nan, 25.0]', "pace_ms"),
+        ('[problems]\nsets = ["sums"]\n[time]\npace_ms = [100.0, inf]', "pace_ms"),
         ('[problems]\nsets = ["sums"]\n[judge]\nmodel = "m"', "base_url"),
+        ('[problems]\nsets = ["sums"]\n[judge]\nmodel = "m"\nbase_url = "host"', "base_url"),
+        ('[problems]\nsets = ["sums"]\n[judge]\nbase_url = "http://x/v1"', "model"),
         ('[problems]\nsets = ["sums"]\nsizes = 3', "sizes"),
         ("each = 0\n[problems]\nsets = ['sums']", "each"),
         ("problems = ", "cannot be read"),

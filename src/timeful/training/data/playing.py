@@ -4,12 +4,13 @@ What a trace is like depends on its problem, its number and the seed alone: not 
 problems, nor on which others there are.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from math import exp, log
 from typing import Any
+
+import msgspec
 
 from timeful.agents.tool_user import tool_user
 from timeful.core.clock import VirtualClock
@@ -118,7 +119,7 @@ def _voice(settings: Settings) -> Voice:
             spec=f"openai:{teacher.model}",
             base_url=teacher.base_url,
             temperature=teacher.temperature,
-            extra=json.dumps(teacher.extra, sort_keys=True),
+            extra=msgspec.json.encode(teacher.extra, order="sorted").decode(),
         ),
     )
 

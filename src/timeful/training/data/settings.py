@@ -102,7 +102,7 @@ class Time(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
                 raise ValueError(
                     f"{name}: from {floor:g} up, the least first; got {low:g}, {high:g}"
                 )
-        if min(self.pace_ms) < 0 or not self.pace_ms[1]:
+        if not all(0 <= span <= 1e6 for span in self.pace_ms) or not self.pace_ms[1]:
             raise ValueError("pace_ms: 0 or more, and a token takes some time")
 
     @property
@@ -121,6 +121,9 @@ class Teacher(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     api_key_name: str = "OPENAI_API_KEY"
     extra: dict[str, Any] = {}
 
+    def __post_init__(self) -> None:
+        _check_reached(self.model, self.base_url)
+
 
 class Judge(Endpoint, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The endpoint that has the last word on answers which the rules find wrong.
@@ -134,9 +137,17 @@ class Judge(Endpoint, frozen=True, kw_only=True, forbid_unknown_fields=True):
     tries: AtLeast1 = 3
 
     def __post_init__(self) -> None:
-        for field in ("model", "base_url"):
-            if not getattr(self, field):
-                raise ValueError(f"{field}: there is none")
+        _check_reached(self.model, self.base_url)
+
+
+def _check_reached(model: str, base_url: str) -> None:
+    """Refuse an endpoint that cannot be asked, before anything is played or paid."""
+    if not model:
+        raise ValueError("model: there is none")
+    try:
+        address(base_url)
+    except SettingsError as error:
+        raise ValueError(str(error)) from None
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
