@@ -25,6 +25,7 @@ from timeful.environments.timed.world import TimedTask, TimeSettings
 from timeful.errors import ModelError
 from timeful.interfaces.event_driven import EventDriven
 from timeful.models.choice import ModelChoice
+from timeful.models.local import plain
 from timeful.models.local.batching import Batcher
 from timeful.models.local.model import LocalModel
 from timeful.models.local.request import Style
@@ -253,6 +254,31 @@ def test_a_choice_is_a_plain_value_and_its_checkpoint_is_loaded_once(tmp_path):
     one, other = (choice.make("planner", pace=TOKEN_TIME, scope="", api_key="") for _ in range(2))
     assert one is not other
     assert one._checkpoint is other._checkpoint
+
+
+def test_two_thoughts_at_once_are_drawn_each_alone_unless_a_wall_clock_tells(tmp_path, monkeypatch):
+    """Else the last bits of a record would be up to the machine."""
+    choice = ModelChoice(spec=f"local:{saved(tmp_path / 'tiny')}")
+    prompt = Prompt(purpose="main", render=lambda: (Message("user", "w1 w2"),))
+    sizes, step = [], plain.PlainDecoder.step
+    monkeypatch.setattr(
+        plain.PlainDecoder, "step", lambda of, ids: sizes.append(len(ids)) or step(of, ids)
+    )
+
+    def thoughts(pace) -> tuple[list, Sampler]:
+        both = [choice.make("planner", pace=pace, scope="", api_key="") for _ in range(2)]
+        sources = [one.open(prompt, max_tokens=30, seed=i) for i, one in enumerate(both)]
+        for one in sources:
+            while not isinstance(one.pull(), End):
+                pass
+        (sampler,) = {one._seat._batcher.sampler for one in both}
+        return [one.sampled for one in sources], sampler
+
+    first, sampler = thoughts(TOKEN_TIME)
+    assert set(sizes) == {1}
+    assert sampler.rows == 1
+    assert thoughts(TOKEN_TIME)[0] == first
+    assert thoughts(None)[1].rows > 1
 
 
 def test_a_checkpoint_says_how_it_is_sampled_unless_the_command_does(tmp_path):

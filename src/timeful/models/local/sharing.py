@@ -5,7 +5,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from timeful.models.local.batching import Batcher
-from timeful.models.local.checkpoint import load
+from timeful.models.local.checkpoint import Checkpoint, load
 from timeful.models.local.model import LocalModel
 from timeful.models.local.sampler import Sampler
 from timeful.models.pace import Pace
@@ -22,7 +22,10 @@ def local_model(path: Path, *, temperature: float | None, pace: Pace | None) -> 
     Raises:
         SettingsError: If it cannot be loaded.
     """
-    batcher = _batcher(path.resolve())
+    # Of two thoughts at once, as planner and reactor have them, it is up to the machine when one
+    # joins the other, and so would be the last bits of what is recorded: without a clock on the
+    # wall there is no hurry, and each is drawn alone.
+    batcher = _batcher(path.resolve(), is_alone=pace is not None)
     checkpoint = batcher.sampler.checkpoint
     style = checkpoint.style
     if temperature is not None:
@@ -31,6 +34,12 @@ def local_model(path: Path, *, temperature: float | None, pace: Pace | None) -> 
     return LocalModel(checkpoint, seat, style=style, pace=pace)
 
 
+@lru_cache(maxsize=4)
+def _batcher(path: Path, *, is_alone: bool) -> Batcher:
+    checkpoint = _checkpoint(path)
+    return Batcher(Sampler(checkpoint, rows=1) if is_alone else Sampler(checkpoint))
+
+
 @lru_cache(maxsize=2)
-def _batcher(path: Path) -> Batcher:
-    return Batcher(Sampler(load(path)))
+def _checkpoint(path: Path) -> Checkpoint:
+    return load(path)
