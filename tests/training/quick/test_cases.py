@@ -1,0 +1,66 @@
+"""Which problems are whose, by a hash of the test's own; and the time for each."""
+
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from timeful.environments.reasoning.split import Split
+from timeful.seeding import child
+from timeful.suites.timely.families import problems
+from timeful.training.quick.cases import in_turn, lessons, relative, scenes
+from timeful.training.quick.recipe import find_recipe
+from timeful.training.scenes import TimelyScene
+
+QUICK = find_recipe("quick")
+
+
+@pytest.fixture(autouse=True)
+def any_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No model plays here, so that there need not be one."""
+    monkeypatch.setattr("timeful.models.choice.check", lambda path: None)
+
+
+def side(question: str) -> str:
+    """0.8 of all problems are to be learnt from, 0.1 to choose by, 0.1 for the table."""
+    words = " ".join(question.split()).casefold()
+    place = int.from_bytes(sha256(b"split\x1f" + words.encode()).digest()[:8], "big") / 2**64
+    return "train" if place < 0.8 else "validation" if place < 0.9 else "test"
+
+
+def question(scene: TimelyScene) -> str:
+    rig = scene.spec.rig
+    return problems(rig.source.sets, rig.source, rig.seed)[scene.spec.case].question
+
+
+def drawn(split: Split, count: int) -> list[TimelyScene]:
+    limits = in_turn(QUICK, count)
+    return scenes(QUICK, split, limits, model=Path("model"), seed=3, cap=9)
+
+
+def test_every_lesson_is_one_to_learn_from() -> None:
+    some = lessons(QUICK, child(3, "lessons"))
+    assert {side(next(some).question) for _ in range(300)} == {"train"}
+
+
+@pytest.mark.parametrize("split", ["train", "validation", "test"])
+def test_every_scene_is_on_the_side_that_was_asked_for(split: Split) -> None:
+    some = drawn(split, 60)
+    asked = [question(one) for one in some]
+    assert {side(one) for one in asked} == {split}
+    assert len(set(asked)) == 60
+
+
+def test_scenes_have_their_time_in_turn_and_nobody_is_cut_at_it() -> None:
+    some = [one.spec for one in drawn("test", 6)]
+    assert [one.span for one in some] == [t * 10**8 for t in (4, 8, 16, 32, 4, 8)]
+    assert {(one.rig.is_soft, one.rig.most_tokens) for one in some} == {(True, 9)}
+    assert drawn("test", 6)[0].spec.rig.seed != drawn("train", 6)[0].spec.rig.seed
+
+
+def test_a_multiple_is_rounded_down_to_tokens_before_it_is_cut() -> None:
+    assert [one.span for one in relative(QUICK, [10, 11, 22], (0.75,))] == [
+        4 * 10**8,  # 7.5 tokens are 7
+        8 * 10**8,
+        16 * 10**8,
+    ]
