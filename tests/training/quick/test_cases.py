@@ -64,3 +64,20 @@ def test_a_multiple_is_rounded_down_to_tokens_before_it_is_cut() -> None:
         8 * 10**8,
         16 * 10**8,
     ]
+
+
+def test_what_is_sampled_hangs_on_the_seed_and_on_the_scene(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="a player samples")
+    from timeful.training.quick.grading import grade
+
+    class Nobody:
+        def play(self, tasks: list[tuple[TimelyScene, int]]) -> list[None]:
+            seeds.append({sampling for _, sampling in tasks})
+            return []
+
+    seeds: list[set[int]] = []
+    for seed in (1, 2, 1):
+        grade(Nobody(), drawn("test", 5), seed=seed, out=tmp_path / "graded" / "base.jsonl")  # type: ignore[arg-type]
+    assert len(seeds[0] | seeds[1]) == 10
+    assert seeds[0] == seeds[2]
+    assert [path.name for path in tmp_path.rglob("*.*")] == ["base.jsonl"]
