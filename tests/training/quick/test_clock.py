@@ -108,6 +108,8 @@ def test_who_answers_at_one_length_is_on_time_and_heeds_nothing(tmp_path: Path) 
 
     told = told_of(tmp_path, says)
     assert (told.punctual, told.heeds, told.misled) == (SEEDS, (), ())
+    # It is always wrong; the base's 47 tokens fit where 56 do.
+    assert (told.beats, told.success, told.blind) == ((), 0.0, pytest.approx(3 / 15))
     assert not told.holds
     assert "acts on the clock in 0 of 2 (base: 0, GRPO: 0)" in clock_sentences(told)[1]
 
