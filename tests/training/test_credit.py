@@ -12,7 +12,9 @@ rewards = st.lists(st.floats(-5, 5), min_size=1, max_size=6)
 groups = st.lists(st.one_of(st.none(), rewards), min_size=1, max_size=6)
 
 
-def reference(group: list[list[float] | None], discount: float) -> list[list[float]]:
+def reference(
+    group: list[list[float] | None], discount: float, *, scale: bool = True
+) -> list[list[float]]:
     """The same from the definition, turn by turn, with sums written out."""
 
     def to_come(rewards: list[float], t: int) -> float:
@@ -24,7 +26,8 @@ def reference(group: list[list[float] | None], discount: float) -> list[list[flo
         for t in range(len(rewards or [])):
             there = [to_come(one, t) for one in group if one is not None and len(one) > t]
             spread = stdev(there) if len(there) > 1 else 0.0
-            mine.append((to_come(rewards or [], t) - mean(there)) / (spread + EPSILON))
+            less = to_come(rewards or [], t) - mean(there)
+            mine.append(less / (spread + EPSILON) if scale else less)
         found.append(mine)
     return found
 

@@ -1,5 +1,6 @@
 """A training by reinforcement, on a decoder of a few thousand weights."""
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ from timeful.training.adapter import TimedGRPOTrainer
 from timeful.training.cases import scenes_of
 from timeful.training.checkpoints import Joint, last_checkpoint, update_of
 from timeful.training.config import Config, OptimiserPart
+from timeful.training.folder import POLICY
 from timeful.training.learning import learn, order
 from timeful.training.rewarding import by_record
 from timeful.training.rolling import Rolling
@@ -85,7 +87,7 @@ def killed_at(update: int) -> Any:
         # The third update begins the second pass over the cases.
         (OptimiserPart(steps=3, learning_rate=1e-3), 2),
         # Rollouts that are learnt from twice are not left in between.
-        (OptimiserPart(steps=4, learning_rate=1e-3, epochs=2, micro_batch=4), 2),
+        (OptimiserPart(steps=3, learning_rate=1e-3, epochs=2, micro_batch=4), 2),
     ],
     ids=["one epoch", "two epochs"],
 )
@@ -97,6 +99,9 @@ def test_the_same_seed_trains_the_same_model_also_after_it_was_killed(
     with pytest.raises(KilledError):
         train(settings, progress=killed_at(optimiser.steps))
     assert update_of(last_checkpoint(tmp_path / "cut")) == last
+    assert same(train(settings), whole)
+    assert metrics(tmp_path / "cut") == metrics(tmp_path / "whole")
+    shutil.rmtree(tmp_path / "cut" / POLICY)  # killed before it was written
     assert same(train(settings), whole)
     assert metrics(tmp_path / "cut") == metrics(tmp_path / "whole")
 

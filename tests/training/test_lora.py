@@ -1,6 +1,7 @@
 """LoRA: a small part learns, and what comes of it needs no PEFT."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,8 @@ def test_it_goes_on_from_a_checkpoint_to_the_same_weights(start: Path, tmp_path:
     with pytest.raises(KilledError):
         train(settings(start, tmp_path / "cut"), progress=killed_at(3))
     assert not (tmp_path / "cut" / POLICY).exists()
+    assert same(train(settings(start, tmp_path / "cut")), whole)
+    shutil.rmtree(tmp_path / "cut" / POLICY)  # killed before it was written
     assert same(train(settings(start, tmp_path / "cut")), whole)
     about = json.loads((tmp_path / "cut" / ADAPTER / "adapter_config.json").read_text())
     assert (about["r"], about["lora_alpha"], about["lora_dropout"]) == (8, 16.0, 0.0)

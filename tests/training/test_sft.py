@@ -1,6 +1,7 @@
 """A training by examples: only what the model says is learnt, in its own template's ids."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,10 @@ def test_it_learns_the_examples_and_goes_on_after_a_kill(
     cut = settings(start, tmp_path / "cut", adapter=adapter, epochs=4)
     with pytest.raises(KilledError):
         imitate(cut, progress=killed_at(3))
+    imitate(cut)
+    assert metrics(tmp_path / "cut") == found
+    assert same(weights(tmp_path / "cut" / POLICY), weights(tmp_path / "whole" / POLICY))
+    shutil.rmtree(tmp_path / "cut" / POLICY)  # killed before it was written
     imitate(cut)
     assert metrics(tmp_path / "cut") == found
     assert same(weights(tmp_path / "cut" / POLICY), weights(tmp_path / "whole" / POLICY))

@@ -103,7 +103,10 @@ def learn(
     journal.open(update_of(latest))
     trainer.add_callback(journal)
     try:
-        trainer.train(resume_from_checkpoint=latest)
+        if update_of(latest) < config.optimiser.steps:
+            trainer.train(resume_from_checkpoint=latest)
+        else:  # it was killed before the policy was written; transformers would do one update more
+            trainer._load_from_checkpoint(latest)
     finally:
         if isinstance(sampler, ServerSampler):
             sampler.close()
