@@ -6,6 +6,7 @@ import pytest
 
 from timeful.cli import main
 from timeful.cli.progress import Progress
+from timeful.errors import SettingsError
 
 
 @pytest.mark.parametrize("arguments", [["list"], ["run", "proactor"], ["metrics", "proactor"]])
@@ -31,3 +32,11 @@ def test_what_is_said_after_ctrl_c_fits_a_terminal(capsys: pytest.CaptureFixture
     progress.start(1940)
     progress.stopped(Path("runs/proactor"))
     assert max(map(len, capsys.readouterr().err.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(("typed", "meant"), [(["trian"], "train"), (["run", "timley"], "timely")])
+def test_a_command_that_is_misspelt_is_answered_with_the_nearest(
+    typed: list[str], meant: str
+) -> None:
+    with pytest.raises(SettingsError, match=f"unknown command .* Did you mean {meant!r}"):
+        main.app(typed, standalone_mode=False)

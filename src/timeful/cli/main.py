@@ -6,7 +6,7 @@ from traceback import print_exception
 
 import click
 
-from timeful.errors import KernelError, TimefulError
+from timeful.errors import KernelError, SettingsError, TimefulError, unknown
 from timeful.version import __version__
 
 
@@ -36,6 +36,18 @@ class Lazy(click.Group):
         command = getattr(import_module(module), attribute)
         assert isinstance(command, click.Command)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find what was asked for, or say what is nearest to it.
+
+        Raises:
+            SettingsError: If there is no such command.
+        """
+        if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            raise SettingsError(unknown("command", args[0], self.list_commands(ctx)))
+        return super().resolve_command(ctx, args)
 
 
 _BUG = 70

@@ -49,6 +49,7 @@ def list_parts() -> None:
     from timeful.agents.proactive.settings import ALIASES, agent_names
     from timeful.cli import engagement_inbox, engagement_kitchen, engagement_toys
     from timeful.cli import main as front
+    from timeful.cli.train import NAMED
     from timeful.domains.library import domain_names
     from timeful.environments.coding.cases import case_names
     from timeful.environments.fiction.library import game_names
@@ -56,6 +57,7 @@ def list_parts() -> None:
     from timeful.environments.reasoning.files import BENCHMARKS
     from timeful.environments.reasoning.problems import set_names
     from timeful.environments.registry import GAME_NAMES
+    from timeful.rewards.names import REWARDS
     from timeful.suites.engagement.inbox import spec as inbox
     from timeful.suites.engagement.kitchen import spec as kitchen
     from timeful.suites.proactor import spec as proactor
@@ -63,6 +65,7 @@ def list_parts() -> None:
     from timeful.suites.realtime.spec import EXPERIMENTS, LAWS
     from timeful.suites.timely.families import PARTS
     from timeful.suites.timely.presets import PRESETS
+    from timeful.training.reading import recipes
 
     models = ("rules", "openai:NAME", "replay:FILE", "local:PATH")
     parts: dict[str, dict[str, Iterable[str]]] = {
@@ -116,6 +119,10 @@ def list_parts() -> None:
             "timings": proactor.LAWS,
             "interfaces": proactor.INTERFACES,
             "models": models,
+        },
+        "train": {
+            "trainings": (*NAMED, *recipes(), "CONFIG.toml"),
+            "rewards": REWARDS,
         },
     }
     _print_part("runs", front.run.list_commands(click.get_current_context()))
