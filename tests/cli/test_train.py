@@ -39,9 +39,13 @@ def test_a_dry_run_says_what_would_run_and_writes_nothing(start: Path) -> None:
     assert "The first prompt, " in said.stdout
     assert "(100.00%)" in said.stdout
     assert not (start / "out").exists()
+    assert "beyond the context" not in said.stdout
     lora = invoke(
-        str(start / "a.toml"), "--dry-run", "--set", "model.adapter=lora", "--set", "model.rank=4"
+        str(start / "a.toml"),
+        "--dry-run",
+        *("--set", "model.adapter=lora", "--set", "model.rank=4", "--set", "rollout.max_tokens=96"),
     )
+    assert "beyond the context of 96" in lora.stdout
     assert "rank 4, alpha 16" in lora.stdout
     assert "lora_A 4 x " in lora.stdout
 

@@ -74,6 +74,7 @@ def test_settings_that_work_pass_and_paths_start_at_the_file(start: Path) -> Non
         ("cases.token_seconds=inf", "< 1"),
         ("rollout.temperature=inf", "< 1"),
         ("optimiser.learning_rate=inf", "< 1"),
+        ("optimiser.warmup=100", "a warmup of 100 updates is all of"),
         ("optimiser.ratio_cap=1.2", "above 1 + clip_high = 1.28"),
         ("run.seed=-1", ">= 0"),
         ("run.seed=4294967296", "4294967295"),

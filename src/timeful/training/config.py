@@ -304,6 +304,8 @@ class OptimiserPart(_Part, frozen=True, kw_only=True):
     recompute: bool = False
 
     def __post_init__(self) -> None:
+        if self.warmup >= self.steps:
+            raise ValueError(f"a warmup of {self.warmup} updates is all of {self.steps}, or more")
         if self.ratio_cap is not None and self.ratio_cap <= 1 + self.clip_high:
             raise ValueError(
                 f"ratio_cap is for what clipping leaves, above 1 + clip_high = "

@@ -85,7 +85,7 @@ def outlook(config: Config | SftConfig, scenes: Mapping[str, Scene], *, processe
     return "\n\n".join(
         [
             _model(config.model, model),
-            _what(config, keys, heard, processes),
+            _what(config, keys, heard, processes, context=_context(model)),
             _memory(config, model, longest, processes),
             _shown(heard[0]) if heard else "The first episode fails before anything is asked.",
             _run(config),
@@ -121,7 +121,14 @@ def _model(part: ModelPart, model: Any) -> str:
     return _table(lines)
 
 
-def _what(config: Config, keys: Sequence[str], heard: Sequence[Asked], processes: int) -> str:
+def _what(
+    config: Config,
+    keys: Sequence[str],
+    heard: Sequence[Asked],
+    processes: int,
+    *,
+    context: int | None,
+) -> str:
     rollout, optimiser = config.rollout, config.optimiser
     share = rollout.cases * rollout.samples // processes
     lengths = sorted(one.tokens for one in heard)
@@ -138,9 +145,18 @@ def _what(config: Config, keys: Sequence[str], heard: Sequence[Asked], processes
     ]
     if lengths:
         lines.append(("prompts", f"{lengths[0]} to {lengths[-1]} tokens, of {len(lengths)} tried"))
+        if context is not None and lengths[-1] + rollout.max_tokens > context:
+            lines.append(
+                ("", f"with max_tokens beyond the context of {context}, which ends thoughts")
+            )
     if config.judge is not None:
         lines.append(("judge", f"{config.judge.asked}, {optimiser.steps * rollout.cases:,} groups"))
     return _table(lines)
+
+
+def _context(model: Any) -> int | None:
+    """The most tokens of a prompt and its answer; None if nobody says."""
+    return getattr(model.config, "max_position_embeddings", None)
 
 
 def _processes(count: int) -> str:
