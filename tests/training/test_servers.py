@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Iterator
+from dataclasses import fields
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +15,7 @@ pytest.importorskip("trl", reason="training needs the extra `train`")
 pytest.importorskip("openai", reason="a server is asked through the extra `openai`")
 
 from msgspec.structs import replace
+from trl import GRPOConfig
 
 from tests.serving.here import Here
 from tests.training.material import checkpoint, config
@@ -26,7 +28,7 @@ from timeful.rewards.names import Reward
 from timeful.training.cases import scenes_for
 from timeful.training.checks import layers
 from timeful.training.config import Config, ModelPart, OptimiserPart, RolloutPart
-from timeful.training.learning import learn
+from timeful.training.learning import _vllm, learn
 from timeful.training.rewarding import by_record
 from timeful.training.servers import ServerSampler, VllmSampler, read
 
@@ -275,3 +277,17 @@ def test_the_engine_of_trl_is_asked_by_ids_and_cut_to_the_room(start: Path) -> N
     assert (whole.ids, whole.logprobs, whole.finish) == ((4, 5, 6, 2), (-0.5,) * 4, "stop")
     assert (cut.ids, cut.logprobs, cut.finish) == ((4, 5), (-0.5,) * 2, "length")
     assert asked[0] == ([[1, 20, 7, 4, 5, 3]] * 2, None, 1)
+
+
+@pytest.mark.parametrize("ratio", ["trainer", "sampler"])
+def test_trl_is_told_of_vllm_in_its_own_words_and_corrects_once(start: Path, ratio: Any) -> None:
+    found = replace(
+        config(start, start),
+        rollout=RolloutPart(server="vllm"),
+        optimiser=OptimiserPart(ratio=ratio),
+    )
+    told = _vllm(found)
+    assert told.keys() <= {one.name for one in fields(GRPOConfig)}
+    # Against the sampler's probabilities the ratio is right as it is.
+    assert told["vllm_importance_sampling_correction"] == (ratio == "trainer")
+    assert _vllm(config(start, start)) == {}
