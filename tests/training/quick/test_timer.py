@@ -97,6 +97,7 @@ def test_the_world_answers_with_the_eighths_that_are_gone_and_learns_nothing_of_
             asked += 1
             assert row.completion_ids[heard[0]] == clocks[told.clock or 0]
             assert told.before == heard[0]
+            assert told.after == sum(row.mask[heard[0] :])
             assert {row.logprobs[i] for i in heard} == {0.0}
     assert asked > 5
 
