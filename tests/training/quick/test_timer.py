@@ -1,6 +1,7 @@
 """The embedded run with a timer on the way, by its smallest recipe: killed, and played."""
 
 import multiprocessing
+from collections import Counter
 from itertools import product
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from timeful.training.quick.asked import Asked
 from timeful.training.quick.cases import Limit, in_turn, relative, scenes
 from timeful.training.quick.recipe import BASE, TIMER, TIMER_SMOKE
 from timeful.training.quick.report import write_report
-from timeful.training.quick.rows import with_clock
+from timeful.training.quick.rows import read_clocks, with_clock
 from timeful.training.quick.stages import Stage
 from timeful.training.rewarding import by_record
 from timeful.training.rollouts import Played, Player
@@ -68,6 +69,14 @@ def test_a_run_that_is_killed_at_any_instant_comes_to_the_same_numbers(
     assert all(stage.is_done for stage in WHAT.stages(tmp_path))
     write_report(tmp_path)
     assert numbers(tmp_path) == numbers(whole)
+
+
+def test_who_is_graded_by_a_wrong_timer_is_so_in_every_room(whole: Path) -> None:
+    rows = read_clocks(whole / "seed-1" / "misled" / "GRPO.jsonl")
+    assert {row.scale for row in rows} == set(TIMER_SMOKE.lies)
+    each = Counter((row.scale, row.alpha, row.room(LANGUAGE.pace)) for row in rows)
+    assert set(each.values()) == {TIMER_SMOKE.problems // len(LANGUAGE.devices)}
+    assert len(each) == 12
 
 
 def played(model: Path, limits: list[Limit], scale: float = 1.0) -> list[Played]:
