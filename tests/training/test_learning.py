@@ -87,7 +87,7 @@ def killed_at(update: int) -> Any:
         # The third update begins the second pass over the cases.
         (OptimiserPart(steps=3, learning_rate=1e-3), 2),
         # Rollouts that are learnt from twice are not left in between.
-        (OptimiserPart(steps=3, learning_rate=1e-3, epochs=2, micro_batch=4), 2),
+        (OptimiserPart(steps=4, learning_rate=1e-3, epochs=2, micro_batch=4), 2),
     ],
     ids=["one epoch", "two epochs"],
 )
@@ -222,17 +222,20 @@ class Fragile:
 
 def test_a_rollout_that_fails_is_counted_and_left_out(start: Path, tmp_path: Path) -> None:
     seen: list[Sequence[float | None]] = []
+    cases: list[str] = []
 
     def rewards(
         groups: Sequence[Sequence[Played]], update: int, progress: float
     ) -> Sequence[Sequence[float | None]]:
         given = by_record(Reward(name="ep_aware"))(groups, update, progress)
         seen.extend(given)
+        cases.extend(group[0].scene.key for group in groups)
         return given
 
     settings = config(start, tmp_path)
     scenes = scenes_of(settings.cases, max_tokens=12, seed=0)
     learn(settings, {key: Fragile(one) for key, one in scenes.items()}, rewards)
+    assert cases == [scenes[key].key for key in order(list(scenes), settings)[:6]]
     failed = sum(reward is None for group in seen for reward in group)
     assert 0 < failed < 24
     assert sum(line["failed"] for line in metrics(tmp_path)) == failed
