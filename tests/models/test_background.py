@@ -72,6 +72,25 @@ def test_a_stream_that_loses_its_cancelling_is_cancelled_again(
     assert ended.is_set()
 
 
+def test_what_a_stream_has_begun_is_ended_by_the_stream_alone() -> None:
+    begun, cancelled = Event(), list[int]()
+
+    async def work(shared: Shared) -> None:
+        async with asyncio.TaskGroup() as group:
+            inner = group.create_task(asyncio.Event().wait())
+            begun.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                cancelled.append(inner.cancelling())
+
+    background = Background()
+    background.start(work)
+    assert begun.wait(10)
+    background.close()
+    assert cancelled == [0]
+
+
 @pytest.mark.parametrize("is_closed", [False, True])
 def test_a_stream_that_has_come_to_its_end_hands_its_connection_back_undisturbed(
     is_closed: bool,

@@ -5,6 +5,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -42,10 +43,15 @@ class _Thread:
         self.pid = os.getpid()
         self.loop = asyncio.new_event_loop()
         self.shared = Shared()
+        self._streams: set[asyncio.Task[object]] = set()
         self._enough = asyncio.Event()
         # A daemon, so that a stream somebody forgot does not keep a finished program alive.
         self._thread = threading.Thread(target=self._run, name="timeful-streams", daemon=True)
         self._thread.start()
+
+    def begin(self, work: Work) -> Future[None]:
+        """Start a stream, from any thread."""
+        return asyncio.run_coroutine_threadsafe(self._stream(work), self.loop)
 
     def stop(self) -> None:
         """End all streams and wait until the thread is gone."""
@@ -59,9 +65,20 @@ class _Thread:
         with asyncio.Runner(loop_factory=lambda: self.loop) as runner:
             runner.run(self._serve())
 
+    async def _stream(self, work: Work) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._streams.add(task)
+        try:
+            await work(self.shared)
+        finally:
+            self._streams.discard(task)
+
     async def _serve(self) -> None:
         await self._enough.wait()
-        streams = asyncio.all_tasks() - {asyncio.current_task()}
+        # The tasks that a stream has begun are ended by itself: the client never awaits what it is
+        # to connect with, if a task of its own is cancelled before its first step.
+        streams = set(self._streams)
         for stream in streams - set(self.shared.leaving):
             if not stream.cancelling():  # else it is closing its connection: once is enough
                 stream.cancel()
@@ -97,7 +114,7 @@ class Background:
             if thread is None or thread.pid != os.getpid():
                 thread = self._thread = _Thread()
                 self._finalizer = weakref.finalize(self, thread.stop)
-            future = asyncio.run_coroutine_threadsafe(work(thread.shared), thread.loop)
+            future = thread.begin(work)
 
         def cancel(_keep: Background = self) -> bool:
             return future.cancel()
