@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -43,7 +43,7 @@ class _Thread:
         self.pid = os.getpid()
         self.loop = asyncio.new_event_loop()
         self.shared = Shared()
-        self._streams: set[asyncio.Task[object]] = set()
+        self._streams: weakref.WeakSet[asyncio.Task[object]] = weakref.WeakSet()
         self._enough = asyncio.Event()
         # A daemon, so that a stream somebody forgot does not keep a finished program alive.
         self._thread = threading.Thread(target=self._run, name="timeful-streams", daemon=True)
@@ -66,13 +66,9 @@ class _Thread:
             runner.run(self._serve())
 
     async def _stream(self, work: Work) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._streams.add(task)
-        try:
-            await work(self.shared)
-        finally:
-            self._streams.discard(task)
+        # No variable: a task that fails holds its frames, and one of them would hold the task.
+        self._streams.add(cast("asyncio.Task[object]", asyncio.current_task()))
+        await work(self.shared)
 
     async def _serve(self) -> None:
         await self._enough.wait()

@@ -187,6 +187,7 @@ def test_every_step_is_right_and_the_last_one_gives_the_answer(seed):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
+@settings(deadline=None)
 @given(seed=seeds)
 def test_more_terms_take_more_steps(family, seed):
     least = FAMILIES[family].least
