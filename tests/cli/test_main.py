@@ -40,3 +40,9 @@ def test_a_command_that_is_misspelt_is_answered_with_the_nearest(
 ) -> None:
     with pytest.raises(SettingsError, match=f"unknown command .* Did you mean {meant!r}"):
         main.app(typed, standalone_mode=False)
+
+
+@pytest.mark.parametrize("suite", ["timely", "engagement"])
+def test_several_experiments_at_once_name_those_that_take_a_model(suite: str) -> None:
+    with pytest.raises(SettingsError, match=f"--model is an option of {suite}/"):
+        main.app(["run", suite, "--model", "local:policy"], standalone_mode=False)

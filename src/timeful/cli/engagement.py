@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from timeful.cli.suite import FILE, batch_options
+from timeful.cli.suite import FILE, batch_options, models_elsewhere
 from timeful.errors import check_known
 
 
@@ -22,6 +22,7 @@ from timeful.errors import check_known
     help="paper: as many episodes as published (default). quick: a few of each.",
 )
 @batch_options
+@models_elsewhere("engagement/inbox", "engagement/kitchen")
 @click.pass_context
 def engagement(
     context: click.Context,
@@ -35,8 +36,8 @@ def engagement(
     """Every experiment of the Engagement Process that needs no paid model, beside the published.
 
     This is `engagement/toys`, `engagement/inbox` and `engagement/kitchen` with their defaults;
-    those have options of their own, --model among them. When the same command is given again, what
-    was stopped goes on, and the toys, a minute with numba, begin anew.
+    those have options of their own, the last two --model among them. When the same command is given
+    again, what was stopped goes on, and the toys, a minute with numba, begin anew.
     """
     from timeful.cli.engagement_inbox import inbox
     from timeful.cli.engagement_kitchen import kitchen

@@ -44,6 +44,16 @@ def batch_options(command: _Command) -> _Command:
     return command
 
 
+def models_elsewhere(*names: str) -> Callable[[_Command], _Command]:
+    """Answer `--model`, which is none of several experiments at once, by those that take one."""
+
+    def refuse(context: click.Context, parameter: click.Parameter, given: str | None) -> None:
+        if given is not None:
+            raise SettingsError(f"--model is an option of {', '.join(names)}: give one of these")
+
+    return click.option("--model", hidden=True, expose_value=False, callback=refuse)
+
+
 def is_given(option: str) -> bool:
     """Whether an option, by its parameter's name, stands on the command line."""
     source = click.get_current_context().get_parameter_source(option)

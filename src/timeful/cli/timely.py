@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from timeful.cli.suite import FILE, batch_options, run, show
+from timeful.cli.suite import FILE, batch_options, models_elsewhere, run, show
 from timeful.cli.timely_options import BATCH, LIMITS, OWN, PRESET, TIME, WHO, Asked, Options
 from timeful.cli.timely_plan import plan, remedy
 from timeful.errors import check_known
@@ -88,6 +88,7 @@ def reasoning(**asked: Any) -> None:
 @click.option("--preset", default="quick", show_default=True, help="quick or paper.")
 @click.option("--unsafe", is_flag=True, help="Run code even if no sandbox works here.")
 @batch_options
+@models_elsewhere("timely/fiction", "timely/coding", "timely/reasoning")
 def timely(
     *,
     out: Path,
