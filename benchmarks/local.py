@@ -15,7 +15,7 @@ import torch
 from transformers import GPT2Config, GPT2LMHeadModel, Qwen3Config, Qwen3ForCausalLM
 
 from timeful.core.clock import cpu_seconds
-from timeful.models.local import plain
+from timeful.models.local import parts
 from timeful.models.local.checkpoint import Checkpoint
 from timeful.models.local.request import Request, Sampling
 from timeful.models.local.sampler import Sampler
@@ -83,11 +83,11 @@ def jobs(
         return sum(len(one.ids) for one in draws.generate(requests))
 
     def forward() -> int:
-        most, plain.MOST_WEIGHTS = plain.MOST_WEIGHTS, 0
+        most, parts.MOST_WEIGHTS = parts.MOST_WEIGHTS, 0
         try:
             return ours()
         finally:
-            plain.MOST_WEIGHTS = most
+            parts.MOST_WEIGHTS = most
 
     def peer() -> int:
         with torch.inference_mode():

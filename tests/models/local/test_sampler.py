@@ -4,7 +4,7 @@ import pytest
 
 from tests.models.local.tiny import EOS, KINDS, WORDS, checkpoint, model, torch, transformers
 from timeful.errors import ModelError, SettingsError
-from timeful.models.local import plain, sampler
+from timeful.models.local import parts, plain, sampler
 from timeful.models.local.drawing import Chance, cut, invert
 from timeful.models.local.request import Request, Sampling
 from timeful.models.local.sampler import Sampler
@@ -34,18 +34,18 @@ def way(request, monkeypatch):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_short_way_is_for_known_makes(kind):
-    assert (plain.take_apart(model(kind)) is None) == (kind == "opt")
+    assert (parts.take_apart(model(kind)) is None) == (kind == "opt")
 
 
 def test_numbers_of_less_precision_go_the_long_way():
     halved = transformers.AutoModelForCausalLM.from_config(model("llama").config)
-    assert plain.take_apart(halved.to(torch.bfloat16)) is None
+    assert parts.take_apart(halved.to(torch.bfloat16)) is None
 
 
 def test_a_layer_of_another_make_goes_the_long_way():
     changed = transformers.AutoModelForCausalLM.from_config(model("llama").config)
     changed.model.layers[0].mlp.down_proj = torch.nn.Bilinear(2, 2, 2)
-    assert plain.take_apart(changed) is None
+    assert parts.take_apart(changed) is None
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -23,7 +23,8 @@ from timeful.errors import ModelError
 from timeful.models.local.checkpoint import Checkpoint
 from timeful.models.local.decoding import Decoder, ForwardDecoder
 from timeful.models.local.drawing import Draws
-from timeful.models.local.plain import PlainDecoder, take_apart
+from timeful.models.local.parts import take_apart
+from timeful.models.local.plain import PlainDecoder
 from timeful.models.local.request import (
     Alternatives,
     Completion,
