@@ -1,0 +1,102 @@
+"""Whose seed each rollout samples by, which conversation is learnt from, and what is told of it."""
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import product
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+pytest.importorskip("trl", reason="training needs the extra `train`")
+
+from tests.training.test_trajectory import begun, said
+from timeful.core.units import milliseconds
+from timeful.models.local.batching import Batcher, Seat
+from timeful.models.local.request import Style
+from timeful.models.pace import Pace
+from timeful.records.events import EpisodeFailed
+from timeful.training.rolling import Rolling
+from timeful.training.rollouts import Played, Player, sampling_seed
+
+SCENE: Any = SimpleNamespace(key="a")
+
+
+def test_every_rollout_samples_by_a_seed_of_its_own() -> None:
+    named = list(product((0, 1), (0, 1), ("a", "b"), range(4)))
+    assert len({sampling_seed(*one) for one in named}) == len(named)
+    assert sampling_seed(1, 0, "a", 3) == sampling_seed(1, 0, "a", 3)
+
+
+def test_of_several_conversations_one_is_drawn_by_how_much_was_said_in_it() -> None:
+    events = (begun(0), said(0, (1,), 5, 6, 7), begun(1), said(1, (2,), 5))
+    drawn = Counter(
+        one.row.prompt_ids
+        for one in (Played(scene=SCENE, sampling=n, events=events, ok=True) for n in range(400))
+        if one.row
+    )
+    # Three in four; four standard deviations are 35.
+    assert drawn.total() == 400
+    assert 265 < drawn[1,] < 335
+    failed = Played(scene=SCENE, sampling=0, events=events, ok=False)
+    assert failed.row is None
+
+
+def test_so_many_are_played_at_once_as_asked_for_and_by_the_player_s_model(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waves: list[int] = []
+    seats = Batcher.seats
+
+    def noted(of: Batcher, count: int) -> Sequence[Seat]:
+        waves.append(count)
+        return seats(of, count)
+
+    monkeypatch.setattr(Batcher, "seats", noted)
+    style, pace = Style(temperature=0.7), Pace(per_token=milliseconds(3))
+    sampler: Any = SimpleNamespace(policy=0, checkpoint=SimpleNamespace(name="tiny"))
+    player = Player(sampler, style=style, pace=pace, name="ours", at_once=2)
+
+    def play(model: Any, recorder: Any, *, sampling: int) -> bool:
+        assert (model._style, model.pace, model.name) == (style, pace, "ours")
+        assert not model._seat.streams, "whoever plays at once is sampled as one batch"
+        recorder.write(EpisodeFailed(at=sampling, boundary="world", error="out of order"))
+        return sampling != 3
+
+    scene: Any = SimpleNamespace(key="a", play=play)
+    played = player.play([(scene, n) for n in range(5)])
+    assert waves == [2, 2, 1]
+    assert [(one.sampling, one.events[0].at, one.ok) for one in played] == [
+        (n, n, n != 3) for n in range(5)
+    ]
+
+
+def test_an_update_is_told_by_its_number_and_a_group_shares_its_scene() -> None:
+    asked: list[tuple[str, int]] = []
+    told: list[Any] = []
+    sampler = SimpleNamespace(policy=0)
+
+    def play(tasks: Sequence[tuple[Any, int]]) -> list[Played]:
+        asked.extend((scene.key, seed) for scene, seed in tasks)
+        assert sampler.policy == 7, "records name the weights that they are of"
+        return [Played(scene=scene, sampling=n, events=(), ok=True) for scene, n in tasks]
+
+    def rewards(groups: Any, update: int, progress: float) -> list[list[float | None]]:
+        told.append((update, progress, [len(group) for group in groups]))
+        return [[float(n), *(None for _ in group[1:])] for n, group in enumerate(groups)]
+
+    player: Any = SimpleNamespace(sampler=sampler, play=play)
+    scenes: Any = {key: SimpleNamespace(key=key) for key in "ab"}
+    rolling = Rolling(
+        player=player,
+        scenes=scenes,
+        rewards=rewards,
+        seed=5,
+        tell=lambda update, played, given: told.append((update, len(played), given)),
+        first=lambda: 2,
+    )
+    rolling(["a", "a", "b"], 7, 0.25)
+    assert told == [(7, 0.25, [2, 1]), (7, 3, [0.0, None, 1.0])]
+    # The first group began in another process; the second one begins here.
+    wanted = [("a", 2), ("a", 3), ("b", 0)]
+    assert asked == [(key, sampling_seed(5, 7, key, member)) for key, member in wanted]
