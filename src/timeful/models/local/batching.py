@@ -13,6 +13,7 @@ ended or failed, is waited for no more.
 
 from __future__ import annotations
 
+import atexit
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
@@ -181,9 +182,11 @@ class Batcher:
             if self.policy == "together":
                 self._seats.update(dict.fromkeys(taken))
             if self._thread is None:
-                # A daemon: whoever forgets to close must still be able to end the process.
+                # A daemon, or the process of whoever forgets to close would never end; and closed
+                # before it ends, since torch aborts a process that ends while it computes.
                 self._thread = threading.Thread(target=self._work, name="sampler", daemon=True)
                 self._thread.start()
+                atexit.register(self.close)
         return taken
 
     def close(self) -> None:
@@ -191,6 +194,7 @@ class Batcher:
 
         Returns when nothing is sampled any more.
         """
+        atexit.unregister(self.close)
         with self._lock:
             self._is_closed = True
             waiting = [*self._running, *self._asked]
