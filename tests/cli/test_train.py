@@ -69,7 +69,7 @@ def test_the_recipes_of_the_papers_run_dry(start: Path, name: str) -> None:
 def test_a_file_that_is_not_there_is_named_with_the_settings_that_are(start: Path) -> None:
     said = invoke("quik.toml")
     assert isinstance(said.exception, SettingsError)
-    assert "ep, proactor, timely" in str(said.exception)
+    assert "ep, proactor, quick, timely. Did you mean 'quick'?" in str(said.exception)
 
 
 def test_it_trains_says_how_to_go_on_and_is_done_once(start: Path) -> None:

@@ -22,7 +22,7 @@ from timeful.training.config import (
     SftPart,
     TurnsPart,
 )
-from timeful.training.folder import METRICS, SETTINGS, check_folder, clear, open_folder
+from timeful.training.folder import METRICS, SETTINGS, check_folder, clear, open_folder, settings_of
 from timeful.training.reading import read_config, recipe, recipes
 from timeful.training.scenes import TimelyScene
 
@@ -72,6 +72,11 @@ def test_settings_that_work_pass_and_paths_start_at_the_file(start: Path) -> Non
         ("cases.kind=turn", "Did you mean 'turns'?"),
         ("cases.kind=turns", "there are abcd, agent, asks, catalog"),
         ("cases.token_seconds=inf", "< 1"),
+        ("cases.token_seconds=4e-10", ">= 1e-09"),
+        ("cases.size=100001", "hardly more than 100,000 different problems"),
+        ("cases.calls=nativ", "Did you mean 'native'?"),
+        ("cases.calls=native", "take calls = 'text'"),
+        ("optimiser.ratio_cap=null", '`float | "none"`'),
         ("rollout.temperature=inf", "< 1"),
         ("optimiser.learning_rate=inf", "< 1"),
         ("optimiser.warmup=100", "a warmup of 100 updates is all of"),
@@ -94,6 +99,57 @@ def test_settings_that_work_pass_and_paths_start_at_the_file(start: Path) -> Non
 )
 def test_what_cannot_work_is_named_with_what_to_do(start: Path, change: str, said: str) -> None:
     assert said in refused(start, change)
+
+
+def test_none_is_null_where_a_field_may_be_so(start: Path) -> None:
+    changes = ["optimiser.ratio_cap=none", "cases.size=none", "run.track=none", "run.threads=none"]
+    found = read(start, *changes, "model.quantise=none", "cases.latencies=['none']")
+    assert isinstance(found.cases, CasesPart)
+    assert found.optimiser.ratio_cap is found.cases.size is found.run.track is None
+    assert found.run.threads is None
+    assert (found.model.quantise, found.cases.latencies) == ("none", ("none",))
+    assert read(start, "optimiser.ratio_cap=12").optimiser.ratio_cap == 12
+    turns = file_of(start, "null.toml", cases='kind = "turns"\neach = "none"')
+    cases = read_config(turns).cases  # type: ignore[union-attr]
+    assert isinstance(cases, TurnsPart)
+    assert cases.each is None
+
+
+def test_the_nearest_training_is_offered(start: Path) -> None:
+    for given, near in (("quik", "quick"), ("timly.toml", "timely"), ("epp", "ep")):
+        with pytest.raises(SettingsError, match=f"Did you mean '{near}'"):
+            read_config(start / given, named=["quick"])
+
+
+def test_a_template_must_offer_the_tools_that_are_left_to_it(start: Path, tmp_path: Path) -> None:
+    shutil.copytree(start / "tiny", tmp_path / "other")
+    template = tmp_path / "other" / "chat_template.jinja"
+    native = ["cases.calls=native", f"model.path={str(tmp_path / 'other')!r}"]
+    for text in ("{% for one in tools %}{{ one }}{% endfor %}", "{{ tool_calls }} <tool_call>"):
+        template.write_text(text)
+        assert "does not offer tools with calls between <tool_call>" in refused(start, *native)
+    template.write_text("{% for one in tools %}{{ one }}{% endfor %} <tool_call>")
+    check(read(start, *native))
+    template.unlink()
+    about = tmp_path / "other" / "tokenizer_config.json"
+    named = [{"name": "tool_use", "template": "{{ tools }} <tool_call>"}]
+    about.write_text(json.dumps({**json.loads(about.read_text()), "chat_template": named}))
+    check(read(start, *native))
+
+
+def test_calls_are_offered_as_the_file_says(start: Path) -> None:
+    from timeful.training.cases import scenes_for
+
+    for changes, wanted in (((), "text"), (("cases.calls=native",), "native")):
+        scenes = scenes_for(read(start, *changes)).values()
+        assert {scene.spec.rig.calls for scene in scenes if isinstance(scene, TimelyScene)} == {
+            wanted
+        }
+
+
+def test_calls_in_words_leave_the_settings_of_a_training_as_they_were(start: Path) -> None:
+    assert "calls" not in settings_of(read(start))["cases"]
+    assert settings_of(read(start, "cases.calls=native"))["cases"]["calls"] == "native"
 
 
 def test_lora_needs_layers_to_change(start: Path) -> None:

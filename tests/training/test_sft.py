@@ -19,8 +19,9 @@ from timeful.errors import SettingsError
 from timeful.models.local.checkpoint import load
 from timeful.training.checks import check
 from timeful.training.config import ModelPart, RunPart, SftConfig, SftPart
+from timeful.training.examples import encode, examples
 from timeful.training.folder import POLICY
-from timeful.training.sft import encode, examples, imitate
+from timeful.training.sft import imitate
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of libraries, about each other
 

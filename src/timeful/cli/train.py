@@ -74,8 +74,9 @@ def from_file(
     path: Path, *, changes: tuple[str, ...], dry_run: bool, replace: bool, is_printed: bool
 ) -> None:
     """Train as a file of settings says."""
-    from timeful.training.checks import check
+    from timeful.training.checks import check, check_settings, lacks
     from timeful.training.config import Config
+    from timeful.training.doubts import doubts
     from timeful.training.folder import check_folder
     from timeful.training.reading import read_config, recipe, recipes
 
@@ -83,23 +84,43 @@ def from_file(
         is_ours = str(path) in recipes() and not path.exists()
         print(recipe(str(path)) if is_ours else path.read_text(encoding="utf-8"), end="")
         return
-    config = read_config(path, changes)
-    processes = int(os.environ.get("WORLD_SIZE", "1"))
+    config = read_config(path, changes, named=list(NAMED))
+    processes = _processes()
     offline = os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
-    check(config, processes=processes, is_offline=offline)
+    if dry_run:
+        check_settings(config, processes=processes)
+    else:
+        check(config, processes=processes, is_offline=offline)
     if not replace:
         check_folder(config)
     is_first = os.environ.get("RANK", "0") == "0"
     if dry_run:
         if is_first:
-            _tell_outlook(config, processes)
-    elif isinstance(config, Config):
+            _tell_outlook(config, processes, lacks(config, is_offline=offline))
+        return
+    if is_first:
+        for doubt in doubts(config):
+            print(f"warning: {doubt}", file=sys.stderr)
+    if isinstance(config, Config):
         _learn(config, is_first=is_first, replace=replace)
     else:
         _imitate(config, is_first=is_first, replace=replace)
 
 
-def _tell_outlook(config: "Config | SftConfig", processes: int) -> None:
+def _processes() -> int:
+    """How many train together, as torchrun says it."""
+    said = os.environ.get("WORLD_SIZE", "1")
+    if not said.isdecimal() or not int(said):
+        raise SettingsError(
+            f"WORLD_SIZE is the number of processes that train together, which torchrun sets; got "
+            f"{said!r}. Unset it, or start the training by torchrun"
+        )
+    return int(said)
+
+
+def _tell_outlook(
+    config: "Config | SftConfig", processes: int, lacking: dict[str, SettingsError]
+) -> None:
     from timeful.training.cases import scenes_for
     from timeful.training.checks import check_scenes
     from timeful.training.config import Config
@@ -110,7 +131,9 @@ def _tell_outlook(config: "Config | SftConfig", processes: int) -> None:
     _quieten()
     from timeful.training.outlook import outlook
 
-    print(outlook(config, scenes, processes=processes))
+    for n, paragraph in enumerate(outlook(config, scenes, processes=processes, lacking=lacking)):
+        print(f"\n{paragraph}" if n else paragraph)
+    sys.stdout.flush()
 
 
 def _learn(config: "Config", *, is_first: bool, replace: bool) -> None:

@@ -97,6 +97,7 @@ def scenes_of(
             timer=TimerSettings(
                 scale=float(rng.choice(part.timer_scales)), jitter=part.timer_jitter
             ),
+            calls=part.calls,
             most_tokens=max_tokens,
             pace=Pace(per_token=seconds(part.token_seconds)),
             seed=seed,

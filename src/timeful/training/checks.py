@@ -1,16 +1,19 @@
 """What would keep a training from working, found before anything heavy is loaded."""
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from re import search
 
 from timeful.errors import SandboxError, SettingsError
 from timeful.models.local.checkpoint import check as check_checkpoint
 from timeful.models.local.checkpoint import weights
 from timeful.rewards.names import Reward
 from timeful.sandbox.workspace import choose_backend
-from timeful.training.config import CasesPart, Config, ModelPart, SftConfig, TurnsPart
+from timeful.training.config import CasesPart, Config, ModelPart, SftConfig
+from timeful.training.hub import check_hub, file_of, is_at_hub
 
 _NEEDED = ("torch", "transformers", "trl", "peft", "accelerate", "datasets")
 _TRACKERS = {"mlflow": "mlflow", "wandb": "wandb"}
@@ -28,16 +31,42 @@ def check(config: Config | SftConfig, *, processes: int = 1, is_offline: bool = 
         SettingsError: If an extra is missing, the checkpoint or a file is not there or is wrong,
             or settings do not go together.
     """
+    check_settings(config, processes=processes)
+    for lack in lacks(config, is_offline=is_offline).values():
+        raise lack
+
+
+def check_settings(config: Config | SftConfig, *, processes: int = 1) -> None:
+    """Check what no other machine would mend, and what nothing can be said without.
+
+    Raises:
+        SettingsError: If settings do not go together, a data set is not there or is wrong, or
+            what every training needs is not installed.
+    """
     if isinstance(config, Config):
         _check_reward(config)
         _check_batches(config, processes)
         _check_server(config)
     else:
         _check_data(config, processes)
-    _check_extras(config)
-    if isinstance(config, Config):
-        _check_sandbox(config.cases)
-    _check_model(config.model, is_offline=is_offline)
+    require()
+
+
+def lacks(config: Config | SftConfig, *, is_offline: bool = False) -> dict[str, SettingsError]:
+    """What this machine lacks for a training: under "extra", "sandbox", "model" and "calls"."""
+    looks: Mapping[str, Callable[[], None]] = {
+        "extra": partial(_check_extras, config),
+        "sandbox": partial(_check_sandbox, config),
+        "model": partial(_check_model, config.model, is_offline=is_offline),
+        "calls": partial(_check_calls, config),
+    }
+    found = {}
+    for what, look in looks.items():
+        try:
+            look()
+        except SettingsError as error:
+            found[what] = error
+    return found
 
 
 def check_scenes(config: Config, count: int) -> None:
@@ -51,11 +80,6 @@ def check_scenes(config: Config, count: int) -> None:
             f"an update has {config.rollout.cases} different cases, and there are only {count}: "
             "lower rollout.cases, or take more cases"
         )
-
-
-def is_at_hub(part: ModelPart) -> bool:
-    """Whether the model is a name at the hub, which transformers fetches or has fetched."""
-    return not Path(part.path).is_dir()
 
 
 # --- what goes together ---------------------------------------------------------------------------
@@ -178,7 +202,8 @@ def _check_extras(config: Config | SftConfig) -> None:
         )
 
 
-def _check_sandbox(part: CasesPart | TurnsPart) -> None:
+def _check_sandbox(config: Config | SftConfig) -> None:
+    part = config.cases if isinstance(config, Config) else None
     if isinstance(part, CasesPart) and part.family == "coding":
         try:
             choose_backend(unsafe=part.unsafe)
@@ -213,8 +238,8 @@ def _check_model(part: ModelPart, *, is_offline: bool) -> None:
         is_path = part.path.startswith((".", "/", "~")) or part.path.count("/") > 1
         if is_path or Path(part.path).exists():
             check_checkpoint(Path(part.path))  # it says what is wrong
-        if not _is_fetched(part.path):
-            _check_hub(part.path, is_offline=is_offline)
+        if file_of(part, "config.json") is None:
+            check_hub(part.path, is_offline=is_offline)
         return
     check_checkpoint(Path(part.path))
     if part.adapter == "lora":
@@ -252,34 +277,26 @@ def _is_matrix(parts: Sequence[str]) -> bool:
     return not ("norm" in parts[-2] or parts[-2].startswith("ln_"))
 
 
-def _is_fetched(name: str) -> bool:
-    """Whether a model of the hub lies in its cache."""
-    import huggingface_hub as hub  # noqa: PLC0415 - an extra, and light
-
-    try:
-        return isinstance(hub.try_to_load_from_cache(name, "config.json"), str)
-    except hub.errors.HFValidationError:
-        return False
-
-
-def _check_hub(name: str, *, is_offline: bool) -> None:
-    """Ask the hub for a model; its weights are fetched later, by whoever loads them."""
-    import huggingface_hub as hub  # noqa: PLC0415 - as above
-
-    if is_offline:
+def _check_calls(config: Config | SftConfig) -> None:
+    """Find out whether a chat template can offer tools, where it is to."""
+    part = config.cases if isinstance(config, Config) else None
+    if not isinstance(part, CasesPart) or part.calls == "text":
+        return
+    text = _template(config.model)
+    if text and not (search(r"\btools\b", text) and "<tool_call>" in text):
         raise SettingsError(
-            f"{name} is no folder, so it would be fetched from the hub, and HF_HUB_OFFLINE "
-            "forbids that; give a folder, or fetch it before"
+            f"the chat template of {config.model.path} does not offer tools with calls between "
+            "<tool_call> and </tool_call>, which cases.calls = 'native' leaves to it; take "
+            "calls = 'text'"
         )
-    try:
-        hub.HfApi().model_info(name, timeout=10)
-    except (hub.errors.RepositoryNotFoundError, hub.errors.HFValidationError):
-        raise SettingsError(
-            f"{name} is no folder, and the hub has no model of this name, or not for you; give a "
-            "folder, or a name as it stands there"
-        ) from None
-    # Its client's error: that of httpx or of httpx2, whichever it came with.
-    except (hub.errors.HTTPError, OSError) as error:  # type: ignore[attr-defined]
-        raise SettingsError(
-            f"{name} is no folder, and the hub cannot be asked for it ({error}); give a folder"
-        ) from None
+
+
+def _template(part: ModelPart) -> str:
+    """The chat template of a model; empty if it cannot be told."""
+    if path := file_of(part, "chat_template.jinja"):
+        return path.read_text(encoding="utf-8")
+    for name in ("chat_template.json", "tokenizer_config.json"):
+        path = file_of(part, name)
+        if path and (found := json.loads(path.read_bytes()).get("chat_template")):
+            return json.dumps(found)  # one, or several by names
+    return ""

@@ -24,33 +24,39 @@
     [run]
     out = "runs/ep"
 
-What is left out has the value of its field below. Cases of `kind = "turns"` are single turns of
-dialogues, a table `[judge]` says who judges where a reward needs that, and a table `[sft]` in place
-of cases, reward, rollout and optimiser is a training by examples. `timeful train CONFIG.toml
---dry-run` says what would run.
+What is left out has the value of its field below. TOML has no null: where a field may be null, that
+is "none". Cases of `kind = "turns"` are single turns of dialogues, a table `[judge]` says who
+judges where a reward needs that, and a table `[sft]` in place of cases, reward, rollout and
+optimiser is a training by examples. `timeful train CONFIG.toml --dry-run` says what would run.
 """
 
 from typing import Annotated, Any, Literal
 
 import msgspec
 
+from timeful.agents.tool_user import Calls
 from timeful.environments.timed.latency import read_latency
 from timeful.environments.timed.stopwatch import TimerSettings
 from timeful.errors import SettingsError
 from timeful.judges.ruler_settings import RulerJudge
 from timeful.models.request import address
 from timeful.suites.proactor.source import Source as Dialogues
-from timeful.suites.timely.budgets import read_budget
+from timeful.suites.timely.budgets import Budget, read_budget
 
 AtLeast0 = Annotated[int, msgspec.Meta(ge=0)]
 AtLeast1 = Annotated[int, msgspec.Meta(ge=1)]
 AtLeast2 = Annotated[int, msgspec.Meta(ge=2)]
 Above0 = Annotated[float, msgspec.Meta(gt=0, lt=1e9)]
 """And finite."""
+Tick = Annotated[float, msgspec.Meta(ge=1e-9, lt=1e9)]
+"""A span in seconds, of a nanosecond at least: where a token costs nothing, no budget is felt."""
 Least0 = Annotated[float, msgspec.Meta(ge=0, lt=1e9)]
 Seed = Annotated[int, msgspec.Meta(ge=0, lt=2**32)]
 """As wide as numpy's."""
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+
+MOST = 100_000
+"""So many problems of a set are made at most; that takes seconds, and far more are not there."""
 
 
 class _Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -100,17 +106,19 @@ class CasesPart(_Part, frozen=True, kw_only=True, tag_field="kind", tag="timely"
     Attributes:
         family: "reasoning", "fiction" or "coding".
         sets: Sets of problems, games or ML tasks, as `timeful run timely/...` names them.
-        size: How many problems of each set, or of the file.
+        size: How many problems of each set, or of the file; "none" is 28 of a set, or all.
         split: On which side problems are, by a hash of their words; `size` counts those on it.
             "all" takes every one, and leaves nothing to test on. Games and ML tasks have no sides.
-        problems: A file of problems.
+        problems: A file of problems, in place of sets: see docs/reasoning.md.
         budgets: As `timeful run timely` writes them, in seconds.
         soft: Whether a budget is told and measured but cuts nobody off.
         alphas: How much thinking counts; each case draws one of them (Timely Machine, 4.3).
         timer_scales: By what factor its timer is wrong; each case draws one.
         timer_jitter: And by what noise.
         latencies: How long tools take; each case draws one.
-        token_seconds: What a token costs, in seconds.
+        token_seconds: What a token costs, in seconds: with alpha, how many tokens a budget is.
+        calls: How tools are offered: "text" in words, as in our traces, or "native" by the chat
+            template; `timeful run` must be told the same, `--calls`.
         unsafe: Whether code of the model may run without a sandbox.
     """
 
@@ -125,7 +133,8 @@ class CasesPart(_Part, frozen=True, kw_only=True, tag_field="kind", tag="timely"
     timer_scales: tuple[Above0, ...] = (1.0,)
     timer_jitter: Least0 = 0.0
     latencies: tuple[str, ...] = ("none",)
-    token_seconds: Above0 = 0.001
+    token_seconds: Tick = 0.001
+    calls: Calls = "text"
     unsafe: bool = False
 
     def __post_init__(self) -> None:
@@ -136,13 +145,12 @@ class CasesPart(_Part, frozen=True, kw_only=True, tag_field="kind", tag="timely"
             raise ValueError(
                 f"problems and split are for problems, family = 'reasoning'; {self.family} has none"
             )
+        if self.problems is None and self.family == "reasoning" and (self.size or 0) > MOST:
+            raise ValueError(
+                f"a set has hardly more than {MOST:,} different problems, got size = {self.size:,}"
+            )
         try:
-            budgets = [read_budget(text) for text in self.budgets]
-            for budget in budgets:
-                if budget.kind != "seconds":
-                    raise ValueError(
-                        f"a budget to learn under is in seconds, such as '2s', got {str(budget)!r}"
-                    )
+            budgets = [_in_seconds(text) for text in self.budgets]
             for name, given in (("sets", self.sets), ("budgets", budgets)):
                 if len(set(given)) < len(given):
                     raise ValueError(f"{name} has one of them twice: {', '.join(map(str, given))}")
@@ -151,6 +159,15 @@ class CasesPart(_Part, frozen=True, kw_only=True, tag_field="kind", tag="timely"
             TimerSettings(jitter=self.timer_jitter)
         except SettingsError as error:
             raise ValueError(str(error)) from None
+
+
+def _in_seconds(text: str) -> Budget:
+    budget = read_budget(text)
+    if budget.kind != "seconds":
+        raise ValueError(
+            f"a budget to learn under is in seconds, such as '2s', got {str(budget)!r}"
+        )
+    return budget
 
 
 class TurnsPart(_Part, frozen=True, kw_only=True, tag_field="kind", tag="turns"):
@@ -164,9 +181,9 @@ class TurnsPart(_Part, frozen=True, kw_only=True, tag_field="kind", tag="turns")
         catalog: A catalog in place of a domain's, and `ontology` its workflows.
         ontology: See there.
         split: Which split of the dialogues; "" for all.
-        size: How many dialogues.
+        size: How many dialogues; "none" for all of a file.
         longest: Dialogues of more turns are left out.
-        each: How many turns of a dialogue, drawn from the seed; null for all.
+        each: How many turns of a dialogue, drawn from the seed; "none" for all.
         patience: How long a turn is open, in seconds; with `timing = "timestamps"` that is until
             the next turn began in the data.
         timing: See there.
@@ -187,7 +204,7 @@ class TurnsPart(_Part, frozen=True, kw_only=True, tag_field="kind", tag="turns")
     patience: Above0 = 600.0
     timing: Literal["by-turn", "timestamps"] = "by-turn"
     asks: bool = False
-    token_seconds: Above0 = 0.001
+    token_seconds: Tick = 0.001
 
     def __post_init__(self) -> None:
         try:
@@ -274,14 +291,14 @@ class OptimiserPart(_Part, frozen=True, kw_only=True):
         schedule: What becomes of it then.
         clip_low: The ratio is clipped below 1 - this.
         clip_high: And above 1 + this.
-        ratio_cap: And at this where the advantage is negative; null for none.
+        ratio_cap: And at this where the advantage is negative; "none" for no cap.
         ratio: Whose log-probabilities it is taken against: see `adapter.Ratio`.
         kl: The weight of the divergence from the start; 0 loads no reference model.
         scale: By what advantages are divided: the group's deviation, the batch's, or nothing.
         loss: How tokens are averaged: TRL's `loss_type`.
         entropy: The weight of an entropy bonus.
         epochs: How often a batch of rollouts is learnt from.
-        micro_batch: Rows that are computed at once on one device; null for all.
+        micro_batch: Rows that are computed at once on one device; "none" for all.
         max_grad_norm: Gradients are cut to this length.
         recompute: Whether activations are computed again for the gradient, and not kept.
     """
@@ -322,8 +339,8 @@ class RunPart(_Part, frozen=True, kw_only=True):
         save_every: Updates between two checkpoints.
         keep: Checkpoints that are kept.
         records: Whether the record of each rollout is kept.
-        track: Where metrics go, beside `metrics.jsonl`: "mlflow" or "wandb".
-        threads: Of torch; None leaves it to torch.
+        track: Where metrics go, beside `metrics.jsonl`: "mlflow", "wandb" or "none".
+        threads: Of torch; "none" leaves it to torch.
     """
 
     out: str
@@ -345,8 +362,8 @@ class SftPart(_Part, frozen=True, kw_only=True):
         warmup: Updates in which it rises from 0.
         schedule: What becomes of it then.
         batch: Examples of an update.
-        micro_batch: Examples that are computed at once on one device; null for all.
-        longest: Examples are cut to so many tokens; null leaves them whole.
+        micro_batch: Examples that are computed at once on one device; "none" for all.
+        longest: Examples are cut to so many tokens; "none" leaves them whole.
         answers_only: Whether the loss is that of what the model says alone.
         max_grad_norm: Gradients are cut to this length.
     """

@@ -54,6 +54,9 @@ def settings_of(config: Config | SftConfig) -> dict[str, Any]:
         del found["run"][name]
     if isinstance(config, Config):
         if config.judge is not None:
+        # Left unsaid where it is as it was before there was a choice: such trainings go on.
+        if getattr(config.cases, "calls", "") == "text":
+            del found["cases"]["calls"]
             found["judge"]["base_url"] = address(config.judge.base_url)
         if config.rollout.server not in ("local", "vllm"):
             found["rollout"]["server"] = address(config.rollout.server)

@@ -1,36 +1,51 @@
 """What a training would do, in words: all is loaded but the weights."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
+from statistics import fmean
 from textwrap import wrap
+from types import MappingProxyType
 from typing import Any
 
-from timeful.errors import ModelError
+from timeful.errors import ModelError, SettingsError
 from timeful.models.local.checkpoint import hold
 from timeful.models.local.splice import Conversations
 from timeful.models.model import Prompt
 from timeful.models.pace import TOKEN_TIME, Pace
 from timeful.records.recorder import Recorder
-from timeful.training.checks import is_at_hub
 from timeful.training.config import CasesPart, Config, ModelPart, SftConfig
+from timeful.training.doubts import doubts, tokens_of
+from timeful.training.examples import examples
+from timeful.training.hub import is_at_hub
 from timeful.training.loading import learning_dtype, load_tokenizer, sketch
+from timeful.training.memory import memory
 from timeful.training.scenes import Scene
 
 WIDTH = 80
 _SHOWN = 14
 """So many lines of a prompt are shown from its beginning, and as many from its end."""
-_STATES = 2
-"""What AdamW keeps of each number that learns."""
-_NF4 = 4.5 / 8
-"""The bytes of a number in 4 bits: of 64 of them, the largest is kept in 32 bits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """The first prompt of a scene, as text and as tokens."""
+    """The first prompt of a scene, as text and as tokens; 0 where no tokenizer could be had."""
 
     text: str
     tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learner:
+    """The model without weights, and its tokenizer."""
+
+    sketch: Any
+    tokenizer: Any
+
+    @property
+    def context(self) -> int | None:
+        """The most tokens of a prompt and its answer; None if nobody says."""
+        return getattr(self.sketch.config, "max_position_embeddings", None)
 
 
 class _OverheardError(ModelError):
@@ -44,52 +59,113 @@ class _Listener:
     live = False
     pace: Pace | None = TOKEN_TIME
 
-    def __init__(self, sketch: Any, tokenizer: Any) -> None:
-        self._tokenizer = tokenizer
-        self._conversations = Conversations(hold(sketch, tokenizer, name=self.name))
+    def __init__(self, learner: Learner | None) -> None:
+        self._learner = learner
         self.asked: Asked | None = None
 
     def open(self, prompt: Prompt, *, max_tokens: int | None, seed: int) -> Any:
-        ids, _ = self._conversations.write(prompt.messages, prompt.tools)
-        self.asked = Asked(text=self._tokenizer.decode(ids), tokens=len(ids))
+        if self._learner is None:
+            text = "\n".join(f"[{one.role}] {one.content}" for one in prompt.messages)
+            self.asked = Asked(text=text, tokens=0)
+        else:
+            sketch, tokenizer = self._learner.sketch, self._learner.tokenizer
+            held = hold(sketch, tokenizer, name=self.name)
+            ids, _ = Conversations(held).write(prompt.messages, prompt.tools)
+            self.asked = Asked(text=tokenizer.decode(ids), tokens=len(ids))
         raise _OverheardError("a dry run")
 
 
-def first_prompt(scene: Scene, sketch: Any, tokenizer: Any) -> Asked | None:
+def first_prompt(scene: Scene, learner: Learner | None) -> Asked | None:
     """What a model is asked first in a scene; None if the episode fails before."""
-    listener = _Listener(sketch, tokenizer)
+    listener = _Listener(learner)
     scene.play(listener, Recorder(), sampling=0)
     return listener.asked
 
 
-def outlook(config: Config | SftConfig, scenes: Mapping[str, Scene], *, processes: int = 1) -> str:
+def outlook(
+    config: Config | SftConfig,
+    scenes: Mapping[str, Scene],
+    *,
+    processes: int = 1,
+    lacking: Mapping[str, SettingsError] = MappingProxyType({}),
+) -> Iterator[str]:
     """Say what a training would do.
 
     Args:
         config: The settings, checked.
         scenes: What it learns from; none for a training by examples.
         processes: How many processes train together.
+        lacking: What is not there: see `checks.lacks`.
+
+    Yields:
+        Paragraphs: all that can be said without what is lacking.
 
     Raises:
-        SettingsError: If the tokenizer or the model's configuration cannot be had.
+        SettingsError: In the end, if something is lacking.
     """
-    tokenizer = load_tokenizer(config.model)
-    model = sketch(config.model)
+    lacks = dict(lacking)
+    learner = None
+    if "model" not in lacks:
+        try:
+            learner = Learner(tokenizer=load_tokenizer(config.model), sketch=sketch(config.model))
+        except SettingsError as error:
+            lacks["model"] = error
+    warnings = doubts(config)
+    yield _model(config.model, learner)
     if isinstance(config, SftConfig):
-        parts = [_model(config.model, model), _memory(config, model, 0, processes)]
-        return "\n\n".join([*parts, _run(config)])
+        yield from _of_examples(config, learner, processes, warn=warnings.append)
+    else:
+        yield from _of_scenes(config, scenes, learner, processes)
+    yield _run(config)
+    if warnings:
+        yield _table([("warning", one) for one in warnings])
+    if lacks:
+        raise SettingsError("; ".join(map(str, lacks.values())))
+
+
+def _of_scenes(
+    config: Config, scenes: Mapping[str, Scene], learner: Learner | None, processes: int
+) -> Iterator[str]:
     keys = list(scenes)
-    prompts = [first_prompt(scenes[key], model, tokenizer) for key in _spread(keys)]
+    prompts = [first_prompt(scenes[key], learner) for key in _spread(keys)]
     heard = [one for one in prompts if one is not None]
-    longest = max((one.tokens for one in heard), default=0)
-    return "\n\n".join(
-        [
-            _model(config.model, model),
-            _what(config, keys, heard, processes, context=_context(model)),
-            _memory(config, model, longest, processes),
-            _shown(heard[0]) if heard else "The first episode fails before anything is asked.",
-            _run(config),
-        ]
+    yield _what(config, keys, heard, processes, context=learner.context if learner else None)
+    if learner is not None:
+        longest = max((one.tokens for one in heard), default=0)
+        yield _table(memory(config, learner.sketch, longest, processes))
+    if not heard:
+        yield "The first episode fails before anything is asked."
+    else:
+        yield _shown("The first prompt", heard[0])
+
+
+def _of_examples(
+    config: SftConfig, learner: Learner | None, processes: int, *, warn: Callable[[str], None]
+) -> Iterator[str]:
+    part = config.sft
+    lines = [("examples", ", ".join(part.data))]
+    if learner is None:
+        yield _table(lines)
+        return
+    found = [one["input_ids"] for one in examples(part, learner.tokenizer, warn)]
+    if not found:
+        raise SettingsError(f"{', '.join(part.data)}: nothing to learn is left of the examples")
+    lengths = [len(ids) for ids in found]
+    updates = part.epochs * ceil(len(found) / part.batch)
+    lines += [
+        ("", f"{len(found):,} of {fmean(lengths):,.0f} tokens, the longest of {max(lengths):,}"),
+        ("update", f"{part.batch} examples, {_processes(processes)}"),
+        ("all", f"{updates:,} updates, {part.epochs} times through the examples"),
+    ]
+    if learner.context is not None and max(lengths) > learner.context:
+        warn(
+            f"the longest example has {max(lengths):,} tokens, beyond the model's context of "
+            f"{learner.context:,}: give sft.longest"
+        )
+    yield _table(lines)
+    yield _table(memory(config, learner.sketch, max(lengths), processes))
+    yield _shown(
+        "The first example", Asked(text=learner.tokenizer.decode(found[0]), tokens=lengths[0])
     )
 
 
@@ -99,7 +175,10 @@ def _spread(keys: Sequence[str]) -> list[str]:
     return list(keys[::step][:8])
 
 
-def _model(part: ModelPart, model: Any) -> str:
+def _model(part: ModelPart, learner: Learner | None) -> str:
+    if learner is None:
+        return _table([("model", part.path), ("", "not here: see the end")])
+    model = learner.sketch
     total = sum(one.numel() for one in model.parameters())
     learns = [(name, one) for name, one in model.named_parameters() if one.requires_grad]
     trained = sum(one.numel() for _, one in learns)
@@ -143,7 +222,8 @@ def _what(
         ("", f"at most {_episodes(config) * rollout.max_tokens:,} tokens sampled, a thought each"),
         ("samples by", rollout.server),
     ]
-    if lengths:
+    lines += _time(config)
+    if any(lengths):
         lines.append(("prompts", f"{lengths[0]} to {lengths[-1]} tokens, of {len(lengths)} tried"))
         if context is not None and lengths[-1] + rollout.max_tokens > context:
             lines.append(
@@ -154,9 +234,21 @@ def _what(
     return _table(lines)
 
 
-def _context(model: Any) -> int | None:
-    """The most tokens of a prompt and its answer; None if nobody says."""
-    return getattr(model.config, "max_position_embeddings", None)
+def _time(config: Config) -> Iterator[tuple[str, str]]:
+    """What budgets are in tokens, and how long the longest thought is."""
+    part, most = config.cases, config.rollout.max_tokens
+    if isinstance(part, CasesPart):
+        held = [
+            f"{budget} is {few:,}" + (f" to {many:,}" if many > few else "")
+            for budget, few, many in tokens_of(part)
+        ]
+        yield "budgets", f"{', '.join(held)} tokens"
+        yield "", "who is late goes on, and is late" if part.soft else "who is late is cut off"
+    else:
+        span = f"for {part.patience:g} s" if part.timing == "by-turn" else "as long as it was"
+        yield "budgets", f"a turn is open {span}"
+    each = part.token_seconds
+    yield "", f"a token takes {each:g} s, and the {most:,} of a thought {most * each:g} s"
 
 
 def _processes(count: int) -> str:
@@ -165,50 +257,6 @@ def _processes(count: int) -> str:
 
 def _episodes(config: Config) -> int:
     return config.optimiser.steps * config.rollout.cases * config.rollout.samples
-
-
-def _memory(config: Config | SftConfig, model: Any, prompt: int, processes: int) -> str:
-    """What a process holds; of activations only logits are counted, the rest hangs on much."""
-    held = sum(one.numel() * one.element_size() for one in model.parameters())
-    if config.model.quantise != "none":
-        held -= sum(one.numel() * (one.element_size() - _NF4) for one in _shrunk(model))
-    learns = sum(
-        one.numel() * one.element_size() for one in model.parameters() if one.requires_grad
-    )
-    lines = [
-        ("memory", f"{_size(held)} weights"),
-        ("", f"{_size(learns)} gradients, {_size(_STATES * learns)} AdamW"),
-    ]
-    if isinstance(config, Config):
-        rollout = config.rollout
-        share = rollout.samples * rollout.cases // processes
-        rows, length = min(rollout.at_once, share), prompt + rollout.max_tokens
-        lines.append(("", f"{_size(rows * length * _kept(model))} of past tokens, {rows} episodes"))
-        micro = config.optimiser.micro_batch or share
-        logits = micro * rollout.max_tokens * model.config.vocab_size * 4
-        lines.append(("", f"{_size(logits)} logits of {micro} rows of the longest answers"))
-    lines.append(("", "an estimate for a process; activations come on top"))
-    return _table(lines)
-
-
-def _shrunk(model: Any) -> list[Any]:
-    """The weights that bitsandbytes holds in 4 bits: of all layers but the first and the last."""
-    ends = {id(model.get_input_embeddings().weight), id(model.get_output_embeddings().weight)}
-    return [
-        one
-        for one in model.parameters()
-        if one.ndim == 2 and not one.requires_grad and id(one) not in ends
-    ]
-
-
-def _kept(model: Any) -> int:
-    """The bytes that are kept of a token: keys and values of each layer."""
-    config = model.config
-    heads = config.num_attention_heads
-    width = getattr(config, "head_dim", None) or config.hidden_size // heads
-    groups = getattr(config, "num_key_value_heads", None) or heads
-    number = next(model.parameters()).element_size()
-    return int(2 * config.num_hidden_layers * groups * width * number)
 
 
 def _run(config: Config | SftConfig) -> str:
@@ -222,22 +270,15 @@ def _run(config: Config | SftConfig) -> str:
     )
 
 
-def _shown(asked: Asked) -> str:
-    """The first prompt, its middle left out."""
+def _shown(what: str, asked: Asked) -> str:
+    """A text, its middle left out."""
     lines = [part for line in asked.text.splitlines() for part in wrap(line, WIDTH - 2) or [""]]
     if len(lines) > 2 * _SHOWN:
         left = len(lines) - 2 * _SHOWN
         lines = [*lines[:_SHOWN], f"... {left} lines ...", *lines[-_SHOWN:]]
-    head = f"The first prompt, {asked.tokens} tokens:"
+    how = f"{asked.tokens:,} tokens" if asked.tokens else "before the chat template"
+    head = f"{what}, {how}:"
     return "\n".join([head, *(f"  {line}".rstrip() for line in lines)])
-
-
-def _size(count: float) -> str:
-    for unit in ("B", "KB", "MB"):
-        if count < 1000:
-            return f"{count:.3g} {unit}"
-        count /= 1000
-    return f"{count:.3g} GB" if count < 1000 else f"{count / 1000:.3g} TB"
 
 
 def _table(lines: Sequence[tuple[str, str]]) -> str:

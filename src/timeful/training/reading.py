@@ -2,9 +2,10 @@
 
 import tomllib
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, get_args
 
 import msgspec
 
@@ -23,10 +24,17 @@ def recipes() -> tuple[str, ...]:
 
 def recipe(name: str) -> str:
     """The text of one of them."""
+T = TypeVar("T")
+
+NONE = "none"
+"""Says in a file that there is none, where a field may be null."""
+
     return (files("timeful.training") / "recipes" / f"{name}.toml").read_text(encoding="utf-8")
 
 
-def read_config(path: Path, changes: Sequence[str] = ()) -> Config | SftConfig:
+def read_config(
+    path: Path, changes: Sequence[str] = (), *, named: Sequence[str] = ()
+) -> Config | SftConfig:
     """Read the settings of a training, with its paths made whole.
 
     Args:
@@ -43,23 +51,47 @@ def read_config(path: Path, changes: Sequence[str] = ()) -> Config | SftConfig:
     try:
         data = tomllib.loads(recipe(str(path)) if is_named else path.read_text(encoding="utf-8"))
     except OSError as error:
+        named: Trainings with commands of their own, to be offered where there is no such file.
         raise SettingsError(
             f"{path} cannot be read: {error.strerror}; give a TOML file, or one of "
-            f"{', '.join(recipes())}"
+            f"{', '.join(known)}" + (f". Did you mean {near[0]!r}?" if near else "")
         ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path} is no TOML: {error}") from None
     for change in changes:
         _change(data, change)
     folder = Path() if is_named else path.parent
+        known = sorted({*recipes(), *named})
+        near = get_close_matches(path.stem, known, n=1)
     if "sft" in data:
-        return _settled_sft(convert(data, SftConfig, str(path)), folder)
+        return _settled_sft(_converted(data, SftConfig, str(path)), folder)
     if isinstance(cases := data.get("cases"), dict):
         kind = cases.setdefault("kind", "timely")
         check_known("kind of cases", kind, _KINDS)
         # Alone, since of a union an error would name the fields of both.
-        convert(cases, _KINDS[kind], f"{path}: cases")
-    return _settled(convert(data, Config, str(path)), folder)
+        _converted(cases, _KINDS[kind], f"{path}: cases")
+    return _settled(_converted(data, Config, str(path)), folder)
+
+
+def _converted(data: dict[str, Any], kind: type[T], name: str) -> T:
+    """As `convert`, where "none" is what TOML lacks: null."""
+    _nulled(data, kind)
+    try:
+        return convert(data, kind, name)
+    except SettingsError as error:
+        raise SettingsError(str(error).replace("| null`", '| "none"`')) from None
+
+
+def _nulled(data: dict[str, Any], kind: Any) -> None:
+    """Put null for "none" in the tables of a file, where a field may be null."""
+    for field in msgspec.structs.fields(kind):
+        kinds, value = get_args(field.type) or (field.type,), data.get(field.name)
+        if isinstance(value, dict):
+            for one in kinds:
+                if isinstance(one, type) and issubclass(one, msgspec.Struct):
+                    _nulled(value, one)
+        elif value == NONE and type(None) in kinds:
+            data[field.name] = None
 
 
 def _change(data: dict[str, Any], change: str) -> None:
