@@ -10,7 +10,8 @@
     │   ├── ModelRefusedError  the endpoint said no: key, quota, unknown model
     │   └── CassetteMissError  a replay was asked for a request it never recorded
     ├── SandboxError           model-written code failed, or could not be run safely
-    └── RecordError            a record or run folder that cannot be read or continued
+    ├── RecordError            a record or run folder that cannot be read or continued
+    └── RewardError            a reward of one's own that broke, or gave no number
 
 An error survives `copy` and `pickle`, since episodes run in other processes: all that it says
 is in `args`. Interruptions are signals, not errors; they live in `timeful.core.activity`.
@@ -68,6 +69,10 @@ class SandboxError(TimefulError):
 
 class RecordError(TimefulError):
     """A record or run folder that cannot be read or continued."""
+
+
+class RewardError(TimefulError):
+    """A reward of one's own broke, or gave no number."""
 
 
 class SlowPathWarning(UserWarning):

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from tests.rewards.material import RIGHT, WRONG, failed, one, says, talk, task
 from timeful.cli.main import app
-from timeful.errors import RecordError, SettingsError
+from timeful.errors import RecordError, RewardError, SettingsError
 from timeful.records.events import Event
 from timeful.records.recorder import Recorder
 from timeful.rewards.names import Reward
@@ -34,8 +34,8 @@ def run(tmp_path: Path) -> Path:
     """A run of three episodes: 0.8 by the timely reward, 0.1, and one that failed."""
     folder = tmp_path / "run" / "episodes"
     write(folder / "a.jsonl", task(RIGHT, counted=10, budget=30))
-    write(folder / "b.jsonl", task(WRONG))
-    write(folder / "c.jsonl", failed(task(RIGHT)))
+    write(folder / "b.jsonl", task(WRONG, budget=30))
+    write(folder / "c.jsonl", failed(task(RIGHT, budget=30)))
     return tmp_path / "run"
 
 
@@ -44,6 +44,7 @@ def test_a_run_is_scored_and_what_failed_is_in_no_mean(run: Path) -> None:
     assert found.pop("mean") == pytest.approx(0.45)
     rewards = {one["record"]: one["reward"] for one in found.pop("records")}
     assert rewards == {"a": pytest.approx(0.8), "b": 0.1, "c": None}
+    assert found.pop("by_budget") == {"30ns": pytest.approx(0.45)}
     assert found == {
         "reward": "timely",
         "parameters": dict(Reward(name="timely").all_parameters),
@@ -75,6 +76,36 @@ def test_a_mean_of_agents_or_budgets_that_differ_says_so(tmp_path: Path) -> None
     assert "2 agents or paces are mixed" in timeful("rewards", "timely", tmp_path)
 
 
+def test_each_budget_has_a_mean_of_its_own(tmp_path: Path) -> None:
+    for name, budget, facts in (
+        ("a", 20, RIGHT),
+        ("b", 20, WRONG),
+        ("c", 9, RIGHT),  # which takes 10, and so is late
+        ("d", 100, RIGHT),
+    ):
+        events = task(facts, budget=budget, who="rules")
+        write(tmp_path / f"{name}.jsonl", events)
+    said = timeful("rewards", "ep_aware", tmp_path)
+    assert said.splitlines()[4:] == [
+        "  0.5000  mean of 4; 0 without a reward",
+        "  0.0000  mean of 1, budget 9ns",
+        "  0.5000  mean of 2, budget 20ns",
+        "  1.0000  mean of 1, budget 100ns",
+    ]
+    found = json.loads(timeful("rewards", "ep_aware", tmp_path, "--json"))
+    assert found["by_budget"] == {"9ns": 0.0, "20ns": 0.5, "100ns": 1.0}
+
+
+def test_a_reward_of_ones_own_is_asked(run: Path, tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text("def of(events, *, by=1.0, keep=True):\n    return by if keep else 1 / 0\n")
+    found = json.loads(timeful("rewards", f"{path}:of", run, "--set", "by=0.3", "--json"))
+    assert (found["mean"], found["n_rewarded"], found["n_without"]) == (0.3, 2, 1)
+    assert found["parameters"] == {"by": 0.3, "keep": True}
+    with pytest.raises(RewardError, match=r"^a\.jsonl: .*mine\.py:of, line 2: ZeroDivisionError"):
+        timeful("rewards", f"{path}:of", run, "--set", "keep=false")
+
+
 def test_parameters_progress_and_turn_are_taken(run: Path, tmp_path: Path) -> None:
     # 0.1 + 0.5 + 1 x 0.5
     found = json.loads(
@@ -98,7 +129,8 @@ def test_parameters_progress_and_turn_are_taken(run: Path, tmp_path: Path) -> No
     [
         (("timly",), "Did you mean 'timely'"),
         (("timely", "--set", "lambda"), "PARAMETER=VALUE"),
-        (("timely", "--set", "lambda=x"), "PARAMETER=VALUE"),
+        (("timely", "--set", "=1"), "PARAMETER=VALUE"),
+        (("timely", "--set", "lambda=x"), "must be a number from 0 to 1, got 'x'"),
         (("timely", "--set", "lambda=2"), "from 0 to 1"),
         (("ruler",), "needs a judge, which scores whole groups"),
         (("adaptive_metric_score",), "how far training is"),

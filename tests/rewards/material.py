@@ -44,11 +44,11 @@ def task(
     budget: int | None = 20,
     tokens: tuple[int, ...] = (3,),
     notes: tuple[str, ...] = (),
-    **asked: Any,
+    **said: Any,
 ) -> list[Event]:
     """A whole record of a task that was over when so much counted."""
     over = {"reason": reason, "counted": counted, "cut": "", **facts}
-    settings = {"episode": {"budget_ns": budget, **asked}}
+    settings = {"episode": {"budget_ns": budget, "budget": f"{budget}ns", **said}}
     return [
         EpisodeStarted(at=0, version="0", settings=settings),
         *(thought(count, number) for number, count in enumerate(tokens, 1)),

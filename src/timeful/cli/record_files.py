@@ -15,12 +15,12 @@ def record_files(given: Iterable[Path]) -> list[Path]:
 
 
 def mixed(settings: Iterable[Mapping[str, Any]]) -> list[str]:
-    """A warning where means are of agents that differ, or of one at several paces or budgets.
+    """A warning where means are of agents that differ, or of one at several paces.
 
     Args:
         settings: Of the records.
     """
-    names = ("agent", "who", "model", "timing", "pace", "latency", "budget")
+    names = ("agent", "who", "model", "timing", "pace", "latency")
     told = [one.get("episode") or {} for one in settings]
     count = len({str([episode.get(name) for name in names]) for episode in told})
     if count < 2:

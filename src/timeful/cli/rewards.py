@@ -1,7 +1,9 @@
 """`timeful rewards`: what a reward makes of recorded episodes, to audit a run or try a reward."""
 
 import json
+import tomllib
 from collections.abc import Mapping, Sequence
+from math import inf
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -38,10 +40,11 @@ def rewards(
     """Score RECORDS by the reward NAME, as training does.
 
     RECORDS are .jsonl files, or folders of them, such as the folder of a run, or of a training
-    that keeps its records; the mean is of all its agents, paces and budgets together. An episode
-    that failed has no reward, and is in no mean. Rewards that need a judge are not scored here.
+    that keeps its records; the mean is of all its agents and paces together, and that of each
+    budget apart. An episode that failed has no reward, and is in no mean. Rewards that need a judge
+    are not scored here. NAME is one of `timeful list`, or FILE.py:FUNCTION for one of your own.
     """
-    from timeful.errors import RecordError
+    from timeful.errors import RecordError, RewardError
     from timeful.records.events import EpisodeStarted
     from timeful.records.recorder import read_record
     from timeful.rewards.names import Reward, reward_of
@@ -49,16 +52,26 @@ def rewards(
     reward = Reward(name=name, parameters=dict(map(_parameter, given)))
     _check_options(reward, progress)
     found: list[tuple[str, float | None]] = []
+    by_budget: dict[tuple[float, str], list[float | None]] = {}
     settings: list[Mapping[str, Any]] = []
     for path in record_files(records):
         events = list(read_record(path))
         try:
             value = reward_of(events, reward, progress=progress, turn=turn)
-        except RecordError as error:
-            raise RecordError(f"{path.name}: {error}") from None
+        except (RecordError, RewardError) as error:
+            raise type(error)(f"{path.name}: {error}") from None
         found.append((path.stem, value))
-        settings += [one.settings for one in events[:1] if isinstance(one, EpisodeStarted)]
-    print(_json(reward, found) if as_json else "\n".join([_table(found), *mixed(settings)]))
+        for one in events[:1]:
+            if isinstance(one, EpisodeStarted):
+                settings.append(one.settings)
+                episode = one.settings.get("episode") or {}
+                budget = (episode.get("budget_ns") or inf, str(episode.get("budget", "none")))
+                by_budget.setdefault(budget, []).append(value)
+    budgets = {name: by_budget[length, name] for length, name in sorted(by_budget)}
+    if as_json:
+        print(_json(reward, found, budgets))
+    else:
+        print("\n".join([_table(found), *_budgets(budgets), *mixed(settings)]))
 
 
 def _check_options(reward: "Reward", progress: float | None) -> None:
@@ -73,31 +86,54 @@ def _check_options(reward: "Reward", progress: float | None) -> None:
         raise SettingsError(f"--progress changes nothing: {reward.name} is the same all the time")
 
 
-def _parameter(text: str) -> tuple[str, float]:
+def _parameter(text: str) -> tuple[str, Any]:
+    """A parameter and its value, as TOML has it; what is no such value is a text."""
     from timeful.errors import SettingsError
 
-    name, _, value = text.partition("=")
+    name, equals, value = text.partition("=")
+    if not (name.strip() and equals):
+        raise SettingsError(f"--set takes PARAMETER=VALUE, as in lambda=0.2; got {text!r}")
     try:
-        return name.strip(), float(value)
-    except ValueError:
-        raise SettingsError(
-            f"--set takes PARAMETER=VALUE, as in lambda=0.2; got {text!r}"
-        ) from None
+        return name.strip(), tomllib.loads(f"it = {value}")["it"]
+    except tomllib.TOMLDecodeError:
+        return name.strip(), value.strip()
 
 
-def _json(reward: "Reward", found: Sequence[tuple[str, float | None]]) -> str:
+def _json(
+    reward: "Reward",
+    found: Sequence[tuple[str, float | None]],
+    by_budget: Mapping[str, Sequence[float | None]],
+) -> str:
     there = [value for _, value in found if value is not None]
     return json.dumps(
         {
             "reward": reward.name,
             "parameters": dict(reward.all_parameters),
-            "mean": fmean(there) if there else None,
+            "mean": _mean(there),
+            "by_budget": {budget: _mean(some) for budget, some in by_budget.items()},
             "n_rewarded": len(there),
             "n_without": len(found) - len(there),
             "records": [{"record": record, "reward": value} for record, value in found],
         },
         indent=2,
+        default=str,
     )
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    there = [value for value in values if value is not None]
+    return fmean(there) if there else None
+
+
+def _budgets(by_budget: Mapping[str, Sequence[float | None]]) -> list[str]:
+    """The mean of each budget, where there are several."""
+    if len(by_budget) < 2:
+        return []
+    rows = [(_mean(some), len(some) - some.count(None), of) for of, some in by_budget.items()]
+    return [
+        f"{'-' if mean is None else f'{mean:.4f}':>8}  mean of {count}, budget {of}"
+        for mean, count, of in rows
+    ]
 
 
 def _table(found: Sequence[tuple[str, float | None]]) -> str:

@@ -169,13 +169,13 @@ def _imitate(config: "SftConfig", *, is_first: bool, replace: bool) -> None:
 
 def _rewards(config: "Config") -> "Rewards":
     from timeful.rewards.names import Reward
-    from timeful.training.folder import RULER
+    from timeful.training.folder import EPISODES, RULER
     from timeful.training.rewarding import by_judge, by_record
 
     reward = Reward(name=config.reward.name, parameters=config.reward.parameters)
     judge = config.judge
     if judge is None:
-        return by_record(reward)
+        return by_record(reward, out=Path(config.run.out) / EPISODES)
     # Each process has a log of its own, since each asks for its own groups.
     rank = os.environ.get("RANK", "0")
     name = RULER if rank == "0" else RULER.replace(".", f"-{rank}.")

@@ -11,18 +11,21 @@
 | `adaptive_metric_score` | a turn | w1, w2, w3, w4 | | yes |
 | `hybrid_ruler_weighted_rac_score`, `..._max_rac_score` | a turn | lambda | yes | |
 | `schedule_ruler_weighted_rac_score`, `..._max_rac_score` | a turn | lambda_max | yes | yes |
+
+Any other is one's own, `FILE.py:FUNCTION`: see `timeful.rewards.own`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from math import isfinite
 from statistics import fmean
-from typing import Literal
+from typing import Any, Literal
 
 from timeful.errors import RecordError, SettingsError, check_known
 from timeful.records.events import EpisodeEnded, EpisodeFailed, Event
 from timeful.rewards import proactor, time
 from timeful.rewards.outcome import Outcome, read_outcome
+from timeful.rewards.own import Own, is_own, read_own
 from timeful.rewards.proactor import LOST, TurnValues
 from timeful.rewards.turns import read_turns
 
@@ -54,7 +57,7 @@ TurnRule = Callable[[_Given, Parameters], float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """A row of the table: either `of_task` or `of_turn` is its rule.
+    """A row of the table: `of_task`, `of_turn` or `own` is its rule.
 
     Attributes:
         is_judged: Whether it is a judge's score and nothing else: that can be of any episode.
@@ -66,6 +69,7 @@ class Kind:
 
     of_task: TaskRule | None = None
     of_turn: TurnRule | None = None
+    own: Own | None = None
     is_judged: bool = False
     needs_answer: bool = False
     parameters: Parameters = field(default_factory=dict)
@@ -75,7 +79,9 @@ class Kind:
     @property
     def of(self) -> Literal["task", "turn", "either"]:
         """What it is a reward of."""
-        return "task" if self.of_task else "either" if self.is_judged else "turn"
+        if self.is_judged or self.own:
+            return "either"
+        return "task" if self.of_task else "turn"
 
 
 def _timely(outcome: Outcome, p: Parameters) -> float:
@@ -151,12 +157,26 @@ REWARDS: dict[str, Kind] = {
 }
 
 
+def find_kind(name: str) -> Kind:
+    """The row of a reward; the file of one's own is run for it.
+
+    Raises:
+        SettingsError: If there is none.
+    """
+    if not is_own(name):
+        check_known("reward", name, REWARDS)
+        return REWARDS[name]
+    own = read_own(name)
+    defaults: Any = own.defaults
+    return Kind(own=own, parameters=defaults, needs_progress=own.needs_progress)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reward:
     """A reward as a configuration has it, checked once it exists.
 
     Args:
-        name: One of `REWARDS`.
+        name: One of `REWARDS`, or FILE.py:FUNCTION.
         parameters: Those that are not to be as they are by default.
 
     Raises:
@@ -165,9 +185,14 @@ class Reward:
 
     name: str
     parameters: Parameters = field(default_factory=dict, hash=False)
+    kind: Kind = field(init=False, repr=False, compare=False)
+    """Its row of the table."""
 
     def __post_init__(self) -> None:
-        check_known("reward", self.name, REWARDS)
+        object.__setattr__(self, "kind", find_kind(self.name))
+        if self.kind.own is not None:
+            self.kind.own.check(self.parameters)
+            return
         for name, value in self.parameters.items():
             if not self.kind.parameters:
                 raise SettingsError(f"the reward {self.name} has no parameters, got {name!r}")
@@ -179,11 +204,6 @@ class Reward:
                 f"{self.name}: w2 + w3 must be at most 1, since 1 - w2 - w3 is the weight of FTR; "
                 f"got {every['w2']:g} + {every['w3']:g}"
             )
-
-    @property
-    def kind(self) -> Kind:
-        """Its row of the table."""
-        return REWARDS[self.name]
 
     @property
     def all_parameters(self) -> Parameters:
@@ -216,14 +236,19 @@ def reward_of(
     Raises:
         SettingsError: If the reward needs what was not given, or that is out of range.
         RecordError: If the record is not whole, or not of what the reward is for.
+        RewardError: If a reward of one's own breaks, or gives no number.
     """
     _check_given(reward, progress, ruler, turn)
     kind, scores = reward.kind, ruler or {}
+    if kind.own is not None:
+        events = tuple(events)
+        is_whole = _came_to_its_end(events)
+        return kind.own.of(events, reward.parameters, progress) if is_whole else None
     if kind.of_task is not None:
         outcome = read_outcome(events)
         return None if outcome is None else kind.of_task(outcome, reward.all_parameters)
     if kind.is_judged and not scores.keys() - {WHOLE}:
-        return _judged(events, scores.get(WHOLE))
+        return scores.get(WHOLE) if _came_to_its_end(events) else None
     values = read_turns(events, turn=turn, needs_references=not kind.is_judged)
     if values is None:
         return None
@@ -245,12 +270,12 @@ def _of_turn(reward: Reward, values: TurnValues, progress: float, ruler: float) 
     return rule(given, reward.all_parameters)
 
 
-def _judged(events: Iterable[Event], score: float | None) -> float | None:
-    """A judge's score of an episode as a whole, if there is one and that came to its end."""
+def _came_to_its_end(events: Iterable[Event]) -> bool:
+    """Whether an episode did not fail."""
     ends = [one for one in events if isinstance(one, EpisodeEnded | EpisodeFailed)]
     if not ends:
         raise RecordError("the record is not whole: it lacks its last event")
-    return None if isinstance(ends[-1], EpisodeFailed) else score
+    return not isinstance(ends[-1], EpisodeFailed)
 
 
 def _check_given(
@@ -258,7 +283,7 @@ def _check_given(
 ) -> None:
     """Refuse a reward that lacks what it is made of."""
     kind = reward.kind
-    if kind.of == "task" and turn is not None:
+    if (kind.of == "task" or kind.own) and turn is not None:
         raise SettingsError(f"{reward.name} is a reward of a whole task, which has no turn {turn}")
     if kind.needs_progress:
         if progress is None:

@@ -10,7 +10,7 @@ from timeful.environments.timed.stopwatch import TimerSettings
 from timeful.errors import SettingsError
 from timeful.models.choice import ModelChoice
 from timeful.models.pace import Pace
-from timeful.rewards.names import REWARDS
+from timeful.rewards.names import find_kind
 from timeful.seeding import child
 from timeful.suites.timely.budgets import read_budget
 from timeful.suites.timely.families import cases_of
@@ -51,7 +51,7 @@ def scenes_for(config: Config) -> Mapping[str, Scene]:
     found = turns_of(config.cases, seed=seed, max_tokens=config.rollout.max_tokens)
     dialogues = [scene.dialogue for scene in found.values()]
     bare = [one.id for one in dialogues if one.ready_ranges and not one.references]
-    if bare and not REWARDS[config.reward.name].is_judged:
+    if bare and find_kind(config.reward.name).of == "turn":
         raise SettingsError(
             f"of dialogue {bare[0]} only ready ranges are known, and {config.reward.name} needs "
             "its references: annotate it (docs/annotation.md), or take the reward ruler"

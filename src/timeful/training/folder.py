@@ -22,6 +22,7 @@ import msgspec
 from timeful.domains.library import domain_names
 from timeful.errors import SettingsError
 from timeful.models.request import address
+from timeful.rewards.own import is_own, split
 from timeful.training.config import Config, SftConfig
 
 SETTINGS = "settings.json"
@@ -68,6 +69,8 @@ def _read(config: Config | SftConfig) -> Iterator[tuple[str, Path]]:
     if isinstance(config, SftConfig):
         yield from ((f"sft.data {n}", Path(one)) for n, one in enumerate(config.sft.data, 1))
         return
+    if is_own(config.reward.name):
+        yield "reward.name", Path(split(config.reward.name)[0])
     for field in ("problems", "data", "abcd", "catalog", "ontology", "domain", "agent"):
         given = getattr(config.cases, field, None)
         if given is None or given in domain_names():

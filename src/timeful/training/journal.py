@@ -14,7 +14,6 @@ import msgspec
 from accelerate.utils import gather_object
 from transformers import TrainerCallback
 
-from timeful.records.recorder import Recorder
 from timeful.rewards.outcome import read_outcome
 from timeful.training.alarm import collapse
 from timeful.training.config import Config
@@ -64,7 +63,8 @@ class Journal(TrainerCallback):  # type: ignore[misc]  # transformers is not fol
     def tell(self, update: int, played: Sequence[Played], rewards: Sequence[float | None]) -> None:
         """Take note of what was played for an update; all processes do."""
         if self._records:
-            self._keep(update, played)
+            for one in played:
+                one.keep(self._out / EPISODES, update)
         every = gather_object(list(map(_summary, played, rewards)))
         told = [one["reward"] for one in every if one["reward"] is not None]
         by_budget: dict[str, list[dict[str, Any]]] = {}
@@ -108,14 +108,6 @@ class Journal(TrainerCallback):  # type: ignore[misc]  # transformers is not fol
                 if budget != "none":
                     found.setdefault(float(budget.removesuffix("s")), []).append(mean)
         return collapse({budget: fmean(means) for budget, means in found.items()})
-
-    def _keep(self, update: int, played: Sequence[Played]) -> None:
-        folder = self._out / EPISODES / f"{update:05d}"
-        for one in played:
-            recorder = Recorder(folder / f"{one.scene.key}-{one.sampling}.jsonl")
-            for event in one.events:
-                recorder.write(event)
-            recorder.close()
 
 
 def _summary(played: Played, reward: float | None) -> dict[str, Any]:

@@ -11,7 +11,16 @@ import msgspec
 
 from timeful.catalogs.reading import convert
 from timeful.errors import SettingsError, check_known
-from timeful.training.config import CasesPart, Config, ModelPart, RunPart, SftConfig, TurnsPart
+from timeful.rewards.own import is_own
+from timeful.training.config import (
+    CasesPart,
+    Config,
+    ModelPart,
+    RewardPart,
+    RunPart,
+    SftConfig,
+    TurnsPart,
+)
 
 _KINDS: Mapping[str, type[CasesPart | TurnsPart]] = {"timely": CasesPart, "turns": TurnsPart}
 
@@ -126,6 +135,7 @@ def _settled(config: Config, folder: Path) -> Config:
         config,
         model=_model(config.model, folder),
         cases=msgspec.structs.replace(cases, **whole),
+        reward=_reward(config.reward, folder),
         run=_run(config.run, folder),
     )
 
@@ -144,6 +154,13 @@ def _model(part: ModelPart, folder: Path) -> ModelPart:
     """A path from the folder of the file; one that is no folder there is the hub's."""
     here = folder / part.path
     return msgspec.structs.replace(part, path=str(here)) if here.is_dir() else part
+
+
+def _reward(part: RewardPart, folder: Path) -> RewardPart:
+    """With the file of a reward of one's own made whole."""
+    if not is_own(part.name):
+        return part
+    return msgspec.structs.replace(part, name=str(folder / part.name))
 
 
 def _run(part: RunPart, folder: Path) -> RunPart:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from timeful.errors import ModelError, RecordError
+from timeful.errors import ModelError, RecordError, RewardError
 from timeful.judges.candidates import candidate
 from timeful.judges.ruler import Group, ruler
 from timeful.judges.ruler_log import RulerLog
@@ -14,13 +14,29 @@ from timeful.rewards.names import WHOLE, Reward, reward_of
 from timeful.training.rollouts import Played, Rewards
 
 
-def by_record(reward: Reward) -> Rewards:
-    """A reward that is made of each episode's own record."""
+def by_record(reward: Reward, *, out: Path | None = None) -> Rewards:
+    """A reward that is made of each episode's own record.
+
+    Args:
+        reward: The reward.
+        out: Where the record is kept at which one's own breaks, in a folder for the update.
+
+    Raises (the rewards):
+        RewardError: If one's own breaks: that is no mishap of a rollout, and would come again.
+    """
 
     def rewards(
         groups: Sequence[Sequence[Played]], update: int, progress: float
     ) -> list[list[float | None]]:
-        return [[_reward(one, reward, progress) for one in group] for group in groups]
+        return [[rewarded(one, update, progress) for one in group] for group in groups]
+
+    def rewarded(one: Played, update: int, progress: float) -> float | None:
+        try:
+            return _reward(one, reward, progress)
+        except RewardError as error:
+            path = None if out is None else one.keep(out, update)
+            where = f"update {update}, {one.scene.key}" if path is None else f"the record {path}"
+            raise RewardError(f"{error}. It broke at {where}") from error
 
     return rewards
 

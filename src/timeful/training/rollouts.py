@@ -8,6 +8,7 @@ scene, and with it the world's seed and clock; what is sampled in it differs by 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 
 from timeful.models.local.batching import Batcher, Seat
 from timeful.models.local.model import LocalModel
@@ -46,6 +47,15 @@ class Played:
         said = [sum(row.mask) for row in found]
         rng = child(self.sampling, "conversation")
         return found[rng.choice(len(found), p=[n / sum(said) for n in said])]
+
+    def keep(self, folder: Path, update: int) -> Path:
+        """Write its record, in a folder for the update."""
+        path = folder / f"{update:05d}" / f"{self.scene.key}-{self.sampling}.jsonl"
+        recorder = Recorder(path)
+        for event in self.events:
+            recorder.write(event)
+        recorder.close()
+        return path
 
     @property
     def failure(self) -> str:

@@ -54,6 +54,7 @@ def export_run(
     check_form(form)
     check_target(out, replace=replace)
     check_fits(reward, run.suite)
+    reward = Path(reward).name  # of one's own, no place on a machine
     counts = Counts()
     found = rows(run, kind, choice, counts)
     # A file without rows could not be loaded: nothing is written, and what is there stays.

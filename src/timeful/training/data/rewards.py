@@ -13,6 +13,7 @@ import msgspec
 from timeful.errors import SettingsError, check_known
 from timeful.records.events import Acted, AnyEvent, ThoughtEnded
 from timeful.rewards.names import REWARDS, Reward, reward_of
+from timeful.rewards.own import is_own
 from timeful.rewards.turns import read_turns
 from timeful.training.data.conversations import Conversation
 from timeful.training.data.episodes import Worth, score, shared
@@ -35,13 +36,15 @@ def find_worth(name: str) -> Worth:
     """
     if name == SCORE:
         return score
-    check_known("reward", name, (SCORE, *REWARDS))
-    kind = REWARDS[name]
+    if not is_own(name):
+        check_known("reward", name, (SCORE, *REWARDS))
+    reward = Reward(name=name)
+    kind = reward.kind
     if kind.needs_judge or kind.needs_progress:
         need = "a judge's scores" if kind.needs_judge else "to know how far training is"
         raise SettingsError(f"{name} cannot be told from a record: it needs {need}")
     of = _of_turns if kind.of == "turn" else _of_task
-    return partial(of, reward=Reward(name=name))
+    return partial(of, reward=reward)
 
 
 def check_fits(name: str, suite: str) -> None:
@@ -50,7 +53,7 @@ def check_fits(name: str, suite: str) -> None:
     Raises:
         SettingsError: If it is one of turns, and they have none, or one of tasks.
     """
-    if name == SCORE:
+    if name == SCORE or is_own(name):
         return
     is_of_turns = REWARDS[name].of == "turn"
     if is_of_turns != (suite == "proactor") or not suite.startswith(("timely", "traces", "proac")):
