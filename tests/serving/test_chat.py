@@ -42,6 +42,7 @@ def test_the_model_is_listed(served):
         (model,) = client.models.list().data
         assert model.id == served.name
         assert client.models.retrieve(served.name) == model
+        assert model.model_extra["max_model_len"] == 96
 
 
 @pytest.mark.parametrize("how", [{}, {"temperature": 0}, {"n": 3}, {"top_p": 0.4}, {"stop": "e"}])
@@ -130,6 +131,20 @@ def test_streamed_log_probabilities_and_tokens_are_those_of_the_whole_answer(ser
     assert entries == whole.choices[0].logprobs.content
     assert ids == whole.choices[0].model_extra["token_ids"]
     assert chunks[0].model_extra["prompt_token_ids"] == whole.model_extra["prompt_token_ids"]
+
+
+@pytest.mark.parametrize("how", [{"logprobs": True}, {"extra_body": {"return_token_ids": True}}])
+def test_each_token_is_told_if_it_is_asked_for_also_one_without_a_text(served, how):
+    chunks = streamed(served, stream_options={"include_usage": True}, **how)
+    deltas = [chunk.choices[0].delta for chunk in chunks[1:-1]]
+    assert len(deltas) == chunks[-1].usage.completion_tokens
+    assert any(not one.content for one in deltas)
+
+
+def test_each_choice_of_a_stream_begins_with_its_role(said):
+    chunks = streamed(said, "count", n=2)
+    begun = [one.choices[0] for one in chunks[:2]]
+    assert [(one.index, one.delta.role) for one in begun] == [(0, "assistant"), (1, "assistant")]
 
 
 def test_every_part_counts_if_that_is_wanted(said):
@@ -225,6 +240,27 @@ def test_an_answer_ends_with_its_first_call_unless_more_are_wanted(said, way):
         assert len({call.id for call in calls}) == len(names)
         end = told[-1] if way is streamed else told
         assert end.choices[0].finish_reason == "tool_calls"
+
+
+@pytest.mark.parametrize("way", [ask, streamed])
+def test_calls_of_all_choices_have_names_of_their_own(said, way):
+    told = way(said, "twice", tools=[TOOL], parallel_tool_calls=True, n=2)
+    choices = [one for chunk in told for one in chunk.choices] if way is streamed else told.choices
+    said_by = [one.delta if way is streamed else one.message for one in choices]
+    assert len({call.id for one in said_by for call in one.tool_calls or []}) == 4
+
+
+def test_an_answer_that_is_begun_is_gone_on_with(said):
+    begun = [{"role": "user", "content": "b"}, {"role": "assistant", "content": "count one two"}]
+    options = {"continue_final_message": True}
+    (choice,) = ask(said, messages=begun, max_tokens=2, extra_body=options).choices
+    assert choice.message.content == "three four"
+
+
+def test_parts_of_a_content_are_one_text(said):
+    parts = [{"type": "text", "text": "co"}, {"type": "text", "text": "unt"}]
+    (choice,) = ask(said, messages=[{"role": "user", "content": parts}], max_tokens=2).choices
+    assert choice.message.content == "one two"
 
 
 def test_tools_calls_and_their_replies_reach_the_template(monkeypatch, said):

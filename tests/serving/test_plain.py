@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.models.local.tiny import byte_tokenizer, checkpoint, torch
+from tests.models.local.tiny import byte_tokenizer, checkpoint, tokenizers, torch
 from tests.serving.here import Here
 
 TEXT = "Über 日本語"
@@ -103,6 +103,56 @@ def test_tokens_are_told_as_numbers(served):
     (choice,) = whole.choices
     assert choice.model_extra["prompt_token_ids"] == ids_of(TEXT)
     assert len(choice.model_extra["token_ids"]) == whole.usage.completion_tokens
+
+
+def test_each_choice_echoes_the_prompt_it_answers(served):
+    both = complete(served, [TEXT, "naïve"], n=2, echo=True, extra_body={"return_token_ids": True})
+    for i, prompt in enumerate((TEXT, TEXT, "naïve", "naïve")):
+        assert both.choices[i].text.startswith(prompt)
+        assert both.choices[i].model_extra["prompt_token_ids"] == ids_of(prompt)
+
+
+def test_a_stream_counts_its_tokens_and_ends_also_where_none_is_drawn(said):
+    def streamed(**how):
+        options = {"include_usage": True, "continuous_usage_stats": True}
+        body = {"model": said.name, "prompt": "round", "stream_options": options, **how}
+        with said.client() as client:
+            return list(client.completions.create(stream=True, **body))
+
+    counts = [chunk.usage.completion_tokens for chunk in streamed(max_tokens=3)]
+    assert counts == [1, 2, 3, 3]
+    ended, last = streamed(max_tokens=0)
+    assert (ended.choices[0].text, ended.choices[0].finish_reason) == ("", "length")
+    assert (last.choices, last.usage.completion_tokens) == ([], 0)
+
+
+def test_a_tokenizer_s_own_tokens_are_put_in_where_they_are_wanted():
+    """Not where a chat template writes them, and they have no place in an echoed text."""
+    core = byte_tokenizer().backend_tokenizer
+    speaks = byte_tokenizer().__class__(
+        tokenizer_object=tokenizers.Tokenizer.from_str(core.to_str()),
+        bos_token="<bos>",
+        eos_token="<eos>",
+        chat_template=byte_tokenizer().chat_template,
+    )
+    speaks.backend_tokenizer.post_processor = tokenizers.processors.TemplateProcessing(
+        single="<bos> $A", special_tokens=[("<bos>", 1)]
+    )
+    tell = {"return_token_ids": True}
+    with Here(checkpoint("llama", tokenizer=speaks)) as here, here.client() as client:
+        with_it = complete(here, "ab", echo=True, logprobs=1, max_tokens=0, extra_body=tell)
+        (choice,) = with_it.choices
+        assert choice.model_extra["prompt_token_ids"] == [1, *ids_of("ab")]
+        assert choice.logprobs.text_offset[:2] == [0, 0]
+        without = complete(here, "ab", extra_body={**tell, "add_special_tokens": False})
+        assert without.choices[0].model_extra["prompt_token_ids"] == ids_of("ab")
+        chat = client.chat.completions.create(
+            model=here.name,
+            messages=[{"role": "user", "content": "ab"}],
+            max_tokens=1,
+            extra_body=tell,
+        )
+        assert chat.model_extra["prompt_token_ids"] == ids_of(" ? ab")
 
 
 # --- what lm-eval sends --------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """What cannot be answered is refused in OpenAI's shape, and the server goes on."""
 
+import asyncio
 import http.client
 import json
 
@@ -8,6 +9,8 @@ import pytest
 
 from tests.models.local.tiny import checkpoint
 from tests.serving.here import Here, parrot
+from timeful.serving.app import _body
+from timeful.serving.refusals import RefusedError
 
 ASKED = {"messages": [{"role": "user", "content": "count"}]}
 PROMPT = {"prompt": "count"}
@@ -217,12 +220,24 @@ def test_a_key_is_asked_for_everywhere_but_for_health():
                 assert (status, answered["error"]["code"]) == (401, "invalid_api_key")
         with here.client(api_key="secret") as client:
             assert len(client.models.list().data) == 1
+        assert send(here, "/v1/models", b"", "GET", Authorization="bearer secret")[0] == 200
 
 
 def test_a_body_beyond_all_bounds_is_refused(said, monkeypatch):
     monkeypatch.setattr("timeful.serving.app.MOST_BYTES", 1000)
     status, _ = refused(said, "chat/completions", {**ASKED, "user": "a" * 1000})
     assert status == 413
+
+
+def test_a_body_is_measured_whole_however_it_comes(monkeypatch):
+    class Request:
+        async def stream(self):
+            for _ in range(3):
+                yield b"a" * 400
+
+    monkeypatch.setattr("timeful.serving.app.MOST_BYTES", 1000)
+    with pytest.raises(RefusedError, match="1000 bytes at most"):
+        asyncio.run(_body(Request()))
 
 
 def test_a_bug_is_told_without_its_insides(said, monkeypatch, caplog):

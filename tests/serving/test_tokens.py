@@ -37,6 +37,15 @@ def test_of_alternatives_that_look_alike_the_more_probable_counts():
     assert columns.token_logprobs == [-3.0, -9999.0]
 
 
+def test_what_json_cannot_say_is_the_least_number():
+    columns, tokens = Columns(), Tokens(checkpoint())
+    impossible = -float("inf")
+    columns.add(tokens, 9, -1.0, ((9, -1.0), (8, impossible)), at=0)
+    assert columns.top_logprobs[0][tokens.shown(8)[0]] == -9999.0
+    entry = tokens.entry(9, impossible, ((8, impossible),))
+    assert (entry["logprob"], entry["top_logprobs"][0]["logprob"]) == (-9999.0, -9999.0)
+
+
 def test_offsets_count_characters():
     of = checkpoint("gpt2", tokenizer=byte_tokenizer())
     ids = of.tokenizer("aé🍎b", add_special_tokens=False)["input_ids"]
