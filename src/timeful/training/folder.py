@@ -54,10 +54,10 @@ def settings_of(config: Config | SftConfig) -> dict[str, Any]:
     for name in _OPERATION:
         del found["run"][name]
     if isinstance(config, Config):
-        if config.judge is not None:
         # Left unsaid where it is as it was before there was a choice: such trainings go on.
         if getattr(config.cases, "calls", "") == "text":
             del found["cases"]["calls"]
+        if config.judge is not None:
             found["judge"]["base_url"] = address(config.judge.base_url)
         if config.rollout.server not in ("local", "vllm"):
             found["rollout"]["server"] = address(config.rollout.server)

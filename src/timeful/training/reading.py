@@ -24,6 +24,11 @@ from timeful.training.config import (
 
 _KINDS: Mapping[str, type[CasesPart | TurnsPart]] = {"timely": CasesPart, "turns": TurnsPart}
 
+T = TypeVar("T")
+
+NONE = "none"
+"""Says in a file that there is none, where a field may be null."""
+
 
 def recipes() -> tuple[str, ...]:
     """The files of settings in the package, by their names."""
@@ -33,11 +38,6 @@ def recipes() -> tuple[str, ...]:
 
 def recipe(name: str) -> str:
     """The text of one of them."""
-T = TypeVar("T")
-
-NONE = "none"
-"""Says in a file that there is none, where a field may be null."""
-
     return (files("timeful.training") / "recipes" / f"{name}.toml").read_text(encoding="utf-8")
 
 
@@ -51,6 +51,7 @@ def read_config(
             the package by it (`recipes`), whose paths start here.
         changes: Fields that are to be other than the file has them, as `table.field=value` with a
             value as TOML has it; what is no such value is a text.
+        named: Trainings with commands of their own, to be offered where there is no such file.
 
     Raises:
         SettingsError: If there is no such file, it is no TOML, or a field is unknown or wrong; the
@@ -60,7 +61,8 @@ def read_config(
     try:
         data = tomllib.loads(recipe(str(path)) if is_named else path.read_text(encoding="utf-8"))
     except OSError as error:
-        named: Trainings with commands of their own, to be offered where there is no such file.
+        known = sorted({*recipes(), *named})
+        near = get_close_matches(path.stem, known, n=1)
         raise SettingsError(
             f"{path} cannot be read: {error.strerror}; give a TOML file, or one of "
             f"{', '.join(known)}" + (f". Did you mean {near[0]!r}?" if near else "")
@@ -70,8 +72,6 @@ def read_config(
     for change in changes:
         _change(data, change)
     folder = Path() if is_named else path.parent
-        known = sorted({*recipes(), *named})
-        near = get_close_matches(path.stem, known, n=1)
     if "sft" in data:
         return _settled_sft(_converted(data, SftConfig, str(path)), folder)
     if isinstance(cases := data.get("cases"), dict):
