@@ -16,21 +16,24 @@ from msgspec.structs import replace
 from trl.trainer.utils import RepeatSampler
 
 from tests.training.material import checkpoint, config, metrics
+from timeful.core.units import milliseconds
 from timeful.errors import ModelError
 from timeful.models.model import Model
+from timeful.models.pace import Pace
 from timeful.records.events import EpisodeFailed
 from timeful.records.recorder import Recorder
 from timeful.rewards.names import Reward
-from timeful.training.adapter import TimedGRPOTrainer
+from timeful.training.adapter import Sample, TimedGRPOTrainer
 from timeful.training.cases import scenes_of
 from timeful.training.checkpoints import Joint, last_checkpoint, update_of
-from timeful.training.config import Config, OptimiserPart
-from timeful.training.folder import POLICY
-from timeful.training.learning import learn, order
+from timeful.training.config import Config, OptimiserPart, RewardPart
+from timeful.training.folder import CHECKPOINTS, POLICY
+from timeful.training.learning import _arguments, learn, order
 from timeful.training.rewarding import by_record
 from timeful.training.rolling import Rolling
 from timeful.training.rollouts import Played, Rewards
 from timeful.training.scenes import Scene
+from timeful.training.trajectory import Row
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of libraries, about each other
 
@@ -161,6 +164,113 @@ def test_cases_come_in_the_order_that_trl_gives_them_pass_by_pass(
     theirs = RepeatSampler(keys, mini_repeat_count=1, batch_size=2, shuffle=shuffle, seed=0)
     assert order(keys, found) == [keys[i] for _ in range(2) for i in theirs]
     assert len(order(keys, found)) >= 2 * 5, "for five batches of rollouts"
+
+
+def test_trl_is_told_what_the_settings_say(tmp_path: Path) -> None:
+    part = OptimiserPart(
+        steps=40,
+        learning_rate=3e-4,
+        warmup=4,
+        schedule="cosine",
+        clip_low=0.1,
+        clip_high=0.3,
+        ratio_cap=5.0,
+        kl=0.02,
+        scale="batch",
+        loss="dr_grpo",
+        entropy=0.01,
+        epochs=3,
+        micro_batch=2,
+        max_grad_norm=0.7,
+        recompute=True,
+    )
+    found = config(tmp_path, tmp_path, optimiser=part)
+    run = replace(found.run, seed=9, keep=5, save_every=4)
+    told = _arguments(replace(found, run=run, rollout=replace(found.rollout, temperature=0.6)))
+    wanted = {
+        "max_steps": 40,
+        "learning_rate": 3e-4,
+        "warmup_steps": 4,
+        "lr_scheduler_type": "cosine",
+        "epsilon": 0.1,
+        "epsilon_high": 0.3,
+        "delta": 5.0,
+        "beta": 0.02,
+        "scale_rewards": "batch",
+        "loss_type": "dr_grpo",
+        "entropy_coef": 0.01,
+        "num_iterations": 3,
+        "per_device_train_batch_size": 2,
+        "gradient_accumulation_steps": 4,
+        "steps_per_generation": 4,
+        "num_generations": 4,
+        "max_completion_length": 12,
+        "temperature": 0.6,
+        "max_grad_norm": 0.7,
+        "gradient_checkpointing": True,
+        "seed": 9,
+        "save_total_limit": 5,
+        "save_steps": 6,
+    }
+    assert {name: getattr(told, name) for name in wanted} == wanted
+
+
+def test_rollouts_are_played_and_credited_as_the_settings_say(
+    start: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Rolling] = []
+
+    def called(self: Rolling, *args: Any) -> Any:
+        seen.append(self)
+        raise KilledError
+
+    monkeypatch.setattr(Rolling, "__call__", called)
+    found = config(start, tmp_path, reward=RewardPart(name="timely", credit="turn", discount=0.9))
+    found = replace(
+        found,
+        rollout=replace(found.rollout, temperature=0.6, at_once=3),
+        optimiser=replace(found.optimiser, scale="none"),
+        run=replace(found.run, seed=9),
+    )
+    with pytest.raises(KilledError):
+        train(found)
+    (rolling,) = seen
+    assert (rolling.seed, rolling.by_turn, rolling.discount, rolling.scale) == (9, True, 0.9, False)
+    player = rolling.player
+    assert (player._style.temperature, player._at_once) == (0.6, 3)
+    assert player._pace == Pace(per_token=milliseconds(100))
+
+
+def test_who_has_no_row_is_one_masked_token_without_a_reward() -> None:
+    row = Row(prompt_ids=(5,), completion_ids=(6, 7), logprobs=(-1.0, 0.0), mask=(1, 0), turns=())
+    samples = [Sample(row=row, reward=0.5), Sample(row=None, reward=0.25)]
+    asked: list[Any] = []
+
+    def roll(*args: Any) -> list[Sample]:
+        asked.append(args)
+        return samples
+
+    trainer: Any = SimpleNamespace(
+        roll=roll,
+        state=SimpleNamespace(global_step=1, max_steps=4),
+        processing_class=SimpleNamespace(eos_token_id=2),
+    )
+    assert TimedGRPOTrainer.play(trainer, ["a", "a"]) == {
+        "prompt_ids": [[5], [2]],
+        "completion_ids": [[6, 7], [2]],
+        "logprobs": [[-1.0, 0.0], [0.0]],
+        "env_mask": [[1, 0], [0]],
+        "reward": [0.5, None],
+    }
+    assert asked == [(["a", "a"], 1, 0.25)]
+
+
+def test_the_last_checkpoint_is_the_one_of_most_updates(tmp_path: Path) -> None:
+    for update in (9, 10, 100, 20):
+        (tmp_path / CHECKPOINTS / f"checkpoint-{update}").mkdir(parents=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("timeful.training.checkpoints._is_whole", lambda path: "100" not in path.name)
+        assert update_of(last_checkpoint(tmp_path)) == 20
 
 
 def gaps_of(settings: Config, monkeypatch: pytest.MonkeyPatch) -> list[float]:
