@@ -8,11 +8,10 @@ from typing import Any
 
 from timeful.models.local.checkpoint import Checkpoint
 from timeful.models.local.request import Alternatives
+from timeful.models.local.texts import HALF
 
 LEAST = -9999.0
 """Stands for what JSON cannot say."""
-
-_HALF = "\ufffd"
 
 
 class Tokens:
@@ -39,7 +38,7 @@ class Tokens:
         if byte := fullmatch("<0x([0-9A-F]{2})>", piece):
             return bytes([int(byte[1], 16)])
         text = self._texts.decode([token], special=True)
-        if _HALF in text and all(one in _stand_ins() for one in piece):
+        if HALF in text and all(one in _stand_ins() for one in piece):
             return bytes(_stand_ins()[one] for one in piece)
         if piece.startswith("▁") and not text.startswith(" "):
             text = f" {text}"  # at the beginning of a text, some decoders leave it out

@@ -19,10 +19,7 @@ class Tally(TrainerCallback):  # type: ignore[misc]  # transformers is not follo
 
     def open(self, update: int) -> None:
         """Begin after so many updates; later ones, which will be done again, are forgotten."""
-        lines = self._path.read_bytes().splitlines(keepends=True) if self._path.exists() else []
-        whole = [one for one in lines if one.endswith(b"\n")]
-        kept = [one for one in whole if msgspec.json.decode(one)["update"] <= update]
-        self._path.write_bytes(b"".join(kept))
+        cut_back(self._path, update)
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
         """Write a line, when TRL has measured an update."""
@@ -31,3 +28,14 @@ class Tally(TrainerCallback):  # type: ignore[misc]  # transformers is not follo
             trl = {name: value for name, value in logs.items() if name != "num_tokens"}
             with self._path.open("ab") as file:
                 file.write(msgspec.json.encode({"update": state.global_step, "trl": trl}) + b"\n")
+
+
+def cut_back(path: Path, update: int) -> list[dict[str, Any]]:
+    """Leave the lines of so many updates in a file of metrics, and return what they say."""
+    lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+    whole = [(one, msgspec.json.decode(one)) for one in lines if one.endswith(b"\n")]
+    kept = [(line, told) for line, told in whole if told["update"] <= update]
+    partial = path.with_suffix(".part")  # a kill in between must lose no line
+    partial.write_bytes(b"".join(line for line, _ in kept))
+    partial.replace(path)
+    return [told for _, told in kept]

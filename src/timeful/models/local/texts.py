@@ -11,7 +11,7 @@ no character, its decoder takes back valid ones before them as well. What was to
 from collections.abc import Sequence
 from typing import Any
 
-_HALF = "\ufffd"
+HALF = "\ufffd"
 """What a decoder writes for bytes that are no character yet."""
 
 _MOST = 1 << 20
@@ -76,7 +76,7 @@ class Reader:
             piece = self._texts.added(self._before, self._held, special=self._special)
         else:
             piece = self._texts.after(self._before, token, special=self._special)
-        if piece.endswith(_HALF):
+        if piece.endswith(HALF):
             self._held = self._held or [token]
             return ""
         if piece:

@@ -207,17 +207,13 @@ def _judged(wrong: list[Given], judging: Judging, out: Path, made: Made) -> dict
 
 def _row(episode: Episode) -> Row:
     assert episode.problem is not None, "an episode of reasoning has a problem"
+    timer = msgspec.json.decode(episode.conditions)["timer"] or {}
     return {
         **sft_row(episode, episode.conversations[0]),
         "reward": 1.0,  # also where it was the judge who said so
         "problem": episode.problem.id,
-        "jitter_s": (json_of(episode.conditions).get("timer") or {}).get("jitter", 0.0),
+        "jitter_s": timer.get("jitter", 0.0),
     }
-
-
-def json_of(text: str) -> dict[str, Any]:
-    """Read a JSON object that was written here."""
-    return msgspec.json.decode(text, type=dict[str, Any])
 
 
 def _rejected(
