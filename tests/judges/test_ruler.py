@@ -536,7 +536,33 @@ def test_a_log_goes_on_after_a_kill_and_another_file_is_refused(tmp_path: Path) 
     assert path.read_bytes() == whole
     path.write_text('{"what": "else"}\n')
     with pytest.raises(RecordError, match=r"ruler\.jsonl, line 1"):
-        RulerLog(path)
+        RulerLog(path).__enter__()
+
+
+def test_a_log_that_is_opened_again_reads_what_is_new_and_no_more(tmp_path: Path) -> None:
+    path, others = tmp_path / "ruler.jsonl", [group("a", name=f"g{n}") for n in range(3)]
+    log, model = RulerLog(path), rule_judge(lambda one: 0.5)
+
+    def asks(*groups: Group) -> int:
+        before = len(model.asked)
+        with log:
+            ruler(model, groups, log=log)
+        return len(model.asked) - before
+
+    assert asks(others[0]) == 1
+    known = path.read_bytes()
+    path.write_bytes(b"?" * (len(known) - 1) + b"\n")  # not looked at again
+    assert asks(others[0], others[1]) == 1
+    first = path.read_bytes().splitlines(keepends=True)[1]
+    with RulerLog(tmp_path / "other.jsonl") as other:
+        ruler(model, [others[2]], log=other)
+    more = (tmp_path / "other.jsonl").read_bytes()
+    path.write_bytes(known + first + more + first[:-10])  # by somebody else, who was killed
+    assert asks(*others) == 0
+    assert path.read_bytes() == known + first + more
+    path.write_bytes(more)
+    assert asks(*others) == 2, "it was begun anew"
+    assert path.read_bytes().startswith(more)
 
 
 def test_no_line_of_a_log_is_torn_by_another_thread(tmp_path: Path) -> None:

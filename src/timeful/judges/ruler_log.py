@@ -7,6 +7,7 @@ line is written in one piece; what a kill left of a last one is cut off.
 
 from collections.abc import Sequence
 from hashlib import sha256
+from io import SEEK_END
 from pathlib import Path
 from threading import Lock
 from typing import Any, Self
@@ -46,30 +47,35 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class RulerLog:
     """The log of a file, which one process writes at a time; safe for many threads.
 
+    It is open within `with`, and may be opened again: then only what is new is read.
+
     Args:
         path: Begun, or continued.
         about: What makes a judge what it is beside its name, as `Endpoint.about` has it.
 
-    Raises:
+    Raises (when it is opened):
         RecordError: If the file is no such log.
     """
 
     def __init__(self, path: Path, *, about: dict[str, Any] | None = None) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        self._path = path
         self._about = about or {}
         self._lock = Lock()
-        self._file = path.open("a+b")
+        self._scored: dict[str, tuple[Verdict, ...]] = {}
+        self._read = self._lines = 0  # so many bytes, and lines, are known
+
+    def __enter__(self) -> Self:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = self._path.open("a+b")
         try:
-            self._scored = self._mended(path)
+            self._catch_up()
         except BaseException:
             self._file.close()
             raise
-
-    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        self._file.close()
 
     @property
     def has_scores(self) -> bool:
@@ -107,30 +113,31 @@ class RulerLog:
             failure=None if asked.value else asked.failure,
             tries=asked.tries,
         )
+        text = msgspec.json.encode(line) + b"\n"
         with self._lock:
-            self._file.write(msgspec.json.encode(line) + b"\n")
+            self._file.write(text)
             self._file.flush()
+            self._read += len(text)
+            self._lines += 1
             if line.verdicts is not None:
                 self._scored[key] = line.verdicts
 
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
-    def _mended(self, path: Path) -> dict[str, tuple[Verdict, ...]]:
-        found: dict[str, tuple[Verdict, ...]] = {}
+    def _catch_up(self) -> None:
+        """Read what is new, and cut off what a kill left of a last line."""
+        if self._file.seek(0, SEEK_END) < self._read:  # somebody began it anew
+            self._scored, self._read, self._lines = {}, 0, 0
         decoder = msgspec.json.Decoder(Judgement)
-        offset = 0
-        self._file.seek(0)
-        for number, line in enumerate(self._file, 1):
+        self._file.seek(self._read)
+        for line in self._file:
             if not line.endswith(b"\n"):
-                self._file.truncate(offset)
+                self._file.truncate(self._read)
                 break
             try:
                 one = decoder.decode(line)
             except msgspec.DecodeError as error:
-                raise RecordError(f"{path.name}, line {number}: no judgement ({error})") from None
+                where = f"{self._path.name}, line {self._lines + 1}"
+                raise RecordError(f"{where}: no judgement ({error})") from None
             if one.verdicts is not None:
-                found[one.key] = one.verdicts
-            offset += len(line)
-        return found
+                self._scored[one.key] = one.verdicts
+            self._read += len(line)
+            self._lines += 1

@@ -55,6 +55,7 @@ def by_judge(reward: Reward, judge: Model, settings: RulerJudge, *, log: Path) -
         ModelError: If the endpoint refuses all groups, and never scored one before: that is no
             mishap, and nothing could be learnt.
     """
+    known = RulerLog(log, about=settings.about())
 
     def rewards(
         groups: Sequence[Sequence[Played]], update: int, progress: float
@@ -68,7 +69,7 @@ def by_judge(reward: Reward, judge: Model, settings: RulerJudge, *, log: Path) -
             for i, some in enumerate(said)
             if any(some)
         }
-        with RulerLog(log, about=settings.about()) as book:
+        with known as book:
             scored = ruler(
                 judge,
                 list(asked.values()),
