@@ -121,6 +121,26 @@ def test_who_joins_a_batch_under_way_draws_what_it_would_alone(kind, way):
         assert row.completion().logprobs == pytest.approx(alone.logprobs, abs=1e-5)
 
 
+def test_who_joins_comes_behind_those_that_go_on_also_where_one_that_is_done_has_not_left(way):
+    """One of five may stay until the next one leaves, and who comes must not get its place."""
+    given = prompts(*LENGTHS, 4)
+    requests = [
+        asked(one, seed=60 + i, max_tokens=2 if i == 1 else 9, temperature=1.3)
+        for i, one in enumerate(given)
+    ]
+    draws = Sampler(checkpoint("qwen3"))
+    with draws.batch() as batch:
+        rows = batch.join(requests[:5], [None] * 5)
+        for _ in range(3):
+            batch.step()
+        assert batch.free == draws.rows - 4
+        rows += batch.join(requests[5:], [None])
+        while batch.is_alive:
+            batch.step()
+    for row, request in zip(rows, requests, strict=True):
+        assert row.completion().ids == draws.generate([request])[0].ids
+
+
 def test_nobody_joins_a_model_that_forgets():
     """A sliding window keeps other tokens of each row: whoever comes waits for the end."""
     made = transformers.MistralForCausalLM(
@@ -223,7 +243,7 @@ def test_a_text_ends_an_answer_also_across_tokens(kind):
     (free,) = draws.generate([asked(prompt, seed=9, max_tokens=30)])
     words = checkpoint(kind).texts.decode(list(free.ids), special=True).split()
     stop = f"{words[6][1:]} {words[7][:2]}"  # the end of one word and the beginning of the next
-    (found,) = draws.generate([asked(prompt, seed=9, max_tokens=30, stop=(stop, "never"))])
+    (found,) = draws.generate([asked(prompt, seed=9, max_tokens=30, stop=(stop, "~", "never"))])
     said = checkpoint(kind).texts.decode(list(found.ids), special=True)
     assert found.finish == "stop"
     assert stop in said
