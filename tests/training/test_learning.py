@@ -24,11 +24,12 @@ from timeful.records.events import EpisodeFailed
 from timeful.records.recorder import Recorder
 from timeful.rewards.names import Reward
 from timeful.training.adapter import Sample, TimedGRPOTrainer
+from timeful.training.arguments import grpo_arguments
 from timeful.training.cases import scenes_of
 from timeful.training.checkpoints import Joint, last_checkpoint, update_of
 from timeful.training.config import Config, OptimiserPart, RewardPart
 from timeful.training.folder import CHECKPOINTS, POLICY
-from timeful.training.learning import _arguments, learn, order
+from timeful.training.learning import learn, order
 from timeful.training.rewarding import by_record
 from timeful.training.rolling import Rolling
 from timeful.training.rollouts import Played, Rewards
@@ -186,7 +187,7 @@ def test_trl_is_told_what_the_settings_say(tmp_path: Path) -> None:
     )
     found = config(tmp_path, tmp_path, optimiser=part)
     run = replace(found.run, seed=9, keep=5, save_every=4)
-    told = _arguments(replace(found, run=run, rollout=replace(found.rollout, temperature=0.6)))
+    told = grpo_arguments(replace(found, run=run, rollout=replace(found.rollout, temperature=0.6)))
     wanted = {
         "max_steps": 40,
         "learning_rate": 3e-4,

@@ -25,10 +25,11 @@ from timeful.models.local.checkpoint import hold, load
 from timeful.models.local.request import Request, Sampling
 from timeful.models.local.sampler import Sampler
 from timeful.rewards.names import Reward
+from timeful.training.arguments import _vllm
 from timeful.training.cases import scenes_for
 from timeful.training.checks import layers
 from timeful.training.config import Config, ModelPart, OptimiserPart, RolloutPart
-from timeful.training.learning import _vllm, learn
+from timeful.training.learning import learn
 from timeful.training.rewarding import by_record
 from timeful.training.servers import ServerSampler, VllmSampler, read
 

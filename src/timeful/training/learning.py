@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from accelerate import PartialState
 from accelerate.utils import gather_object
 from peft import PeftModel
 from transformers import PrinterCallback, TrainerCallback
-from trl import GRPOConfig
 
 from timeful.core.units import seconds
 from timeful.models.local.checkpoint import Checkpoint, hold
@@ -22,9 +20,10 @@ from timeful.models.local.request import Style
 from timeful.models.local.sampler import Sampler
 from timeful.models.pace import Pace
 from timeful.training.adapter import TimedGRPOTrainer
+from timeful.training.arguments import grpo_arguments
 from timeful.training.checkpoints import last_checkpoint, update_of
-from timeful.training.config import Config, OptimiserPart, SftConfig, SftPart
-from timeful.training.folder import CHECKPOINTS, POLICY, PUSHED
+from timeful.training.config import Config
+from timeful.training.folder import POLICY, PUSHED
 from timeful.training.journal import Journal
 from timeful.training.loading import adapter, load_model, load_tokenizer, save
 from timeful.training.rolling import Rolling
@@ -68,7 +67,7 @@ def learn(
     trainer = TimedGRPOTrainer(
         load_model(config.model),
         keys=order(list(scenes), config),
-        args=_arguments(config),
+        args=grpo_arguments(config),
         ratio=config.optimiser.ratio,
         processing_class=tokenizer,
         peft_config=adapter(config.model),
@@ -149,86 +148,6 @@ def _sampler(config: Config, trainer: Any, checkpoint: Checkpoint, api_key: str)
         rank = str(trainer.accelerator.process_index)
         server.refresh = Pusher(policy, server, out / PUSHED / rank)
     return server
-
-
-def _arguments(config: Config) -> GRPOConfig:
-    """The settings by the names that TRL has for them."""
-    rollout, optimiser = config.rollout, config.optimiser
-    rows = rollout.samples * rollout.cases
-    return GRPOConfig(
-        num_generations=rollout.samples,
-        max_completion_length=rollout.max_tokens,
-        temperature=rollout.temperature,
-        shuffle_dataset=False,  # see `order`
-        max_steps=optimiser.steps,
-        epsilon=optimiser.clip_low,
-        epsilon_high=optimiser.clip_high,
-        delta=optimiser.ratio_cap,
-        beta=optimiser.kl,
-        scale_rewards=optimiser.scale,
-        loss_type=optimiser.loss,
-        entropy_coef=optimiser.entropy,
-        num_iterations=optimiser.epochs,
-        gradient_checkpointing=optimiser.recompute,
-        **_vllm(config),
-        # Not in the midst of a batch's epochs: it would be played again, by other weights.
-        **common_arguments(config, optimiser, rows, every=optimiser.epochs),
-    )
-
-
-def common_arguments(
-    config: Config | SftConfig, part: OptimiserPart | SftPart, rows: int, *, every: int = 1
-) -> dict[str, Any]:
-    """What TRL is told of every training, by the names that it has.
-
-    Args:
-        config: The settings.
-        part: Those of how it learns.
-        rows: Of an update, on all processes.
-        every: Checkpoints are written after a multiple of so many updates.
-    """
-    run, cpu = config.run, not torch.cuda.is_available()
-    share = rows // processes()
-    micro = part.micro_batch or share
-    return {
-        "per_device_train_batch_size": micro,
-        "gradient_accumulation_steps": share // micro,
-        "learning_rate": part.learning_rate,
-        "warmup_steps": part.warmup,
-        "lr_scheduler_type": part.schedule,
-        "max_grad_norm": part.max_grad_norm,
-        "output_dir": str(Path(run.out) / CHECKPOINTS),
-        "save_steps": ceil(run.save_every / every) * every,
-        "save_total_limit": run.keep,
-        "seed": run.seed,
-        "logging_steps": 1,
-        "report_to": [run.track] if run.track else [],
-        "run_name": run.out,
-        "use_cpu": cpu,
-        "bf16": not cpu and config.model.dtype == "bfloat16",
-        "ddp_find_unused_parameters": False,
-        "dataloader_pin_memory": False,
-        "disable_tqdm": True,
-    }
-
-
-def _vllm(config: Config) -> dict[str, Any]:
-    if config.rollout.server != "vllm":
-        return {}
-    stop = list(Style().stop)
-    return {
-        "use_vllm": True,
-        "vllm_mode": "colocate",
-        # Where the ratio is taken against vLLM's own probabilities it corrects for them already.
-        "vllm_importance_sampling_correction": config.optimiser.ratio == "trainer",
-        "generation_kwargs": {"stop": stop, "include_stop_str_in_output": True},
-    }
-
-
-def processes() -> int:
-    """How many processes train together."""
-    found: int = PartialState(cpu=not torch.cuda.is_available()).num_processes
-    return found
 
 
 class Told(TrainerCallback):  # type: ignore[misc]  # transformers is not followed by mypy

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import torch
 from datasets import Dataset
-from trl import SFTConfig, SFTTrainer
+from trl import SFTTrainer
 
+from timeful.training.arguments import sft_arguments
 from timeful.training.checkpoints import Joint, last_checkpoint, update_of
 from timeful.training.config import SftConfig
 from timeful.training.examples import examples
 from timeful.training.folder import METRICS, POLICY
-from timeful.training.learning import Progress, Told, common_arguments
+from timeful.training.learning import Progress, Told
 from timeful.training.loading import adapter, load_model, load_tokenizer, save
 from timeful.training.tally import Tally
 
@@ -43,7 +44,7 @@ def imitate(
     tally = Tally(out / METRICS)
     trainer = _Trainer(
         load_model(config.model),
-        args=_arguments(config),
+        args=sft_arguments(config),
         train_dataset=data,
         processing_class=tokenizer,
         peft_config=adapter(config.model),
@@ -59,16 +60,6 @@ def imitate(
         save(policy, tokenizer, config.model, out)
     trainer.accelerator.wait_for_everyone()
     return out / POLICY
-
-
-def _arguments(config: SftConfig) -> SFTConfig:
-    """The settings by the names that TRL has for them."""
-    return SFTConfig(
-        num_train_epochs=config.sft.epochs,
-        max_length=None,  # what is too long was cut before
-        completion_only_loss=True,
-        **common_arguments(config, config.sft, config.sft.batch),
-    )
 
 
 class _Trainer(Joint, SFTTrainer):  # type: ignore[misc]  # TRL is not followed by mypy
