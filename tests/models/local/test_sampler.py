@@ -166,6 +166,13 @@ def test_nobody_joins_a_model_that_forgets():
         assert batch.free == draws.rows
 
 
+def test_what_was_drawn_names_the_weights_that_drew_it():
+    draws = Sampler(checkpoint(), policy=5)
+    first = draws.generate([asked((3, 4))])[0]
+    draws.policy = 6
+    assert (first.policy, draws.generate([asked((3, 4))])[0].policy) == (5, 6)
+
+
 def test_the_same_batch_is_the_same_to_the_bit(way):
     requests = [asked(one, seed=i) for i, one in enumerate(prompts(*LENGTHS))]
     draws = Sampler(checkpoint("qwen3"))
