@@ -1,6 +1,7 @@
 """Settings that cannot work are refused before anything heavy is loaded."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -485,3 +486,26 @@ def test_the_recipes_hold_the_papers_values(name: str) -> None:
 
 def test_every_recipe_is_tested() -> None:
     assert recipes() == ("ep", "proactor", "timely")
+
+
+# --- the page -------------------------------------------------------------------------------------
+
+
+def test_the_problems_of_the_page_are_learnt_from_and_want_math_verify(
+    start: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from timeful.suites.timely import families
+    from timeful.training.cases import scenes_for
+
+    page = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
+    [lines] = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "mine.jsonl").write_text(lines)
+    file = f"cases.problems={str(tmp_path / 'mine.jsonl')!r}"
+    found = read(start, file, "cases.size=none", "cases.split=all")
+    monkeypatch.setitem(sys.modules, "math_verify", None)
+    families.let_go()  # of a checker that another test has made
+    with pytest.raises(SettingsError, match=r"pip install 'timeful\[timely\]'"):
+        scenes_for(found)
+    monkeypatch.undo()
+    pytest.importorskip("math_verify")
+    assert len(scenes_for(found)) == 4

@@ -73,8 +73,8 @@ class ModelPart(_Part, frozen=True, kw_only=True):
         alpha: LoRA's factor, over the rank.
         targets: The layers that get them; by default all projections of attention and MLP.
         quantise: "nf4" holds the frozen weights in 4 bits (QLoRA); only with "lora".
-        dtype: Of the weights, and in what GPUs compute; with "full" they are held in float32 while
-            they learn.
+        dtype: Of the weights, and in what GPUs compute: "float32", "bfloat16", "float16"; with
+            "full" they are held in float32 while they learn.
     """
 
     path: str
@@ -107,15 +107,16 @@ class CasesPart(_Part, frozen=True, kw_only=True, tag_field="kind", tag="timely"
         family: "reasoning", "fiction" or "coding".
         sets: Sets of problems, games or ML tasks, as `timeful run timely/...` names them.
         size: How many problems of each set, or of the file; "none" is 28 of a set, or all.
-        split: On which side problems are, by a hash of their words; `size` counts those on it.
-            "all" takes every one, and leaves nothing to test on. Games and ML tasks have no sides.
+        split: On which side problems are, by a hash of their words: "train", "validation", "test";
+            `size` counts those on it. "all" takes every one, and leaves nothing to test on. Games
+            and ML tasks have no sides.
         problems: A file of problems, in place of sets: see docs/reasoning.md.
         budgets: As `timeful run timely` writes them, in seconds.
         soft: Whether a budget is told and measured but cuts nobody off.
         alphas: How much thinking counts; each case draws one of them (Timely Machine, 4.3).
         timer_scales: By what factor its timer is wrong; each case draws one.
-        timer_jitter: And by what noise.
-        latencies: How long tools take; each case draws one.
+        timer_jitter: And by what noise, in seconds (a standard deviation).
+        latencies: How long tools take, as `--latency` of `timeful run` has it; each case draws one.
         token_seconds: What a token costs, in seconds: with alpha, how many tokens a budget is.
         calls: How tools are offered: "text" in words, as in our traces, or "native" by the chat
             template; `timeful run` must be told the same, `--calls`.
@@ -178,15 +179,15 @@ class TurnsPart(_Part, frozen=True, kw_only=True, tag_field="kind", tag="turns")
         domain: Whose dialogues and catalog, or the folder of a domain.
         data: A file of annotated dialogues; without one, dialogues are made of the domain.
         abcd: The folder of ABCD's ontology, workflows and guidelines, in place of a domain's.
-        catalog: A catalog in place of a domain's, and `ontology` its workflows.
-        ontology: See there.
+        catalog: A file with a catalog of actions, in place of a domain's.
+        ontology: The workflows of that catalog.
         split: Which split of the dialogues; "" for all.
         size: How many dialogues; "none" for all of a file.
         longest: Dialogues of more turns are left out.
         each: How many turns of a dialogue, drawn from the seed; "none" for all.
-        patience: How long a turn is open, in seconds; with `timing = "timestamps"` that is until
-            the next turn began in the data.
-        timing: See there.
+        patience: How long a turn is open, in seconds.
+        timing: "timestamps" has a turn open until the next one began in the data, "by-turn" for
+            the `patience`.
         asks: Whether the agent raises questions as well.
         token_seconds: What a token costs, in seconds.
     """
@@ -288,14 +289,16 @@ class OptimiserPart(_Part, frozen=True, kw_only=True):
         steps: Updates.
         learning_rate: Of AdamW.
         warmup: Updates in which it rises from 0.
-        schedule: What becomes of it then.
+        schedule: What becomes of it then: "constant", "linear", "cosine".
         clip_low: The ratio is clipped below 1 - this.
         clip_high: And above 1 + this.
         ratio_cap: And at this where the advantage is negative; "none" for no cap.
-        ratio: Whose log-probabilities it is taken against: see `adapter.Ratio`.
+        ratio: Against whose log-probabilities it is taken: the "trainer"'s own before the update,
+            or the "sampler"'s, which may be older.
         kl: The weight of the divergence from the start; 0 loads no reference model.
-        scale: By what advantages are divided: the group's deviation, the batch's, or nothing.
-        loss: How tokens are averaged: TRL's `loss_type`.
+        scale: By what advantages are divided: the deviation of the "group", of the "batch", "none".
+        loss: How tokens are averaged, TRL's `loss_type`: "dapo", "grpo", "dr_grpo", "bnpo" or
+            "cispo".
         entropy: The weight of an entropy bonus.
         epochs: How often a batch of rollouts is learnt from.
         micro_batch: Rows that are computed at once on one device; "none" for all.
@@ -360,7 +363,7 @@ class SftPart(_Part, frozen=True, kw_only=True):
         epochs: How often each example is seen.
         learning_rate: Of AdamW.
         warmup: Updates in which it rises from 0.
-        schedule: What becomes of it then.
+        schedule: What becomes of it then: "constant", "linear", "cosine".
         batch: Examples of an update.
         micro_batch: Examples that are computed at once on one device; "none" for all.
         longest: Examples are cut to so many tokens; "none" leaves them whole.
