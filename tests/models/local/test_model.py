@@ -230,9 +230,15 @@ def test_episodes_in_threads_of_their_own_give_the_same_bytes_each_time():
     """Real batches of a real sampler, whatever thread comes first."""
 
     def play_all() -> tuple[list[str], list[int]]:
-        of = checkpoint("qwen3")
+        of, batches = checkpoint("qwen3"), []
+
+        class Counted(Sampler):
+            def generate(self, requests, **options):
+                batches.append(len(requests))
+                return super().generate(requests, **options)
+
         with (
-            Batcher(Sampler(of), policy="together") as batcher,
+            Batcher(Counted(of), policy="together") as batcher,
             ThreadPoolExecutor(12) as pool,
         ):
 
@@ -243,7 +249,7 @@ def test_episodes_in_threads_of_their_own_give_the_same_bytes_each_time():
 
             seats = batcher.seats(12)
             digests = [pool.submit(play, i, seat) for i, seat in enumerate(seats)]
-            return [one.result(60) for one in digests], batcher.batches
+            return [one.result(60) for one in digests], batches
 
     first = play_all()
     assert [play_all() for _ in range(3)] == [first] * 3

@@ -148,15 +148,11 @@ class Batcher:
     Args:
         sampler: Who samples.
         policy: Who waits with whom.
-
-    Attributes:
-        batches: How many requests each batch had so far; under *together* only.
     """
 
     def __init__(self, sampler: Sampler, *, policy: Policy = "at once") -> None:
         self.sampler = sampler
         self.policy: Policy = policy
-        self.batches: list[int] = []
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         self._asked: dict[Ticket, None] = {}  # that no batch has taken yet, in order
@@ -277,7 +273,8 @@ class Batcher:
                     self._begin(batch)
             try:
                 if self.policy == "together":
-                    self._answer(batch)
+                    outcomes = self.sampler.generate([ticket.request for ticket in batch])
+                    self._settle(dict(zip(batch, outcomes, strict=True)))
                 else:
                     self._answer_all()
             except Exception as error:  # noqa: BLE001 - every kind of failure belongs to who asked
@@ -290,12 +287,6 @@ class Batcher:
             return bool(self._asked)
         # Who was just answered may still be on the way out of its wait: it then asks for nothing.
         return bool(self._seats) and all(one._waiting and one._asked for one in self._seats)
-
-    def _answer(self, batch: Sequence[Ticket]) -> None:
-        """Answer these and nobody else."""
-        self.batches.append(len(batch))
-        outcomes = self.sampler.generate([ticket.request for ticket in batch])
-        self._settle(dict(zip(batch, outcomes, strict=True)))
 
     def _answer_all(self) -> None:
         """Answer whoever waits, and whoever comes meanwhile, until nobody is left."""
