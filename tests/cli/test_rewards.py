@@ -64,7 +64,7 @@ def test_a_training_has_a_folder_for_each_update(tmp_path: Path) -> None:
     episodes = tmp_path / "out" / "episodes"
     write(episodes / "00000" / "a.jsonl", task(WRONG))
     write(episodes / "00001" / "b.jsonl", task(RIGHT))
-    for folder, mean in ((tmp_path / "out", 0.5), (episodes / "00001", 1.0)):
+    for folder, mean in ((tmp_path / "out", 0.5), (episodes, 0.5), (episodes / "00001", 1.0)):
         assert json.loads(timeful("rewards", "correctness", folder, "--json"))["mean"] == mean
 
 

@@ -33,7 +33,7 @@ def _files(given: Path) -> list[Path]:
 
     if not given.is_dir():
         return [given]
-    inner = given / "episodes"
+    inner = given if given.name == "episodes" else given / "episodes"
     # A training has a folder in it for each update.
     found = sorted(inner.rglob("*.jsonl") if inner.is_dir() else given.glob("*.jsonl"))
     if not found:

@@ -12,6 +12,7 @@ gives a number, or None for no reward. One that names `progress` is told how far
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from inspect import Parameter, iscoroutinefunction, isgeneratorfunction, signature
 from math import isfinite, nan
 from numbers import Real
@@ -117,11 +118,16 @@ def read_own(name: str) -> Own:
 
 
 def _module(path: Path) -> ModuleType:
-    """Run a file; not by importing it, which could find what was compiled of it before."""
+    """Run a file, once as it stands; to import it could find what was compiled of it before."""
     try:
         source = path.read_bytes()
     except OSError as error:
         raise SettingsError(f"the reward's file {path} cannot be read: {error.strerror}") from None
+    return _run(path, source)
+
+
+@lru_cache(maxsize=8)
+def _run(path: Path, source: bytes) -> ModuleType:
     module = ModuleType(str(path))
     module.__file__ = str(path)
     sys.modules[module.__name__] = module  # dataclasses look up the module that they are in
