@@ -1,6 +1,10 @@
 """`timeful train CONFIG.toml`, as a person uses it."""
 
 import json
+import os
+import re
+import shlex
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +14,13 @@ from click.testing import CliRunner, Result
 pytest.importorskip("trl", reason="training needs the extra `train`")
 
 from tests.training.material import checkpoint, file_of, metrics
-from timeful.cli.train import Told, train
+from timeful.cli.main import app
+from timeful.cli.train import train
+from timeful.cli.train_next import next_command
+from timeful.cli.train_told import Patience, Told
 from timeful.errors import SettingsError
+from timeful.records.events import EpisodeStarted
+from timeful.records.recorder import read_record
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of libraries, about each other
 
@@ -76,9 +85,23 @@ def test_it_trains_says_how_to_go_on_and_is_done_once(start: Path) -> None:
     out = start / "once"
     said = invoke(str(start / "a.toml"), "--set", f"run.out={str(out)!r}")
     assert said.exit_code == 0, (said.output, said.exception)
-    assert f"timeful run timely/reasoning --split test --model local:{out}/policy" in said.stdout
     assert f"timeful serve {out}/policy" in said.stdout
-    assert "3 of 3 updates" in said.stderr
+    [last] = [line for line in said.stderr.splitlines() if line.startswith("3/3")]
+    assert re.match(r"3/3, 0 s left: reward \d\.\d+, right in time \d+%, \d+ tokens$", last)
+    assert "{'loss'" not in said.stdout
+    command = said.stdout.partition("next:")[2].partition("timeful serve")[0]
+    words = shlex.split(command.replace("\\\n", " "))
+    shown = CliRunner().invoke(app, [*words[1:], "--workers", "1"])
+    assert shown.exit_code == 0, (shown.output, shown.exception)
+    records = list((start / "once-test" / "episodes").glob("*.jsonl"))
+    assert len(records) == 4, "two problems under two budgets"
+    for path in records:
+        begun = next(read_record(path))
+        assert isinstance(begun, EpisodeStarted)
+        told = {**begun.settings, **begun.settings["episode"]}
+        assert told["most_tokens"] == 12
+        assert told["budget"] in ("0.6s", "2s")
+        assert told["is_soft"]
     assert len(metrics(out)) == 3
     again = invoke(str(start / "a.toml"), "--set", f"run.out={str(out)!r}")
     assert "is trained already" in again.stderr
@@ -127,12 +150,123 @@ def test_weights_and_biases_without_a_login_is_said_in_a_line(
     assert "No API key configured. Or keep its numbers here" in str(said.exception)
 
 
-def test_progress_says_the_time_that_is_left(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def after(seconds: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let updates end at these instants."""
+    instants = iter(round(one * 1e9) for one in seconds)
+    monkeypatch.setattr("timeful.core.clock.monotonic_ns", lambda: next(instants))
+
+
+@pytest.mark.parametrize(("each", "lines"), [(1.0, 10), (5.5, 19)])
+def test_a_slow_update_has_a_line_of_its_own_with_the_time_that_is_left(
+    each: float,
+    lines: int,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    after([n * each for n in range(20)], monkeypatch)
     told = Told(tmp_path)
     for done in range(1, 21):
         told.advance(done, 20)
+        told.measured("reward 0.5" + ", and much more" * 9)
     said = capsys.readouterr().err.splitlines()
-    assert said[0] == "2 of 20 updates, 0 s left"
-    assert len(said) == 10
+    assert len(said) == lines, "how long the first one took is not known"
+    assert said[0].startswith(f"2/20, {'18 s' if each == 1 else '2 min'} left: reward 0.5")
+    assert said[-1].startswith("20/20, 0 s left")
+    assert max(map(len, said)) <= 79
+    assert not any("\r" in line for line in said)
+
+
+def test_on_a_terminal_a_bar_stays_below_the_lines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    after([0.0, 1.0, 2.0], monkeypatch)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    told = Told(tmp_path)
+    for done in (1, 2):
+        told.advance(done, 20)
+        told.measured("reward 0.5")
+    told.warn("look")
+    told.leave()
+    shown = [line.rpartition("\r")[2].rstrip() for line in capsys.readouterr().err.split("\n")]
+    assert shown == ["2/20, 18 s left: reward 0.5", "warning: look", ""]
+
+
+def test_the_first_control_c_waits_for_the_update_and_the_second_does_not(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    def press() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+    before = signal.getsignal(signal.SIGINT)
+    with Patience(speaks=True) as stops:
+        with pytest.raises(KeyboardInterrupt):
+            press()  # nothing is learnt yet
+        assert not stops()
+        press()
+        assert stops()
+        with pytest.raises(KeyboardInterrupt):
+            press()
+    assert signal.getsignal(signal.SIGINT) is before
+    assert capfd.readouterr().err.count("Ctrl-C again stops at once") == 1
+
+
+def test_a_training_that_is_stopped_writes_a_checkpoint_and_comes_to_the_same_bytes(
+    start: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changes = ("run.save_every=50", "optimiser.steps=6", "optimiser.epochs=2")
+    options = [part for one in changes for part in ("--set", one)]
+
+    def run(name: str) -> Result:
+        return invoke(str(start / "a.toml"), *options, "--set", f"run.out={str(start / name)!r}")
+
+    assert run("unbroken").exit_code == 0
+    advance = Told.advance
+
+    def pressed(self: Told, done: int, of: int) -> None:
+        advance(self, done, of)
+        if done == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Told, "advance", pressed)
+        said = run("broken")
+    assert said.exit_code == 130
+    # A batch is learnt from twice, and a checkpoint is not written in between.
+    assert "4 of 6 updates were done; the same command goes on from its last" in said.stderr
+    assert not (start / "broken" / "policy").exists()
+    assert run("broken").exit_code == 0
+    assert metrics(start / "broken") == metrics(start / "unbroken")
+    weights = [start / n / "policy" / "model.safetensors" for n in ("broken", "unbroken")]
+    assert weights[0].read_bytes() == weights[1].read_bytes()
+
+
+def test_what_comes_next_are_the_cases_it_learnt_from_on_the_other_side(start: Path) -> None:
+    from timeful.training.reading import read_config
+
+    def next_of(*changes: str) -> list[str]:
+        command = next_command(read_config(start / "a.toml", changes), Path("it") / "policy")
+        assert max(map(len, command.splitlines())) <= 79
+        return shlex.split(command.replace("\\\n", " "))
+
+    words = " ".join(next_of("cases.sets=['mixed','levels:8']", "cases.size=900"))
+    assert "--pace it/pace.json --case mixed --case levels:8 --size 50 --split test" in words
+    assert words.endswith("--soft --calls text --max-tokens 12 --out it-test")
+    words = " ".join(
+        next_of(
+            *("cases.problems='a b.jsonl'", "cases.split=test", "cases.soft=false"),
+            *("cases.alphas=[0.5]", "cases.timer_scales=[0.9, 1.1]", "cases.timer_jitter=0.1"),
+        )
+    )
+    assert f"--problems {start}/a b.jsonl --size 2 --split train --budget 0.6s" in words
+    assert "--budget 2s --alpha 0.5 --timer-jitter 0.1 --calls" in words
+    assert "--split" not in next_of("cases.split=all")
+    words = " ".join(next_of("cases.family=fiction", "cases.sets=['skerry']"))
+    assert "timely/fiction" in words
+    assert "--game skerry --budget" in words
+    file_of(start, "turns.toml", cases='kind = "turns"\nagent = "reasoning-asg"\nasks = true')
+    turns = next_command(read_config(start / "turns.toml"), Path("it") / "policy")
+    words = " ".join(shlex.split(turns.replace("\\\n", " ")))
+    assert "timeful run proactor --model local:it/policy --pace it/pace.json" in words
+    assert "--agent reasoning-asg --domain shop --dialogues 20 --timing by-turn" in words
+    assert words.endswith("--runs 1 --questions --out it-test")

@@ -10,9 +10,10 @@ import pytest
 pytest.importorskip("trl", reason="training needs the extra `train`")
 
 from tests.training.material import config
-from timeful.training.alarm import collapse
-from timeful.training.config import OptimiserPart
-from timeful.training.journal import RECENT, Journal
+from timeful.training import journal as journals
+from timeful.training.alarm import collapse, standstill
+from timeful.training.config import OptimiserPart, RewardPart
+from timeful.training.journal import RECENT, STILL, Journal
 
 
 def lived(
@@ -92,3 +93,81 @@ def test_a_second_process_writes_nothing(tmp_path: Path) -> None:
     journal.open(0)
     journal.on_log(None, SimpleNamespace(global_step=1), None, logs={"loss": 0.0})
     assert not (tmp_path / "out").exists()
+
+
+def rewarded(
+    out: Path, groups: list[list[list[float | None]]], *, first: int = 0, **parts: Any
+) -> list[str]:
+    """A training whose groups earned so much, update by update; what it warned of."""
+    said: list[str] = []
+    journal = Journal(config(out, out, **parts), rank=0, warn=said.append)
+    journal.open(first)
+    for update, each in enumerate(groups[first:], first + 1):
+        every = [
+            {"key": f"case {n}", "failed": False, "reward": one, "budget": None}
+            for n, some in enumerate(each)
+            for one in some
+        ]
+        journal.tell(update, every, [None] * len(every))  # type: ignore[arg-type]
+        journal.on_log(None, SimpleNamespace(global_step=update), None, logs={"loss": 0.0})
+    return said
+
+
+@pytest.fixture
+def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was played is told as its summary."""
+    monkeypatch.setattr(journals, "_summary", lambda played, reward: played)
+
+
+STUCK: list[list[float | None]] = [[0.0, 0.0, None], [0.0, 0.0, 0.0]]
+MOVING: list[list[float | None]] = [[0.0, 0.0, None], [0.0, 1.0, 0.0]]
+
+
+@pytest.mark.usefixtures("plain")
+def test_a_standstill_is_named_once_and_noted_while_it_lasts(tmp_path: Path) -> None:
+    updates = [*[STUCK] * 7, MOVING, *[STUCK] * 6]
+    said = rewarded(tmp_path, updates)
+    assert len(said) == 1
+    assert said[0].startswith("update 5: nothing to learn: all rewards of each group were the same")
+    assert "every reward is 0. Budgets too tight" in said[0]
+    assert alarms(tmp_path) == [5, 6, 7, 13, 14]
+    lines = (tmp_path / "metrics.jsonl").read_bytes()
+    assert rewarded(tmp_path, updates, first=6) == [], "it was said before the kill"
+    assert (tmp_path / "metrics.jsonl").read_bytes() == lines
+
+
+@pytest.mark.usefixtures("plain")
+def test_one_group_that_differs_is_something_to_learn_from(tmp_path: Path) -> None:
+    assert not rewarded(tmp_path, [*[STUCK] * (STILL - 1), MOVING] * 3)
+    assert not alarms(tmp_path)
+
+
+@pytest.mark.usefixtures("plain")
+def test_a_batch_counts_once_and_credit_by_turn_is_not_judged_by_totals(tmp_path: Path) -> None:
+    twice = OptimiserPart(steps=40, epochs=2)
+    rewarded(tmp_path / "twice", [STUCK] * 12, optimiser=twice)
+    assert alarms(tmp_path / "twice") == [10, 11, 12]
+    turns = RewardPart(name="ep_aware", credit="turn")
+    assert not rewarded(tmp_path / "turns", [STUCK] * 12, reward=turns)
+
+
+@pytest.mark.parametrize(
+    ("reward", "says"),
+    [(0.0, "too tight"), (1.0, "too easy"), (0.4, "mean is 0.4"), (None, "ruler.jsonl")],
+)
+def test_a_standstill_has_its_likely_reason(reward: float | None, says: str) -> None:
+    assert says in standstill([1.0] * 5, [reward] * 5)
+    assert not standstill([1.0, 1.0, 1.0, 0.5, 1.0], [reward] * 5)
+    assert not standstill([None] * 5, [reward] * 5), "metrics from before it was measured"
+
+
+@pytest.mark.usefixtures("plain")
+def test_budgets_stand_in_their_order(tmp_path: Path) -> None:
+    journal = Journal(config(tmp_path, tmp_path), rank=0)
+    every = [
+        {"key": b, "failed": False, "reward": 0.0, "budget": b, "tokens": 1.0, "right": True}
+        for b in ("none", "8s", "10s", "0.5s")
+    ]
+    journal.tell(1, every, [0.0] * 4)  # type: ignore[arg-type]
+    assert list(journal._played["tokens"]) == ["0.5s", "8s", "10s", "none"]
+    assert list(journal._played["right_in_time"]) == ["0.5s", "8s", "10s", "none"]

@@ -1,4 +1,4 @@
-"""`timeful report`: make the report of a run folder again."""
+"""`timeful report`: make the report of a folder again, of a run or of a training."""
 
 from collections.abc import Callable
 from functools import partial
@@ -17,7 +17,8 @@ from timeful.errors import RecordError, unknown
 def report(out: Path, pages: str) -> None:
     """Print the tables of the run in folder OUT and write its report again.
 
-    Both are made from the run's records alone. --pages is for runs of proactor.
+    Both are made from the run's records alone; of a training, which may be going on, from its
+    metrics. --pages is for runs of proactor.
     """
     from timeful.runs.experiment import read_settings
 
@@ -31,8 +32,12 @@ def report(out: Path, pages: str) -> None:
         "timely/reasoning": _timely,
         "proactor": partial(_proactor, pages=pages),
         "train/quick": _quick,
+        "train": _train,
     }
-    suite = str(read_settings(out).get("suite"))
+    settings = read_settings(out)
+    if "suite" not in settings and settings.keys() >= {"model", "run"}:
+        settings["suite"] = "train"
+    suite = str(settings.get("suite"))
     if suite not in reports:
         raise RecordError(f"{out} holds a run of an {unknown('experiment', suite, reports)}")
     refuse_idle({"pages": (suite == "proactor", "runs of proactor")})
@@ -95,6 +100,14 @@ def _quick(out: Path) -> None:
     from timeful.cli.train_quick import show as show_quick
 
     show_quick(out)
+
+
+def _train(out: Path) -> None:
+    from timeful.training.report import write_report
+
+    written = write_report(out)
+    print(written.text)
+    print(f"report   {written.page}")
 
 
 def _toys(out: Path) -> None:

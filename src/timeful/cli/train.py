@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from timeful.cli.main import Lazy
+from timeful.cli.train_next import next_command
+from timeful.cli.train_told import Patience, Silent, Told
 from timeful.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -19,6 +21,13 @@ if TYPE_CHECKING:
 
 NAMED: dict[str, str] = {"quick": "timeful.cli.train_quick:quick"}
 """Trainings with commands of their own, by the place that defines them; looked up before files."""
+
+RECIPES: dict[str, str] = {
+    "ep": "Engagement Process: EP-aware on a file of problems.",
+    "proactor": "ProActor: turns of dialogues, judged.",
+    "timely": "Timely Machine: Timely-RL after a cold start.",
+}
+"""What the settings in the package are of."""
 
 
 class Trainings(Lazy):
@@ -40,7 +49,7 @@ class Trainings(Lazy):
             params=list(_PARAMETERS),
             callback=partial(from_file, Path(cmd_name)),
             help="Train as the settings in this file say.",
-            short_help="Settings in the package: with --print, to be changed.",
+            short_help=RECIPES.get(cmd_name),
         )
 
 
@@ -64,6 +73,12 @@ train = Trainings(
     CONFIG.toml is a file, or one of the settings in the package. Everything is checked before
     anything heavy is loaded. A training that was stopped goes on when the same command is given
     again. On several devices: `torchrun --nproc-per-node N -m timeful train CONFIG.toml`.
+
+    \b
+    timeful train ep --print > mine.toml      settings to be changed
+    timeful train mine.toml --dry-run         what would run, checked
+    timeful train mine.toml --set run.out=runs/mine --set optimiser.steps=10
+    timeful report runs/mine                  what it learnt, also on the way
     """,
     subcommand_metavar="CONFIG.toml [OPTIONS]",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 88},
@@ -142,9 +157,10 @@ def _learn(config: "Config", *, is_first: bool, replace: bool) -> None:
 
     scenes = scenes_for(config)
     check_scenes(config, len(scenes))
-    with _opened(config, is_first=is_first, replace=replace) as told:
-        if told is None:
+    with _opened(config, is_first=is_first, replace=replace) as opened:
+        if opened is None:
             return
+        told, stops = opened
         from timeful.training.learning import learn
 
         policy = learn(
@@ -153,18 +169,28 @@ def _learn(config: "Config", *, is_first: bool, replace: bool) -> None:
             _rewards(config),
             progress=told.advance,
             warn=told.warn,
+            measured=told.measured,
+            stops=stops,
             api_key=os.environ.get(config.rollout.api_key_name, ""),
         )
-        told.end(policy, _suite(config))
+        told.end(policy, next_command(config, policy))
 
 
 def _imitate(config: "SftConfig", *, is_first: bool, replace: bool) -> None:
-    with _opened(config, is_first=is_first, replace=replace) as told:
-        if told is None:
+    with _opened(config, is_first=is_first, replace=replace) as opened:
+        if opened is None:
             return
+        told, stops = opened
         from timeful.training.sft import imitate
 
-        told.end(imitate(config, progress=told.advance, warn=told.warn), "timely/reasoning")
+        policy = imitate(
+            config,
+            progress=told.advance,
+            warn=told.warn,
+            measured=told.measured,
+            stops=stops,
+        )
+        told.end(policy, next_command(config, policy))
 
 
 def _rewards(config: "Config") -> "Rewards":
@@ -186,7 +212,7 @@ def _rewards(config: "Config") -> "Rewards":
 @contextmanager
 def _opened(
     config: "Config | SftConfig", *, is_first: bool, replace: bool
-) -> "Iterator[Told | None]":
+) -> "Iterator[tuple[Told, Patience] | None]":
     """The folder of a training, held until it is over; None if there is nothing to do."""
     from timeful.runs.lock import locked
     from timeful.training.folder import CHECKPOINTS, POLICY, done, open_folder
@@ -197,12 +223,13 @@ def _opened(
         if is_first and open_folder(config, replace=replace) and not done(out):
             print(f"going on in {out}", file=sys.stderr)
         if done(out) and not (replace and not is_first):
-            told.end(out / POLICY, "")
+            told.end(out / POLICY, next_command(config, out / POLICY), is_old=True)
             yield None
             return
         _quieten()
         try:
-            yield told
+            with Patience(speaks=is_first) as patience:
+                yield told, patience
         except KeyboardInterrupt:
             told.stopped(any((out / CHECKPOINTS).glob("checkpoint-*")))
             raise SystemExit(130) from None
@@ -215,18 +242,6 @@ def _opened(
             raise
         finally:
             told.leave()
-
-
-def _suite(config: "Config") -> str:
-    """What plays such cases as were learnt from; of problems, those on another side."""
-    from timeful.training.config import CasesPart
-
-    cases = config.cases
-    if not isinstance(cases, CasesPart):
-        return "proactor"
-    if cases.family != "reasoning" or cases.split == "all":
-        return f"timely/{cases.family}"
-    return f"timely/{cases.family} --split {'test' if cases.split != 'test' else 'train'}"
 
 
 def _quieten() -> None:
@@ -243,81 +258,3 @@ def _quieten() -> None:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     for name in ("transformers", "trl", "peft"):  # rollouts without a reward are counted by us
         logging.getLogger(name).setLevel(logging.ERROR)
-
-
-class Told:
-    """Says on standard error how far a training is, and at the end what came of it."""
-
-    def __init__(self, out: Path) -> None:
-        self._out = out
-        self._bar: Any = None
-        self._began: tuple[int, int] | None = None
-        self._done = self._of = 0
-
-    def advance(self, done: int, of: int) -> None:
-        """Say that so many updates are done."""
-        from timeful.core.clock import monotonic_ns
-
-        if self._began is None:
-            self._began = (done - 1, monotonic_ns())
-            if sys.stderr.isatty():
-                self._bar = click.progressbar(
-                    length=of, label="updates", file=sys.stderr, show_pos=True, width=0
-                )
-                self._bar.update(done - 1)
-        before, since = self._began
-        self._done, self._of = done, of
-        if self._bar is not None:
-            self._bar.update(1)
-        elif done * 10 // of > (done - 1) * 10 // of:
-            each = (monotonic_ns() - since) / 1e9 / (done - before)
-            left = f", {_span(each * (of - done))} left" if done > before + 1 else ""
-            print(f"{done} of {of} updates{left}", file=sys.stderr)
-
-    def warn(self, text: str) -> None:
-        """Say what should be looked at."""
-        print(f"warning: {text}", file=sys.stderr)
-
-    def leave(self) -> None:
-        """Leave the bar, if there is one."""
-        if self._bar is not None:
-            self._bar.render_finish()
-            self._bar = None
-
-    def stopped(self, has_checkpoint: bool) -> None:
-        """Say that the training was interrupted, and how it goes on."""
-        self.leave()
-        of = f"{self._done} of {self._of} updates were done" if self._of else "no update was done"
-        how = "goes on from its last checkpoint" if has_checkpoint else "begins anew"
-        print(f"\nstopped: {of}; the same command {how}, in {self._out}", file=sys.stderr)
-
-    def end(self, policy: Path, suite: str) -> None:
-        """Say what came of it, and what to do with that."""
-        self.leave()
-        if not suite:
-            print(f"{self._out} is trained already; --replace forgets it", file=sys.stderr)
-        print(f"policy: {policy}")
-        print(f"next:   timeful run {suite or 'timely/reasoning'} --model local:{policy}")
-        print(f"        timeful serve {policy}")
-
-
-class Silent(Told):
-    """One of several processes that train together; the first one speaks."""
-
-    def advance(self, done: int, of: int) -> None:
-        """Say nothing."""
-
-    def warn(self, text: str) -> None:
-        """Say nothing."""
-
-    def stopped(self, has_checkpoint: bool) -> None:
-        """Say nothing."""
-
-    def end(self, policy: Path, suite: str) -> None:
-        """Say nothing."""
-
-
-def _span(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -204,9 +204,9 @@ def show(out: Path) -> None:
 
 def commands(out: Path) -> list[tuple[str, list[str]]]:
     """What can be done with the best of what was learnt, as words of a command line."""
+    from timeful.training.folder import PACE
     from timeful.training.quick.asked import read_asked
     from timeful.training.quick.scores import read_scores, standings
-    from timeful.training.quick.stages import PACE_FILE
 
     asked = read_asked(out)
     learnt = [s for s in asked.stages(out) if s.kind == "learn" and s.is_done]
@@ -227,7 +227,7 @@ def commands(out: Path) -> list[tuple[str, list[str]]]:
     budgets = [word for n in language.allowed for word in ("--budget", asked.recipe.budget(n))]
     run = [
         *("timeful", "run", "timely/reasoning", "--model", f"local:{policy}"),
-        *("--pace", str(policy.with_name(PACE_FILE)), "--case", f"levels:{language.events}"),
+        *("--pace", str(policy.with_name(PACE)), "--case", f"levels:{language.events}"),
         *("--split", "test", "--soft", *budgets, "--out", f"{out}-timely"),
     ]
     return [("try", run), ("serve", ["timeful", "serve", str(policy)])]

@@ -1,16 +1,24 @@
-"""The alarm of collapse: a policy that answers at one length, whatever the time it has.
+"""Alarms: a policy that answers at one length, whatever time it has, and one that learns nothing.
 
-A mean reward does not show it, and may even be high: who always answers at once is always in time.
-So lengths are compared by budget.
+A mean reward does not show the first, and may even be high: who always answers at once is always in
+time. So lengths are compared by budget. The second is a group in which all earned the same: its
+advantages are 0.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import inf
+from statistics import fmean
 
 LEAST_SPREAD = 1.5
 """From the shortest to the longest budget, answers become at least so many times as long."""
 
 LEAST_RANGE = 2.0
 """Budgets that differ by less than this ask for no difference."""
+
+
+def span_of(budget: str) -> float:
+    """The seconds of a budget as metrics call it; "none" is the longest."""
+    return inf if budget == "none" else float(budget.removesuffix("s"))
 
 
 def collapse(tokens: Mapping[float, float]) -> str:
@@ -31,3 +39,30 @@ def collapse(tokens: Mapping[float, float]) -> str:
         f"collapsed to one length: {tokens[tight]:.1f} tokens in the shortest budget and "
         f"{tokens[loose]:.1f} in one {loose / tight:.0f} times as long"
     )
+
+
+def standstill(alike: Sequence[float | None], rewards: Sequence[float | None]) -> str:
+    """Name a standstill, with what it may come from; empty if there is something to learn.
+
+    Args:
+        alike: Of each update, the share of its groups in which all earned the same; None if that
+            is not known.
+        rewards: The mean reward of each.
+    """
+    if any(share != 1 for share in alike):
+        return ""
+    known = [one for one in rewards if one is not None]
+    mean = fmean(known) if known else None
+    match mean:
+        case None:
+            says = "no group has a reward: see the judge's words in ruler.jsonl"
+        case 0:
+            says = (
+                "every reward is 0. Budgets too tight, a max_tokens that cuts answers off, or "
+                "answers that cannot be read?"
+            )
+        case 1:
+            says = "every reward is 1. The cases are too easy, or the budgets too loose"
+        case _:
+            says = f"their mean is {mean:.3g}. Cases too easy or too hard, or a low temperature?"
+    return f"nothing to learn: all rewards of each group were the same, {says}"

@@ -7,6 +7,8 @@ episodes/             the records of its rollouts, if they are kept
 ruler.jsonl           what a judge was asked, and answered
 adapter/              what LoRA learnt
 pushed/               the adapter that a rollout server was given last
+pace.json             what its tokens cost, for `timeful run --pace`
+report.html           what came of it, with curves.svg beside it
 policy/               the trained model, as any checkpoint; there when the training is done
 """
 
@@ -21,6 +23,8 @@ import msgspec
 
 from timeful.domains.library import domain_names
 from timeful.errors import SettingsError
+from timeful.models.calibrate import Calibration
+from timeful.models.pace import Pace
 from timeful.models.request import address
 from timeful.rewards.own import is_own, split
 from timeful.training.config import Config, SftConfig
@@ -33,6 +37,9 @@ RULER = "ruler.jsonl"
 ADAPTER = "adapter"
 PUSHED = "pushed"
 POLICY = "policy"
+PACE = "pace.json"
+REPORT = "report.html"
+CURVES = "curves.svg"
 
 _DIGESTS = "sha256"
 
@@ -177,8 +184,22 @@ def clear(out: Path) -> None:
     for name in _FOLDERS:
         shutil.rmtree(out / name, ignore_errors=True)
         shutil.rmtree(out / f"{name}.part", ignore_errors=True)
-    for path in (*out.glob("ruler*.jsonl"), out / METRICS, out / SETTINGS):
+    written = (out / name for name in (PACE, REPORT, CURVES, METRICS, SETTINGS))
+    for path in (*out.glob("ruler*.jsonl"), *written):
         path.unlink(missing_ok=True)
+
+
+def save_pace(pace: Pace, path: Path) -> None:
+    """Write what a token costs, as `timeful calibrate` does of an endpoint that was timed."""
+    Calibration(
+        model=POLICY,
+        endpoint="",
+        alpha_s_per_token=pace.per_token / 1e9,
+        beta_s=pace.first / 1e9,
+        r_squared=1.0,
+        first_token_s=pace(1) / 1e9,
+        timings=(),
+    ).save(path)
 
 
 def done(out: Path) -> bool:

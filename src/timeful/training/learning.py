@@ -23,7 +23,7 @@ from timeful.training.adapter import TimedGRPOTrainer
 from timeful.training.arguments import grpo_arguments
 from timeful.training.checkpoints import last_checkpoint, update_of
 from timeful.training.config import Config
-from timeful.training.folder import POLICY, PUSHED
+from timeful.training.folder import PACE, POLICY, PUSHED, save_pace
 from timeful.training.journal import Journal
 from timeful.training.loading import adapter, load_model, load_tokenizer, save
 from timeful.training.rolling import Rolling
@@ -42,6 +42,8 @@ def learn(
     *,
     progress: Progress = lambda done, of: None,
     warn: Callable[[str], None] = lambda text: None,
+    measured: Callable[[str], None] = lambda text: None,
+    stops: Callable[[], bool] = lambda: False,
     api_key: str = "",
 ) -> Path:
     """Train, or go on where a training of the same settings stopped.
@@ -51,7 +53,9 @@ def learn(
         scenes: What it learns from; at least as many as an update has cases.
         rewards: What the groups of an update are rewarded with.
         progress: See there.
-        warn: Told when the alarm of collapse begins to ring.
+        warn: Told when an alarm rings for the first time.
+        measured: Told after each update what was measured, in a few words.
+        stops: Asked before the first update and after each whether to stop there.
         api_key: That of a rollout server.
 
     Returns:
@@ -59,6 +63,7 @@ def learn(
 
     Raises:
         SettingsError: If the model cannot be loaded.
+        KeyboardInterrupt: If it was stopped; a checkpoint is written then.
     """
     out = Path(config.run.out)
     if config.run.threads is not None:
@@ -71,14 +76,14 @@ def learn(
         ratio=config.optimiser.ratio,
         processing_class=tokenizer,
         peft_config=adapter(config.model),
-        callbacks=[Told(progress)],
+        callbacks=[Told(progress, stops, every=config.optimiser.epochs)],
     )
     trainer.remove_callback(PrinterCallback)
     policy = trainer.accelerator.unwrap_model(trainer.model)
     # LoRA's layers are within the model that PEFT wraps, which alone says what it takes.
     acts = policy.get_base_model() if isinstance(policy, PeftModel) else policy
     rank = trainer.accelerator.process_index
-    journal = Journal(config, rank=rank, warn=warn)
+    journal = Journal(config, rank=rank, warn=warn, measured=measured)
     share = trainer.args.per_device_train_batch_size * trainer.args.steps_per_generation
     sampler = _sampler(config, trainer, hold(acts, tokenizer, name=POLICY), api_key)
     trainer.roll = Rolling(
@@ -103,13 +108,14 @@ def learn(
     trainer.add_callback(journal)
     try:
         if update_of(latest) < config.optimiser.steps:
-            trainer.train(resume_from_checkpoint=latest)
+            go_on(trainer, latest)
         else:  # it was killed before the policy was written; transformers would do one update more
             trainer._load_from_checkpoint(latest)
     finally:
         if isinstance(sampler, ServerSampler):
             sampler.close()
     if trainer.accelerator.is_main_process:
+        save_pace(Pace(per_token=seconds(config.cases.token_seconds)), out / PACE)
         save(policy, tokenizer, config.model, out)
     trainer.accelerator.wait_for_everyone()
     return out / POLICY
@@ -150,12 +156,37 @@ def _sampler(config: Config, trainer: Any, checkpoint: Checkpoint, api_key: str)
     return server
 
 
-class Told(TrainerCallback):  # type: ignore[misc]  # transformers is not followed by mypy
-    """Tells after each update how many are done."""
+def go_on(trainer: Any, checkpoint: str | None) -> None:
+    """Train to the end.
 
-    def __init__(self, tell: Progress) -> None:
+    Raises:
+        KeyboardInterrupt: If it was stopped on the way.
+    """
+    trainer.train(resume_from_checkpoint=checkpoint)
+    if trainer.state.global_step < trainer.state.max_steps:
+        raise KeyboardInterrupt
+
+
+class Told(TrainerCallback):  # type: ignore[misc]  # transformers is not followed by mypy
+    """Tells after each update how many are done, and stops with a checkpoint if it is asked to.
+
+    Args:
+        tell: What is told.
+        stops: Whether to stop; of several processes, one suffices.
+        every: It stops after a multiple of so many updates, as checkpoints are written.
+    """
+
+    def __init__(self, tell: Progress, stops: Callable[[], bool], *, every: int = 1) -> None:
         self._tell = tell
+        self._stops = stops
+        self._every = every
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Ask for the first time: from now on, an update is to be waited for."""
+        self._stops()
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Tell it."""
+        """Tell it, and stop."""
         self._tell(state.global_step, state.max_steps)
+        if any(gather_object([self._stops()])) and state.global_step % self._every == 0:
+            control.should_save = control.should_training_stop = True

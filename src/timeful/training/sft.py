@@ -5,6 +5,7 @@ from pathlib import Path
 
 import torch
 from datasets import Dataset
+from transformers import PrinterCallback
 from trl import SFTTrainer
 
 from timeful.training.arguments import sft_arguments
@@ -12,7 +13,7 @@ from timeful.training.checkpoints import Joint, last_checkpoint, update_of
 from timeful.training.config import SftConfig
 from timeful.training.examples import examples
 from timeful.training.folder import METRICS, POLICY
-from timeful.training.learning import Progress, Told
+from timeful.training.learning import Progress, Told, go_on
 from timeful.training.loading import adapter, load_model, load_tokenizer, save
 from timeful.training.tally import Tally
 
@@ -22,6 +23,8 @@ def imitate(
     *,
     progress: Progress = lambda done, of: None,
     warn: Callable[[str], None] = lambda text: None,
+    measured: Callable[[str], None] = lambda text: None,
+    stops: Callable[[], bool] = lambda: False,
 ) -> Path:
     """Train on examples, or go on where a training of the same settings stopped.
 
@@ -29,11 +32,14 @@ def imitate(
         config: The settings, checked.
         progress: Told after each update how many are done, and of how many.
         warn: Told what should be looked at: see `examples`.
+        measured: Told after each update what was measured, in a few words.
+        stops: Asked before the first update and after each whether to stop there.
 
     Returns:
         The folder of the trained model.
 
     Raises:
+        KeyboardInterrupt: If it was stopped; a checkpoint is written then.
         SettingsError: If the model cannot be loaded, or a file holds what is no example.
     """
     out = Path(config.run.out)
@@ -41,20 +47,21 @@ def imitate(
         torch.set_num_threads(config.run.threads)
     tokenizer = load_tokenizer(config.model)
     data = Dataset.from_list(list(examples(config.sft, tokenizer, warn)))
-    tally = Tally(out / METRICS)
+    tally = Tally(out / METRICS, measured)
     trainer = _Trainer(
         load_model(config.model),
         args=sft_arguments(config),
         train_dataset=data,
         processing_class=tokenizer,
         peft_config=adapter(config.model),
-        callbacks=[Told(progress)],
+        callbacks=[Told(progress, stops)],
     )
+    trainer.remove_callback(PrinterCallback)
     latest = last_checkpoint(out)
     if trainer.accelerator.is_main_process:
         tally.open(update_of(latest))
         trainer.add_callback(tally)
-    trainer.train(resume_from_checkpoint=latest)
+    go_on(trainer, latest)
     if trainer.accelerator.is_main_process:
         policy = trainer.accelerator.unwrap_model(trainer.model)
         save(policy, tokenizer, config.model, out)

@@ -1,5 +1,6 @@
 """The metrics of a training by examples: what TRL measured, a line for each update."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,12 @@ class Tally(TrainerCallback):  # type: ignore[misc]  # transformers is not follo
 
     Args:
         path: The file.
+        measured: Told of each update what was measured, in a few words.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, measured: Callable[[str], None] = lambda text: None) -> None:
         self._path = path
+        self._measured = measured
 
     def open(self, update: int) -> None:
         """Begin after so many updates; later ones, which will be done again, are forgotten."""
@@ -28,6 +31,7 @@ class Tally(TrainerCallback):  # type: ignore[misc]  # transformers is not follo
             trl = {name: value for name, value in logs.items() if name != "num_tokens"}
             with self._path.open("ab") as file:
                 file.write(msgspec.json.encode({"update": state.global_step, "trl": trl}) + b"\n")
+            self._measured(f"loss {logs['loss']:.4g}")
 
 
 def cut_back(path: Path, update: int) -> list[dict[str, Any]]:

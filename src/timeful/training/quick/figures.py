@@ -36,10 +36,14 @@ Curves = Mapping[str, Sequence[Sequence[Line]]]
 _Read = Callable[[Line], float | None]
 
 
-def by_update(asked: Asked, curves: Curves) -> str | None:
+def by_update(curves: Curves, steps: Mapping[str, str]) -> str | None:
     """Draw reward, what is right in time, and tokens against updates; a column for each arm.
 
     Each seed is a thin line, and their mean a thick one.
+
+    Args:
+        curves: See there.
+        steps: What budgets are called, by what they are called in the lines.
 
     Returns:
         The SVG, or None if nothing was learnt yet.
@@ -48,7 +52,8 @@ def by_update(asked: Asked, curves: Curves) -> str | None:
     told = {arm: each for arm, each in told.items() if each}
     if not told:
         return None
-    steps = budgets(asked)
+    every = [line for each in told.values() for lines in each for line in lines]
+    is_share = all(0 <= line.reward <= 1 for line in every if line.reward is not None)
     with style():
         figure = Figure(figsize=(WIDTH, 8.4))
         panels = figure.subplots(3, len(told), sharex=True, sharey="row", squeeze=False)
@@ -60,18 +65,31 @@ def by_update(asked: Asked, curves: Curves) -> str | None:
                 colour = _COLOURS[place % len(_COLOURS)]
                 _curve(middle, seeds, lambda line, b=step: line.right_in_time.get(b), colour)  # type: ignore[misc]
                 _curve(bottom, seeds, lambda line, b=step: line.tokens.get(b), colour)  # type: ignore[misc]
-            for axes in (top, middle):
+            for axes in (top, middle)[not is_share :]:
                 axes.set_ylim(-0.02, 1.02)
             bottom.set_ylim(bottom=0)
         for axes, name in zip(panels[:, 0], ("reward", "right in time", "tokens"), strict=True):
             axes.set_ylabel(name)
         figure.supxlabel("updates", fontsize=13)
         keys = [
-            Line2D([], [], color=_COLOURS[i % len(_COLOURS)], lw=2.5, label=f"{n} tokens")
-            for i, n in enumerate(asked.recipe.language.allowed)
+            Line2D([], [], color=_COLOURS[i % len(_COLOURS)], lw=2.5, label=name)
+            for i, name in enumerate(steps.values())
         ]
         figure.legend(handles=keys, loc="upper center", ncols=len(keys))
         figure.tight_layout(rect=(0, 0.0, 1, 0.95))
+        return to_svg(figure)
+
+
+def by_loss(points: Sequence[tuple[int, float]]) -> str:
+    """Draw the loss against updates."""
+    with style():
+        figure = Figure(figsize=(WIDTH, 4.2))
+        axes = figure.subplots()
+        mean = _smooth(points)
+        axes.plot(list(mean), list(mean.values()), color=OTHER, lw=2.4)
+        axes.set_ylabel("loss")
+        axes.set_xlabel("updates")
+        figure.tight_layout()
         return to_svg(figure)
 
 

@@ -351,6 +351,11 @@ def _points(asked: Asked, out: Path) -> Iterator[CurvePoint]:
                 )
 
 
+def _names(asked: Asked) -> dict[str, str]:
+    told = (f"{n} tokens" for n in asked.recipe.language.allowed)
+    return dict(zip(budgets(asked), told, strict=True))
+
+
 def _figures(asked: Asked, out: Path, scores: Sequence[Score]) -> Iterator[Section]:
     # matplotlib takes a while to load, and nothing but a figure needs it.
     from timeful.training.quick import figures  # noqa: PLC0415
@@ -364,7 +369,7 @@ def _figures(asked: Asked, out: Path, scores: Sequence[Score]) -> Iterator[Secti
         (
             "curves",
             "Reward, right in time and tokens while it learns; thin: each seed.",
-            figures.by_update(asked, _curves(asked, out)),
+            figures.by_update(_curves(asked, out), _names(asked)),
         ),
     )
     if asked.recipe.language.opening:

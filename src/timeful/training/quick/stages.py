@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Literal
 
 from timeful.environments.timed.stopwatch import TimerSettings
-from timeful.models.calibrate import Calibration
 from timeful.models.local.request import Style
 from timeful.rewards.names import Reward
 from timeful.seeding import child, child_seed
@@ -34,7 +33,7 @@ from timeful.training.config import (
     RolloutPart,
     RunPart,
 )
-from timeful.training.folder import CHECKPOINTS, POLICY
+from timeful.training.folder import CHECKPOINTS, PACE, POLICY, save_pace
 from timeful.training.quick.cases import (
     TRUE,
     UNHURRIED,
@@ -52,7 +51,6 @@ Kind = Literal["teach", "measure", "learn", "grade", "hurry", "mislead"]
 Tracker = Literal["mlflow", "wandb"]
 
 GRADED, HURRIED, MISLED, UNHURRIED_TIMES = "graded", "hurried", "misled", "unhurried"
-PACE_FILE = "pace.json"
 
 STYLE = Style(temperature=0.6, top_p=0.95, top_k=20)
 """How graded answers are sampled (Engagement Process, appendix F)."""
@@ -233,7 +231,7 @@ def _teach(stage: Stage, tell: Tell) -> None:
     shutil.rmtree(partial, ignore_errors=True)
     tokenizer.save_pretrained(partial)
     decoder.save_pretrained(partial)
-    _save_pace(recipe, partial)
+    save_pace(recipe.language.pace, partial / PACE)
     partial.rename(stage.model)
 
 
@@ -248,7 +246,6 @@ def _learn(stage: Stage, arm: Arm, tell: Tell) -> None:
     cases = scenes(recipe, "train", limits, model=base, seed=stage.seed, cap=arm.cap)
     out = stage.folder / arm.folder
     out.mkdir(exist_ok=True)
-    _save_pace(recipe, out)
     learn(
         config_of(recipe, arm, base, out, seed=stage.seed, track=stage.track),
         {scene.key: scene for scene in cases},
@@ -283,20 +280,6 @@ def config_of(
         ),
         run=RunPart(out=str(out), seed=seed, save_every=recipe.save_every, threads=1, track=track),
     )
-
-
-def _save_pace(recipe: Recipe, folder: Path) -> None:
-    """Write what a token costs, as `timeful calibrate` does of an endpoint that was timed."""
-    pace = recipe.language.pace
-    Calibration(
-        model=POLICY,
-        endpoint="",
-        alpha_s_per_token=pace.per_token / 1e9,
-        beta_s=pace.first / 1e9,
-        r_squared=1.0,
-        first_token_s=pace(1) / 1e9,
-        timings=(),
-    ).save(folder / PACE_FILE)
 
 
 # --- grading --------------------------------------------------------------------------------------
