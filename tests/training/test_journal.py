@@ -14,6 +14,7 @@ from timeful.training import journal as journals
 from timeful.training.alarm import collapse, standstill
 from timeful.training.config import OptimiserPart, RewardPart
 from timeful.training.journal import RECENT, STILL, Journal
+from timeful.training.rollouts import Played
 
 
 def lived(
@@ -85,6 +86,43 @@ def test_the_alarm_compares_the_shortest_budget_with_the_longest(
     tokens: dict[float, float], rings: bool
 ) -> None:
     assert bool(collapse(tokens)) is rings
+
+
+def test_a_line_counts_what_was_played_for_each_budget_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def outcome(budget: int | None, tokens: int, correct: bool, is_late: bool) -> Any:
+        return SimpleNamespace(budget=budget, tokens=tokens, correct=correct, is_late=is_late)
+
+    second = 10**9
+    came = [
+        outcome(second, 10, True, False),
+        outcome(second, 13, True, True),
+        outcome(2 * second, 30, False, False),
+        outcome(None, 7, True, False),
+        None,  # it failed
+    ]
+    scene: Any = SimpleNamespace(key="a", turn=None)
+    played = [
+        Played(scene=scene, sampling=n, events=(), ok=one is not None) for n, one in enumerate(came)
+    ]
+    told = iter(came)
+    monkeypatch.setattr("timeful.training.journal.read_outcome", lambda events: next(told))
+    journal = Journal(config(tmp_path, tmp_path / "out"), rank=0)
+    journal.open(0)
+    journal.tell(0, played, [1.0, 0.5, 0.0, None, None])
+    journal.on_log(None, SimpleNamespace(global_step=1), None, logs={"loss": 0.0})
+    assert json.loads((tmp_path / "out" / "metrics.jsonl").read_text()) == {
+        "update": 1,
+        "episodes": 5,
+        "failed": 1,
+        "unrewarded": 2,
+        "reward": 0.5,
+        "alike": 0.0,
+        "tokens": {"1s": 11.5, "2s": 30.0, "none": 7.0},
+        "right_in_time": {"1s": 0.5, "2s": 0.0, "none": 1.0},
+        "trl": {"loss": 0.0},
+    }
 
 
 def test_a_second_process_writes_nothing(tmp_path: Path) -> None:

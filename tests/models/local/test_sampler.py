@@ -266,7 +266,12 @@ def test_the_context_ends_an_answer(way):
 
 @pytest.mark.parametrize(
     ("prompt", "says"),
-    [((), "empty prompt"), ((3,) * 96, "no room"), ((3, WORDS), "tokens 0 to"), ((-1,), "tokens")],
+    [
+        ((), "empty prompt"),
+        ((3,) * 96, "no room"),
+        ((3, WORDS), "tokens 0 to"),
+        ((-1, 3), "tokens"),
+    ],
 )
 def test_a_prompt_that_cannot_be_answered_is_refused(prompt, says):
     with pytest.raises(ModelError, match=says):
@@ -365,10 +370,22 @@ def test_a_listener_hears_each_token_and_may_want_no_more():
 
     requests = [asked(one, seed=i) for i, one in enumerate(prompts(4, 4))]
     free = Sampler(checkpoint()).generate(requests)
-    found = Sampler(checkpoint()).generate(requests, listeners=[listen, None])
+    with Sampler(checkpoint()).batch() as batch:
+        rows = batch.join(requests, [listen, None])
+        while batch.is_alive:
+            batch.step()
+    found = [row.completion() for row in rows]
     assert found[0].ids == free[0].ids[:4] == tuple(one.token for one in heard)
     assert found[0].logprobs == tuple(one.logprob for one in heard)
     assert found[1].ids == free[1].ids
+
+
+def test_each_listener_hears_its_own_request_also_in_a_later_batch():
+    heard: dict[int, list[int]] = {0: [], 1: [], 2: []}
+    listeners = [lambda drawn, i=i: heard[i].append(drawn.token) or True for i in heard]
+    requests = [asked(one, seed=i, max_tokens=3) for i, one in enumerate(prompts(4, 4, 4))]
+    found = Sampler(checkpoint(), rows=2).generate(requests, listeners=listeners)
+    assert [tuple(heard[i]) for i in heard] == [one.ids for one in found]
 
 
 def test_alternatives_are_the_most_probable_tokens():
