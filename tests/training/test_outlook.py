@@ -161,6 +161,8 @@ def test_a_dry_run_by_examples_says_what_is_cut_unknown_or_too_long(start: Path)
     cut = flat(invoke(str(start / "sft.toml"), *data, "--set", "sft.longest=10").stdout)
     assert "1 examples were cut to 10 tokens" in cut
     assert "12.5% of the tokens of the examples are <unk>" in cut
+    real = invoke(str(start / "sft.toml"), *data[1:], "--set", "sft.epochs=1")
+    assert "warning: the longest example has 5,005 tokens" in real.stderr
 
 
 # --- what is not there ----------------------------------------------------------------------------

@@ -15,7 +15,7 @@ _TIMED = ("ep_aware", "timely")
 
 def doubts(config: Config | SftConfig) -> list[str]:
     """What may run, and can hardly be meant; told before a training, and by a dry run."""
-    context = _context(config.model)
+    context = context_of(config.model)
     if isinstance(config, SftConfig):
         longest = config.sft.longest
         return [_beyond("sft.longest", longest, context)] if (longest or 0) > context else []
@@ -71,7 +71,7 @@ def _of_patience(config: Config) -> Iterator[str]:
         )
 
 
-def _context(part: ModelPart) -> float:
+def context_of(part: ModelPart) -> float:
     """The most tokens of a prompt and its answer; without end if nobody says."""
     path = file_of(part, "config.json")
     found = json.loads(path.read_bytes()).get("max_position_embeddings") if path else None

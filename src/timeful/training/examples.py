@@ -8,6 +8,7 @@ what came before, say since it leaves out earlier thoughts, only the last answer
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +23,25 @@ _UNKNOWN = 0.01
 
 
 def examples(
-    part: SftPart, tokenizer: Any, warn: Callable[[str], None] = lambda text: None
+    part: SftPart,
+    tokenizer: Any,
+    warn: Callable[[str], None] = lambda text: None,
+    *,
+    context: float = inf,
 ) -> Iterator[dict[str, list[int]]]:
     """The examples of the files as ids, with a mask that is 1 where the model is to speak.
+
+    Args:
+        part: Which, and how they are cut.
+        tokenizer: The model's.
+        warn: Told in the end if some were cut or are longer than the context, and if many tokens
+            are such as the tokenizer does not know.
+        context: The most tokens that the model reads.
 
     Raises:
         SettingsError: If a line is no example.
     """
-    cut = total = unknown = 0
+    cut = total = unknown = longest = 0
     for name in part.data:
         for number, line in enumerate(Path(name).read_bytes().splitlines(), 1):
             try:
@@ -41,11 +53,17 @@ def examples(
             if part.longest is not None and len(ids) > part.longest:
                 cut += 1
                 ids, mask = ids[: part.longest], mask[: part.longest]
+            longest = max(longest, len(ids))
             total, unknown = total + len(ids), unknown + ids.count(_unknown(tokenizer))
             if any(mask):
                 yield {"input_ids": ids, "completion_mask": mask}
     if cut:
         warn(f"{cut} examples were cut to {part.longest} tokens")
+    if longest > context:
+        warn(
+            f"the longest example has {longest:,} tokens, beyond the model's context of "
+            f"{context:,}: give sft.longest"
+        )
     if unknown > _UNKNOWN * total:
         warn(
             f"{unknown / total:.1%} of the tokens of the examples are {tokenizer.unk_token}, which "

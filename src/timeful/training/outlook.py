@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, inf
 from statistics import fmean
 from textwrap import wrap
 from types import MappingProxyType
@@ -147,7 +147,8 @@ def _of_examples(
     if learner is None:
         yield _table(lines)
         return
-    found = [one["input_ids"] for one in examples(part, learner.tokenizer, warn)]
+    context = learner.context or inf
+    found = [one["input_ids"] for one in examples(part, learner.tokenizer, warn, context=context)]
     if not found:
         raise SettingsError(f"{', '.join(part.data)}: nothing to learn is left of the examples")
     lengths = [len(ids) for ids in found]
@@ -157,11 +158,6 @@ def _of_examples(
         ("update", f"{part.batch} examples, {_processes(processes)}"),
         ("all", f"{updates:,} updates, {part.epochs} times through the examples"),
     ]
-    if learner.context is not None and max(lengths) > learner.context:
-        warn(
-            f"the longest example has {max(lengths):,} tokens, beyond the model's context of "
-            f"{learner.context:,}: give sft.longest"
-        )
     yield _table(lines)
     yield _table(memory(config, learner.sketch, max(lengths), processes))
     yield _shown(

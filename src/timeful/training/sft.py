@@ -11,6 +11,7 @@ from trl import SFTTrainer
 from timeful.training.arguments import sft_arguments
 from timeful.training.checkpoints import Joint, last_checkpoint, update_of
 from timeful.training.config import SftConfig
+from timeful.training.doubts import context_of
 from timeful.training.examples import examples
 from timeful.training.folder import METRICS, POLICY
 from timeful.training.learning import Progress, Told, go_on
@@ -46,7 +47,8 @@ def imitate(
     if config.run.threads is not None:
         torch.set_num_threads(config.run.threads)
     tokenizer = load_tokenizer(config.model)
-    data = Dataset.from_list(list(examples(config.sft, tokenizer, warn)))
+    context = context_of(config.model)
+    data = Dataset.from_list(list(examples(config.sft, tokenizer, warn, context=context)))
     tally = Tally(out / METRICS, measured)
     trainer = _Trainer(
         load_model(config.model),
