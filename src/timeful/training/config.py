@@ -231,7 +231,7 @@ class RewardPart(_Part, frozen=True, kw_only=True):
     """What is rewarded: a name of `timeful.rewards`, and its parameters.
 
     Attributes:
-        name: Such as "ep_aware", "correctness" or "timely".
+        name: Such as "ep_aware" or "timely", or "FILE.py:FUNCTION" for one of your own.
         parameters: Those of the reward, by name.
         credit: "episode" gives each token the episode's advantage, "turn" that of its turn.
         discount: Of what came later, a turn.
