@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from timeful.errors import ModelError
 from timeful.models.local.checkpoint import Checkpoint
-from timeful.models.local.request import Completion, Listener, Request
+from timeful.models.local.request import Completion, Request
 from timeful.models.local.sampler import Sampler
 from timeful.training.folder import POLICY
 
@@ -55,9 +55,7 @@ class ServerSampler(Sampler):
         self.refresh: Callable[[int], str] | None = None
         self._held = 0
 
-    def generate(
-        self, requests: Sequence[Request], *, listeners: Sequence[Listener | None] = ()
-    ) -> list[Completion]:
+    def generate(self, requests: Sequence[Request]) -> list[Completion]:
         """Have requests answered, many at once.
 
         Raises:
@@ -194,9 +192,7 @@ class VllmSampler(Sampler):
         super().__init__(checkpoint)
         self._engine = engine
 
-    def generate(
-        self, requests: Sequence[Request], *, listeners: Sequence[Listener | None] = ()
-    ) -> list[Completion]:
+    def generate(self, requests: Sequence[Request]) -> list[Completion]:
         """Answer requests, all at once."""
         _, drawn, logprobs, _ = self._engine.generate(
             prompts=[list(one.prompt_ids) for one in requests], images=None, num_generations=1

@@ -233,9 +233,9 @@ def test_episodes_in_threads_of_their_own_give_the_same_bytes_each_time():
         of, batches = checkpoint("qwen3"), []
 
         class Counted(Sampler):
-            def generate(self, requests, **options):
+            def generate(self, requests):
                 batches.append(len(requests))
-                return super().generate(requests, **options)
+                return super().generate(requests)
 
         with (
             Batcher(Counted(of), policy="together") as batcher,

@@ -64,26 +64,19 @@ class Sampler:
         if not 0 <= min(prompt) <= max(prompt) < tokens:
             raise ModelError(f"{self.checkpoint.name} has the tokens 0 to {tokens - 1} only")
 
-    def generate(
-        self, requests: Sequence[Request], *, listeners: Sequence[Listener | None] = ()
-    ) -> list[Completion]:
-        """Answer requests, all at once.
-
-        Args:
-            requests: Any number, of any lengths.
-            listeners: For each request, or for none, who is told of each token as it is drawn.
+    def generate(self, requests: Sequence[Request]) -> list[Completion]:
+        """Answer requests, any number and of any lengths, all at once.
 
         Raises:
             ModelError: As `check`.
         """
-        told = list(listeners) or [None] * len(requests)
         for one in requests:
             self.check(one)
         rows: list[Row] = []
         with self.batch() as batch:
             for first in range(0, len(requests), self.rows):
-                some = slice(first, first + self.rows)
-                rows += batch.join(requests[some], told[some])
+                some = requests[first : first + self.rows]
+                rows += batch.join(some, [None] * len(some))
                 while batch.is_alive:
                     batch.step()
         return [row.completion() for row in rows]
@@ -141,7 +134,7 @@ class Batch:
 
         Args:
             requests: At least one; that each can be answered was checked.
-            listeners: As in `Sampler.generate`.
+            listeners: For each of them, who is told of each token as it is drawn; None for nobody.
         """
         of = self._sampler.checkpoint
         told = zip(requests, listeners, strict=True)
