@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from tests.serving.here import parrot
 from timeful.cli.main import app
 from timeful.errors import SettingsError
-from timeful.serving import settings
+from timeful.models.local import checkpoint
 from timeful.serving.server import serve
 from timeful.serving.settings import Serving
 
@@ -122,7 +122,7 @@ def test_what_cannot_be_served_is_refused_at_once(folder, arguments, says):
 
 
 def test_a_missing_extra_is_named(folder, monkeypatch):
-    monkeypatch.setattr(settings, "find_spec", lambda name: None if name == "uvicorn" else name)
+    monkeypatch.setattr(checkpoint, "find_spec", lambda name: None if name == "uvicorn" else name)
     with pytest.raises(SettingsError, match=r"uvicorn: pip install 'timeful\[serve\]'"):
         Serving(path=folder)
 

@@ -1,11 +1,10 @@
 """What a server is told, and what it needs; nothing heavy is loaded."""
 
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 
 from timeful.errors import SettingsError, check_known
-from timeful.models.local.checkpoint import DTYPES, check
+from timeful.models.local.checkpoint import DTYPES, check, require
 
 _NEEDED = ("torch", "transformers", "starlette", "uvicorn")
 
@@ -36,21 +35,10 @@ class Serving:
     api_key: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
-        require()
+        require("serving", _NEEDED, extra="serve")
         check_known("type of numbers", self.dtype, DTYPES)
         if not 0 <= self.port <= 65535:
             raise SettingsError(f"a port is 0 to 65535, got {self.port}")
         if self.threads < 1:
             raise SettingsError(f"threads must be 1 or more, got {self.threads}")
         check(self.path)
-
-
-def require() -> None:
-    """Find out whether the extra is there.
-
-    Raises:
-        SettingsError: If it is not.
-    """
-    missing = [name for name in _NEEDED if find_spec(name) is None]
-    if missing:
-        raise SettingsError(f"serving needs {' and '.join(missing)}: pip install 'timeful[serve]'")

@@ -5,7 +5,7 @@ name of a hub is no folder; nothing is ever fetched.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
@@ -119,17 +119,19 @@ def check(path: Path) -> None:
     _style(path)
 
 
-def require() -> None:
-    """Find out whether the extra is there.
+def require(
+    what: str = "a model in this process",
+    needed: Sequence[str] = ("torch", "transformers"),
+    *,
+    extra: str = "local",
+) -> None:
+    """Find out whether an extra is there.
 
     Raises:
-        SettingsError: If it is not.
+        SettingsError: If a library that it needs is not.
     """
-    missing = [name for name in ("torch", "transformers") if find_spec(name) is None]
-    if missing:
-        raise SettingsError(
-            f"a model in this process needs {' and '.join(missing)}: pip install 'timeful[local]'"
-        )
+    if missing := [name for name in needed if find_spec(name) is None]:
+        raise SettingsError(f"{what} needs {' and '.join(missing)}: pip install 'timeful[{extra}]'")
 
 
 def load(
