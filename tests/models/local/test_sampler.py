@@ -380,14 +380,6 @@ def test_a_listener_hears_each_token_and_may_want_no_more():
     assert found[1].ids == free[1].ids
 
 
-def test_each_listener_hears_its_own_request_also_in_a_later_batch():
-    heard: dict[int, list[int]] = {0: [], 1: [], 2: []}
-    listeners = [lambda drawn, i=i: heard[i].append(drawn.token) or True for i in heard]
-    requests = [asked(one, seed=i, max_tokens=3) for i, one in enumerate(prompts(4, 4, 4))]
-    found = Sampler(checkpoint(), rows=2).generate(requests, listeners=listeners)
-    assert [tuple(heard[i]) for i in heard] == [one.ids for one in found]
-
-
 def test_alternatives_are_the_most_probable_tokens():
     (prompt,) = prompts(4)
     request = Request(
