@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("openai")
@@ -118,6 +118,7 @@ messages = st.builds(Message, st.sampled_from(["user", "assistant"]), texts)
 trajectories = st.lists(st.lists(messages, min_size=1, max_size=4).map(tuple), min_size=1)
 
 
+@settings(deadline=None)
 @given(trajectories)
 def test_what_all_begin_with_and_the_rest_make_each_candidate_again(
     some: list[Trajectory],
@@ -207,6 +208,7 @@ def test_the_order_is_drawn_from_the_seed_and_the_groups_name() -> None:
     assert len({order(Rubric(seed=seed), name) for seed in (1, 2) for name in "ab"}) == 4
 
 
+@settings(deadline=None)
 @given(st.permutations([0.1, 0.3, 0.3, 0.8, 1.0]))
 def test_the_order_in_which_a_group_came_changes_neither_question_nor_scores(
     worths: list[float],

@@ -1,6 +1,7 @@
 """Records as data sets: what is chosen, in which form, and what is left out."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import msgspec
 import pytest
 
 from tests.training.data.making import game, rows_of, run_of, thought, timeful
-from timeful.errors import RecordError, SettingsError
+from timeful.errors import RecordError, RewardError, SettingsError
 from timeful.records.events import EpisodeEnded, EpisodeFailed, EpisodeStarted, Event
 from timeful.training.data.conversations import conversations
 
@@ -249,6 +250,23 @@ def test_a_reward_by_name_pays_what_training_would(tmp_path: Path) -> None:
     assert 0 < len(aware) < 6
     assert scores.count(1.0) >= len(aware)
     assert all(row["reward"] == 1.0 for row in aware)
+
+
+def test_a_reward_of_ones_own_pays_and_stands_in_the_card_without_its_place(
+    tmp_path: Path,
+) -> None:
+    run, path = played(tmp_path / "run", "--transcripts", "full"), tmp_path / "mine.py"
+    path.write_text("def of(events, *, each=0.25): return each")
+    rows = exported(run, "sft", "--reward", f"{path}:of")
+    assert {row["reward"] for row in rows} == {0.25}
+    [card] = [one for one in tmp_path.rglob("*.md") if "mine.py:of" in one.read_text()]
+    assert str(tmp_path) not in card.read_text()
+    path.write_text("def of(events): return 1 / 0")
+    broken = timeful(
+        "export", run, "--as", "sft", "--out", tmp_path / "x", "--reward", f"{path}:of"
+    )
+    assert isinstance(broken.exception, RewardError)
+    assert re.match(r"\S+\.jsonl: .*line 1: ZeroDivisionError", str(broken.exception))
 
 
 # --- what cannot be exported ---------------------------------------------------------------------

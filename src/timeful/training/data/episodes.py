@@ -16,7 +16,7 @@ from timeful.environments.fiction.task import FictionTask
 from timeful.environments.reasoning.problems import Problem
 from timeful.environments.reasoning.split import SHARES, Shares, Split, split_of
 from timeful.environments.timed.world import TIMER
-from timeful.errors import RecordError, SettingsError, check_known
+from timeful.errors import RecordError, RewardError, SettingsError, check_known
 from timeful.records.events import (
     AnyEvent,
     EpisodeEnded,
@@ -179,6 +179,7 @@ class Run:
         Raises:
             SettingsError: If a record has no transcript, or the problems of the run cannot be
                 found again.
+            RewardError: If a reward of one's own breaks.
         """
         self.left_out = LeftOut()
         for path in self.paths:
@@ -193,6 +194,8 @@ class Run:
                     self.left_out.errors.append(f"{path.stem}: {end.boundary}: {end.error}")
                     continue
                 yield self._episode(path, events)
+            except RewardError as error:
+                raise RewardError(f"{path.name}: {error}") from error
             except RecordError as error:
                 named = str(error).startswith(path.name)
                 self.left_out.broken.append(str(error) if named else f"{path.name}: {error}")
