@@ -250,6 +250,11 @@ def test_calls_of_all_choices_have_names_of_their_own(said, way):
     assert len({call.id for one in said_by for call in one.tool_calls or []}) == 4
 
 
+def test_a_call_without_words_has_no_content(said):
+    (choice,) = ask(said, "twice", tools=[TOOL]).choices
+    assert choice.message.content is None
+
+
 def test_an_answer_that_is_begun_is_gone_on_with(said):
     begun = [{"role": "user", "content": "b"}, {"role": "assistant", "content": "count one two"}]
     options = {"continue_final_message": True}

@@ -82,6 +82,7 @@ def test_echoed_log_probabilities_are_those_of_a_full_forward_pass(served, limit
     assert (found.token_logprobs[0], found.top_logprobs[0]) == (None, None)
     given = [rows[i, token].item() for i, token in enumerate(ids[1:])]
     assert found.token_logprobs[1 : len(ids)] == pytest.approx(given, abs=1e-5)
+    assert max(map(len, found.top_logprobs[1:])) == 3, "two alternatives, and the token itself"
     for row, top in zip(rows, found.top_logprobs[1:], strict=False):
         assert max(top.values()) == pytest.approx(row.max().item(), abs=1e-5)
 
@@ -121,6 +122,8 @@ def test_a_stream_counts_its_tokens_and_ends_also_where_none_is_drawn(said):
 
     counts = [chunk.usage.completion_tokens for chunk in streamed(max_tokens=3)]
     assert counts == [1, 2, 3, 3]
+    *_, stopped, _ = streamed(prompt="count")
+    assert (stopped.choices[0].text, stopped.choices[0].finish_reason) == ("", "stop")
     ended, last = streamed(max_tokens=0)
     assert (ended.choices[0].text, ended.choices[0].finish_reason) == ("", "length")
     assert (last.choices, last.usage.completion_tokens) == ([], 0)
