@@ -122,7 +122,7 @@ def test_a_policy_is_written_in_the_type_it_was_asked_for(
 
 def test_4_bits_are_counted_for_the_layers_that_have_them(start: Path) -> None:
     from timeful.training.loading import sketch
-    from timeful.training.outlook import _shrunk
+    from timeful.training.memory import _shrunk
 
     found = ModelPart(path=str(start), quantise="nf4", dtype="bfloat16")
     # q, k, v, o of 16 x 16 and gate, up, down of 16 x 32; not the table of tokens, nor LoRA.

@@ -19,8 +19,6 @@ from timeful.models.calibrate import load_calibration
 from timeful.models.local.checkpoint import load
 from timeful.models.local.sampler import Sampler
 from timeful.seeding import child
-from timeful.training.folder import CHECKPOINTS
-from timeful.training.learning import last_checkpoint
 from timeful.training.quick.cases import in_turn, lessons, relative, scenes
 from timeful.training.quick.recipe import BASE, find_recipe
 from timeful.training.quick.report import write_report
@@ -73,16 +71,6 @@ def test_a_run_that_is_killed_at_any_instant_comes_to_the_same_numbers(
     assert kills > 1
     write_report(tmp_path)
     assert numbers(tmp_path) == numbers(whole)
-
-
-def test_a_checkpoint_of_which_a_part_was_written_is_not_gone_on_from(tmp_path: Path) -> None:
-    assert last_checkpoint(tmp_path) is None
-    for name, state in (("2", '{"global_step": 2}'), ("9", '{"global_'), ("10", None)):
-        folder = tmp_path / CHECKPOINTS / f"checkpoint-{name}"
-        folder.mkdir(parents=True)
-        if state is not None:
-            (folder / "trainer_state.json").write_text(state)
-    assert last_checkpoint(tmp_path) == str(tmp_path / CHECKPOINTS / "checkpoint-2")
 
 
 def test_what_a_kill_left_of_a_model_is_made_again(whole: Path, tmp_path: Path) -> None:
@@ -155,7 +143,7 @@ def test_what_is_read_in_an_episode_is_what_lessons_are_made_of(whole: Path) -> 
 def test_a_relative_budget_is_cut_to_a_step_that_the_model_has_a_word_for() -> None:
     recipe = find_recipe("quick")  # steps of 4, 8, 16 and 32 tokens at 100 ms
     limits = relative(recipe, [50, 26, 3, 50], (0.75, 1.0))
-    assert [(str(budget), span) for budget, span in limits] == [
+    assert [(str(one.budget), one.span) for one in limits] == [
         ("0.75x", 3_200_000_000),  # 37 tokens
         ("1x", 1_600_000_000),
         ("0.75x", 400_000_000),  # 2 tokens, and the shortest step is 4
