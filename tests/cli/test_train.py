@@ -118,6 +118,19 @@ def test_two_trainings_in_one_folder_are_kept_apart(start: Path) -> None:
         said = invoke(str(start / "a.toml"), "--set", f"run.out={str(out)!r}")
     assert isinstance(said.exception, SettingsError)
     assert "another process" in str(said.exception)
+    assert "--out" not in str(said.exception)
+
+
+def test_who_is_left_alone_says_so_in_a_line(start: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from timeful.training import learning
+
+    def learn(*_: Any, **__: Any) -> Path:
+        raise RuntimeError("[gloo/transport/tcp/pair.cc:553] Connection closed by peer [127.0.0.1]")
+
+    monkeypatch.setattr(learning, "learn", learn)
+    said = invoke(str(start / "a.toml"), "--set", f"run.out={str(start / 'alone')!r}")
+    assert said.exit_code == 1
+    assert said.stderr.splitlines()[-1] == "timeful: another process of this training has ended"
 
 
 def test_who_interrupts_is_told_how_to_go_on(start: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -239,9 +239,18 @@ def _opened(
                     f"run.track = 'wandb': {error} Or keep its numbers here, with "
                     "WANDB_MODE=offline"
                 ) from error
+            if _is_left_alone(error):  # whoever left has said why
+                print("timeful: another process of this training has ended", file=sys.stderr)
+                raise SystemExit(1) from None
             raise
         finally:
             told.leave()
+
+
+def _is_left_alone(error: Exception) -> bool:
+    """Whether it says, in Gloo's words or NCCL's, that a process which trains along is gone."""
+    words = ("closed by peer", "reset by peer", "remote process exited")
+    return isinstance(error, RuntimeError) and any(one in str(error) for one in words)
 
 
 def _quieten() -> None:

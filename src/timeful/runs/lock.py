@@ -37,7 +37,7 @@ def locked(folder: Path) -> Iterator[None]:
             if error.errno in (EAGAIN, EWOULDBLOCK):
                 raise SettingsError(
                     f"another process is at work in {folder}; wait for its end, or choose "
-                    "another folder with --out"
+                    "another folder"
                 ) from None
         yield
     finally:
