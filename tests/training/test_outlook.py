@@ -76,6 +76,8 @@ def test_a_budget_is_as_many_tokens_as_fit_in_it(start: Path) -> None:
         ("0.3s", 1, 6),
         ("2s", 10, 40),
     ]
+    [(_, few, _)] = tokens_of(CasesPart(budgets=("1.1s",), alphas=(1.1,)))
+    assert few == 1000  # exactly, which floats miss
     said = flat(invoke(str(start / "a.toml"), "--dry-run").stdout)
     assert "0.6s is 6, 2s is 20 tokens" in said
     assert "a token takes 0.1 s, and the 12 of a thought 1.2 s" in said
@@ -165,6 +167,16 @@ def test_a_dry_run_by_examples_says_what_is_cut_unknown_or_too_long(start: Path)
     assert "warning: the longest example has 5,005 tokens" in real.stderr
 
 
+def test_an_end_that_stands_for_the_unknown_too_is_not_counted() -> None:
+    from types import SimpleNamespace
+
+    from timeful.training.examples import _unknown
+
+    names = {"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 3}
+    for unknown, counted in ((None, -1), (1, -1), (2, -1), (3, -1), (0, 0), (7, 7)):
+        assert _unknown(SimpleNamespace(unk_token_id=unknown, **names)) == counted
+
+
 # --- what is not there ----------------------------------------------------------------------------
 
 
@@ -206,3 +218,31 @@ def test_a_number_of_processes_that_is_none_is_said(start: Path, size: str) -> N
     said = invoke(str(start / "a.toml"), "--dry-run", WORLD_SIZE=size)
     assert isinstance(said.exception, SettingsError)
     assert f"got {size!r}" in str(said.exception)
+
+
+def test_a_model_of_the_hub_is_asked_for_once_and_not_where_it_is_here(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from timeful.training import loading
+
+    asked: list[Any] = []
+
+    def load(path: str, *, local_files_only: bool = False) -> str:
+        asked.append(local_files_only)
+        if path != "some/fetched" and local_files_only:
+            raise OSError("not here")
+        return path
+
+    def unreachable(name: str, *, is_offline: bool) -> None:
+        asked.append(name)
+        raise SettingsError("the hub cannot be asked")
+
+    monkeypatch.setattr(loading, "check_hub", unreachable)
+    assert loading._had(load, ModelPart(path="some/fetched")) == "some/fetched"
+    assert asked == [True]
+    with pytest.raises(SettingsError, match="cannot be asked"):
+        loading._had(load, ModelPart(path="some/other"))
+    assert asked == [True, True, "some/other"]
+    monkeypatch.setattr(loading, "check_hub", lambda name, is_offline: None)
+    assert loading._had(load, ModelPart(path="some/other")) == "some/other"
+    assert asked[-1] is False

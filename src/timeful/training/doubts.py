@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from fractions import Fraction
 from math import inf
 
 from timeful.core.units import seconds
@@ -33,7 +34,7 @@ def tokens_of(part: CasesPart) -> list[tuple[Budget, int, int]]:
     token = seconds(part.token_seconds)
 
     def held(budget: Budget, alpha: float) -> int:
-        return int((budget.span(None) or 0) / (token * alpha) + 1e-9)  # of whole tokens
+        return (budget.span(None) or 0) // (token * Fraction(str(alpha)))
 
     given = map(read_budget, part.budgets)
     return [(one, held(one, max(part.alphas)), held(one, min(part.alphas))) for one in given]

@@ -1,10 +1,12 @@
 """The model that learns: its tokenizer, its weights, what LoRA adds, and what becomes of both."""
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
+from huggingface_hub.constants import HF_HUB_OFFLINE
 from msgspec.structs import replace
 from peft import LoraConfig, PeftModel, get_peft_model
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
@@ -13,6 +15,7 @@ from timeful.errors import SettingsError
 from timeful.training.checks import check_targets
 from timeful.training.config import ModelPart
 from timeful.training.folder import ADAPTER, POLICY
+from timeful.training.hub import check_hub, is_at_hub
 
 
 def load_tokenizer(part: ModelPart) -> Any:
@@ -22,7 +25,7 @@ def load_tokenizer(part: ModelPart) -> Any:
         SettingsError: If it cannot be had, or has no chat template.
     """
     try:
-        tokenizer = AutoTokenizer.from_pretrained(part.path)
+        tokenizer = _had(AutoTokenizer.from_pretrained, part)
     except (OSError, ValueError) as error:
         raise SettingsError(
             f"the tokenizer of {part.path} cannot be had: {_first(error)}"
@@ -53,8 +56,8 @@ def load_model(part: ModelPart) -> Any:
             bnb_4bit_compute_dtype=getattr(torch, part.dtype),
         )
     try:
-        model, report = AutoModelForCausalLM.from_pretrained(
-            part.path, output_loading_info=True, **options
+        model, report = _had(
+            AutoModelForCausalLM.from_pretrained, part, output_loading_info=True, **options
         )
     except (OSError, ValueError) as error:
         raise SettingsError(f"{part.path} cannot be loaded: {_first(error)}") from error
@@ -73,7 +76,7 @@ def sketch(part: ModelPart) -> Any:
         SettingsError: If its configuration cannot be had, or LoRA finds no such layers.
     """
     try:
-        config = AutoConfig.from_pretrained(part.path)
+        config = _had(AutoConfig.from_pretrained, part)
     except (OSError, ValueError) as error:
         raise SettingsError(
             f"the settings of {part.path} cannot be had: {_first(error)}"
@@ -132,6 +135,21 @@ def save(model: Any, tokenizer: Any, part: ModelPart, out: Path) -> Path:
     tokenizer.save_pretrained(partial)
     partial.rename(out / POLICY)
     return out / POLICY
+
+
+def _had(load: Callable[..., Any], part: ModelPart, **options: Any) -> Any:
+    """Load what is here, and fetch only what is not.
+
+    Whoever asks the hub for a file asks again and again where there is no network, for minutes; so
+    it is asked for the model first, once.
+    """
+    try:
+        return load(part.path, local_files_only=True, **options)
+    except (OSError, ValueError):
+        if not is_at_hub(part):
+            raise
+    check_hub(part.path, is_offline=HF_HUB_OFFLINE)
+    return load(part.path, **options)
 
 
 def _first(error: Exception) -> str:
