@@ -255,6 +255,12 @@ def test_a_call_without_words_has_no_content(said):
     assert choice.message.content is None
 
 
+def test_an_answer_cut_behind_a_call_is_a_length_all_the_same(said):
+    how = {"tools": [TOOL], "parallel_tool_calls": True, "max_tokens": 2}
+    (choice,) = ask(said, "twice", **how).choices
+    assert (len(choice.message.tool_calls), choice.finish_reason) == (1, "length")
+
+
 def test_an_answer_that_is_begun_is_gone_on_with(said):
     begun = [{"role": "user", "content": "b"}, {"role": "assistant", "content": "count one two"}]
     options = {"continue_final_message": True}
