@@ -47,6 +47,15 @@ def test_a_prompt_that_goes_on_is_what_was_drawn_and_what_was_added():
     ]
 
 
+def test_two_conversations_in_turns_are_each_gone_on_with():
+    model, sampler, batcher = scripted("w7 <pad> <eos>", "w8 <eos>", "w9 <eos>")
+    with batcher:
+        _, said = ask(model, QUESTION)
+        ask(model, Message("user", "w4"))
+        ask(model, QUESTION, Message("assistant", said), Message("user", "w3"))
+    assert sampler.asked[2] == sampler.asked[0] + ids_of("w7 <pad> <eos> ? w3")
+
+
 def test_tokens_that_no_text_would_give_again_are_kept():
     """The drawn <pad> has no text: tokenised again, the answer would be without it."""
     model, sampler, batcher = scripted("w7 <pad> w8 <eos>", "w9 <eos>")
