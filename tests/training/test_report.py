@@ -72,6 +72,9 @@ def test_of_turns_there_is_no_budget_and_rewards_may_be_below_zero(tmp_path: Pat
     assert "3 of 90 updates, trained" in text
     assert "tokens                               7.0" in text
     assert "right in" not in text
+    for one in turns:
+        one["tokens"] = {}  # nobody said a word
+    assert "tokens" not in write_report(folder(tmp_path, turns)).text
 
 
 def test_of_examples_it_has_the_loss(tmp_path: Path) -> None:
@@ -79,7 +82,9 @@ def test_of_examples_it_has_the_loss(tmp_path: Path) -> None:
     text = write_report(folder(tmp_path, lines, optimiser={}, sft={"batch": 2})).text
     assert "2 updates" in text
     assert "loss                              1.0000          0.5000" in text
-    assert "<svg" in (tmp_path / "report.html").read_text()
+    page = (tmp_path / "report.html").read_text()
+    assert "<svg" in page
+    assert "No update" not in page
 
 
 def test_before_the_first_update_there_is_a_page_all_the_same(tmp_path: Path) -> None:

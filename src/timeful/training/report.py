@@ -54,7 +54,9 @@ def write_report(out: Path) -> Written:
         (out / CURVES).write_text(image, encoding="utf-8", newline="\n")
         says = "By update, each the mean of up to five."
         blocks += [Figure(image=image, alt=says, caption=says)]
-    blocks += [Bullets(tuple(notes))] if notes else [Paragraph("No update is done yet.")]
+    else:
+        blocks += [Paragraph("No update is done yet.")]
+    blocks += [Bullets(tuple(notes))] * bool(notes)
     fields = [
         (f"{table}.{name}", str(value))
         for table, some in settings.items()

@@ -54,28 +54,33 @@ def by_update(curves: Curves, steps: Mapping[str, str]) -> str | None:
         return None
     every = [line for each in told.values() for lines in each for line in lines]
     is_share = all(0 <= line.reward <= 1 for line in every if line.reward is not None)
+    has_right = any(line.right_in_time for line in every)  # of turns nothing is right or wrong
+    names = ("reward", *("right in time",) * has_right, "tokens")
     with style():
-        figure = Figure(figsize=(WIDTH, 8.4))
-        panels = figure.subplots(3, len(told), sharex=True, sharey="row", squeeze=False)
+        figure = Figure(figsize=(WIDTH, 84 * len(names) / 30))
+        panels = figure.subplots(len(names), len(told), sharex=True, sharey="row", squeeze=False)
         for column, (arm, seeds) in enumerate(told.items()):
-            top, middle, bottom = (panels[row][column] for row in range(3))
+            top, *others, bottom = panels[:, column]
             top.set_title(arm)
             _curve(top, seeds, lambda line: line.reward, OTHER)
             for place, step in enumerate(steps):
                 colour = _COLOURS[place % len(_COLOURS)]
-                _curve(middle, seeds, lambda line, b=step: line.right_in_time.get(b), colour)  # type: ignore[misc]
+                for middle in others:
+                    _curve(middle, seeds, lambda line, b=step: line.right_in_time.get(b), colour)  # type: ignore[misc]
                 _curve(bottom, seeds, lambda line, b=step: line.tokens.get(b), colour)  # type: ignore[misc]
-            for axes in (top, middle)[not is_share :]:
+            for axes in (top, *others)[not is_share :]:
                 axes.set_ylim(-0.02, 1.02)
             bottom.set_ylim(bottom=0)
-        for axes, name in zip(panels[:, 0], ("reward", "right in time", "tokens"), strict=True):
+        for axes, name in zip(panels[:, 0], names, strict=True):
             axes.set_ylabel(name)
         figure.supxlabel("updates", fontsize=13)
         keys = [
             Line2D([], [], color=_COLOURS[i % len(_COLOURS)], lw=2.5, label=name)
             for i, name in enumerate(steps.values())
+            if name != "none"
         ]
-        figure.legend(handles=keys, loc="upper center", ncols=len(keys))
+        if keys:
+            figure.legend(handles=keys, loc="upper center", ncols=len(keys))
         figure.tight_layout(rect=(0, 0.0, 1, 0.95))
         return to_svg(figure)
 
