@@ -20,8 +20,8 @@ _TIME = """\
 ## Time
 
 Of all you have, time is the scarcest. It runs while you think, while you write, and while a tool
-works. Where a limit is named it is enforced: at that moment you are cut off in the middle of
-whatever you do, and nothing that comes later counts.
+works. Where a limit is named it is meant: nothing that comes after that moment counts, and you may
+be cut off there in the middle of whatever you do.
 
 1. Gauge: begin by weighing how hard the work is against the time there is.
 2. Allot: decide how much of it goes into {work},
