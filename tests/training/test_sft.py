@@ -103,12 +103,15 @@ def test_long_examples_are_cut_and_that_is_said(start: Path) -> None:
 
 @pytest.mark.parametrize("adapter", ["full", "lora"])
 def test_it_learns_the_examples_and_goes_on_after_a_kill(
-    start: Path, tmp_path: Path, adapter: str
+    start: Path, tmp_path: Path, adapter: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     whole = settings(start, tmp_path / "whole", adapter=adapter, epochs=4)
     check(whole)
-    imitate(whole)
+    said: list[str] = []
+    imitate(whole, measured=said.append)
     found = metrics(tmp_path / "whole")
+    assert said == [f"loss {line['trl']['loss']:.4g}" for line in found]
+    assert not capsys.readouterr().out, "what TRL prints is not what came of it"
     assert [line["update"] for line in found] == [1, 2, 3, 4]
     assert found[-1]["trl"]["loss"] < found[0]["trl"]["loss"]
     load(tmp_path / "whole" / POLICY)
