@@ -104,8 +104,8 @@ def _what_was_run(rows: Sequence[TimelyRow], settings: Mapping[str, Any]) -> Sec
     blocks += map(Notice, stopped(rows))
     blocks.append(
         Paragraph(
-            "Somebody works on a case with tools, under a budget that is enforced: thinking costs "
-            "its tokens, tools cost their latency, and at the deadline all is over. Budgets are "
+            "Somebody works on a case with tools, under a budget: thinking costs its tokens, tools "
+            "cost their latency, and at the deadline all is over, unless it is soft. Budgets are "
             "multiples of one's own unhurried time for the same case (x), or of one's own mean "
             "step (steps), so that a slow and a fast model are each measured by themselves. An "
             "answer that came late is wrong. Published numbers are of language models on other "
