@@ -29,8 +29,6 @@ class Arm:
         name: What tables call it.
         reward: A name of `timeful.rewards`.
         cap: The most tokens of a thought while it learns.
-        like: Its row in the paper's table: Table 5 of the Engagement Process or, if it is
-            relative, Table 3 of the Timely Machine.
         is_relative: Whether its budgets are multiples of the time that the cold start takes for
             each problem by itself, unhurried.
     """
@@ -38,7 +36,6 @@ class Arm:
     name: str
     reward: str
     cap: int
-    like: str
     is_relative: bool = False
 
     @property
@@ -65,7 +62,6 @@ class Recipe:
         problems: How many are graded under each budget.
         limit: The most tokens of a graded answer: more than anything needs.
         seeds: The seeds of the table, none of which was used in choosing.
-        trial: Those that were used.
         save_every: Updates between two checkpoints.
         factors: The multiples for relative budgets, the one of the table first.
         lies: What timers that are wrong multiply the time by, where there is a timer.
@@ -83,7 +79,6 @@ class Recipe:
     problems: int = 300
     limit: int = 64
     seeds: tuple[int, ...]
-    trial: tuple[int, ...]
     save_every: int = 20
     factors: tuple[float, ...] = (0.75, 1.0, 2.0, 3.0)
     lies: tuple[float, ...] = (0.5, 2.0)
@@ -114,16 +109,15 @@ QUICK = Recipe(
         Phase(steps=80, batch=64, rate=1e-3, floor=0.1, mix=(1, 1, 1, 1, 3), follow=0.2),
     ),
     arms=(
-        Arm(name="correct, long cap", reward="correctness", cap=64, like="RLVR-16K"),
-        Arm(name="correct, short cap", reward="correctness", cap=32, like="RLVR-8K"),
-        Arm(name="EP-aware", reward="ep_aware", cap=32, like="EP-aware"),
-        Arm(name="Timely-RL", reward="timely", cap=32, like="+ Timely-RL", is_relative=True),
+        Arm(name="correct, long cap", reward="correctness", cap=64),
+        Arm(name="correct, short cap", reward="correctness", cap=32),
+        Arm(name="EP-aware", reward="ep_aware", cap=32),
+        Arm(name="Timely-RL", reward="timely", cap=32, is_relative=True),
     ),
     updates=100,
     rate=3e-4,
     entropy=0.01,
     seeds=(11, 12, 13, 14, 15),
-    trial=(0, 1, 2),
 )
 """docs/experiments.md has what was tried before, and on which seeds."""
 
@@ -132,9 +126,9 @@ SMOKE = Recipe(
     shape=Shape(width=16, layers=1, heads=1, context=64),
     phases=(Phase(steps=6, batch=16, rate=1e-2, floor=1.0, mix=(1, 1, 1), follow=0.25),),
     arms=(
-        Arm(name="correct, long cap", reward="correctness", cap=16, like="RLVR-16K"),
-        Arm(name="EP-aware", reward="ep_aware", cap=8, like="EP-aware"),
-        Arm(name="Timely-RL", reward="timely", cap=8, like="+ Timely-RL", is_relative=True),
+        Arm(name="correct, long cap", reward="correctness", cap=16),
+        Arm(name="EP-aware", reward="ep_aware", cap=8),
+        Arm(name="Timely-RL", reward="timely", cap=8, is_relative=True),
     ),
     updates=3,
     rate=3e-3,
@@ -144,7 +138,6 @@ SMOKE = Recipe(
     problems=6,
     limit=16,
     seeds=(1, 2),
-    trial=(0,),
     save_every=1,
     factors=(0.75, 2.0),
 )
@@ -169,15 +162,14 @@ TIMER = Recipe(
         Phase(steps=80, batch=64, rate=1e-3, floor=0.1, mix=(1, 1, 1, 1, 3), follow=0.2, asks=0.7),
     ),
     arms=(
-        Arm(name="GRPO", reward="correctness", cap=64, like="+ GRPO"),
-        Arm(name="Timely-RL", reward="timely", cap=64, like="+ Timely-RL"),
+        Arm(name="GRPO", reward="correctness", cap=64),
+        Arm(name="Timely-RL", reward="timely", cap=64),
     ),
     updates=100,
     rate=3e-4,
     entropy=0.01,
     cases=15,
     seeds=(11, 12, 13, 14, 15),
-    trial=(0, 1, 2),
 )
 """With a timer on the way: each way after the opening is the longest that a room has room for."""
 
@@ -195,8 +187,8 @@ TIMER_SMOKE = Recipe(
     shape=Shape(width=16, layers=1, heads=1, context=64),
     phases=(Phase(steps=6, batch=16, rate=1e-2, floor=1.0, mix=(1, 1, 1), follow=0.25, asks=0.7),),
     arms=(
-        Arm(name="GRPO", reward="correctness", cap=16, like="+ GRPO"),
-        Arm(name="Timely-RL", reward="timely", cap=16, like="+ Timely-RL"),
+        Arm(name="GRPO", reward="correctness", cap=16),
+        Arm(name="Timely-RL", reward="timely", cap=16),
     ),
     updates=3,
     rate=3e-3,
@@ -206,7 +198,6 @@ TIMER_SMOKE = Recipe(
     problems=6,
     limit=16,
     seeds=(1, 2),
-    trial=(0,),
     save_every=1,
     factors=(0.75, 2.0),
 )
