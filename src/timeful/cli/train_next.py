@@ -19,14 +19,14 @@ def next_command(config: "Config | SftConfig", policy: Path) -> str:
     model = ["--model", f"local:{policy}"]
     out = ["--out", f"{policy.parent}-test"]
     if isinstance(config, SftConfig):  # whoever wrote the examples knows what they are of
-        return _laid_out(["timeful", "run", "timely/reasoning", *model, "--split", "test", *out])
+        return laid_out(["timeful", "run", "timely/reasoning", *model, "--split", "test", *out])
     model += ["--pace", str(policy.with_name(PACE))]
     if isinstance(config.cases, CasesPart):
         asked = _episodes(config.cases, config.rollout.max_tokens)
         suite = f"timely/{config.cases.family}"
     else:
         asked, suite = _dialogues(config.cases), "proactor"
-    return _laid_out(["timeful", "run", suite, *model, *asked, *out])
+    return laid_out(["timeful", "run", suite, *model, *asked, *out])
 
 
 def _episodes(part: "CasesPart", max_tokens: int) -> list[str]:
@@ -75,8 +75,8 @@ def _each(name: str, values: tuple[str, ...]) -> list[str]:
     return [word for value in values for word in (name, value)]
 
 
-def _laid_out(words: list[str]) -> str:
-    """Words of a command, an option with its value never apart."""
+def laid_out(words: list[str]) -> str:
+    """Words of a command in lines for any terminal, an option never apart from its value."""
     parts: list[str] = []
     for word in words:
         if word.startswith("--") or not parts:

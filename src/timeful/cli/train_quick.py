@@ -1,7 +1,6 @@
 """`timeful train quick`: a model that learns to be on time, from scratch, without a GPU."""
 
 import os
-import shlex
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -12,6 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from timeful.cli.suite import FILE
+from timeful.cli.train_next import laid_out
+from timeful.cli.train_told import span
 from timeful.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def quick(
     track: "Tracker | None",
     replace: bool,
 ) -> None:
-    """Train a tiny model from scratch, and show what makes it punctual.
+    """Train a tiny model from scratch to be punctual.
 
     From one cold start it learns to be right (with a long cap and a short one), to be right within
     the budget, and to be right in a multiple of its own time; the papers' tables in miniature, for
@@ -168,7 +169,7 @@ class Bar:
     def watch(self, share: float, seconds: float | None, what: str) -> None:
         """Say it, if there is news."""
         self.share = share
-        left = "" if seconds is None or share >= 1 else f", {_span(seconds)} left"
+        left = "" if seconds is None or share >= 1 else f", {span(seconds)} left"
         if self._is_live:
             full = round(_BAR * share)
             text = f"[{'#' * full}{'-' * (_BAR - full)}] {share:>4.0%}{left}  {what}"
@@ -186,10 +187,6 @@ class Bar:
             self._shown = False
 
 
-def _span(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
-
-
 def show(out: Path) -> None:
     """Make the report of a run, print its tables, and say what can be done with its models."""
     from timeful.training.quick.report import write_report
@@ -199,7 +196,7 @@ def show(out: Path) -> None:
     print(f"report   {written.page}")
     print(f"numbers  {out / 'results.json'}")
     for label, command in commands(out):
-        print(f"{label:<9}{' '.join(command[:2])} {_rest(command[2:])}")
+        print(f"{label:<9}{laid_out(command)}")
 
 
 def commands(out: Path) -> list[tuple[str, list[str]]]:
@@ -231,12 +228,3 @@ def commands(out: Path) -> list[tuple[str, list[str]]]:
         *("--split", "test", "--soft", *budgets, "--out", f"{out}-timely"),
     ]
     return [("try", run), ("serve", ["timeful", "serve", str(policy)])]
-
-
-def _rest(words: list[str]) -> str:
-    """Words of a command, an option a line."""
-    text = ""
-    for word in words:
-        quoted = shlex.quote(word)
-        text += f" \\\n           {quoted}" if word.startswith("--") else f" {quoted}"
-    return text.strip()
