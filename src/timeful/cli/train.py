@@ -23,9 +23,9 @@ NAMED: dict[str, str] = {"quick": "timeful.cli.train_quick:quick"}
 """Trainings with commands of their own, by the place that defines them; looked up before files."""
 
 RECIPES: dict[str, str] = {
-    "ep": "Engagement Process: EP-aware on a file of problems.",
+    "ep": "Engagement Process: right within the budget.",
     "proactor": "ProActor: turns of dialogues, judged.",
-    "timely": "Timely Machine: Timely-RL after a cold start.",
+    "timely": "Timely Machine: Timely-RL, with a timer.",
 }
 """What the settings in the package are of."""
 
