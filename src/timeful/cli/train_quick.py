@@ -1,5 +1,6 @@
 """`timeful train quick`: a model that learns to be on time, from scratch, without a GPU."""
 
+import dataclasses
 import os
 import sys
 from collections.abc import Callable
@@ -33,6 +34,7 @@ _BAR = 24
 @click.option("--cold-start-fraction", type=float, help="How much sense of time is handed out.")
 @click.option("--ablation", is_flag=True, help="Compare cold start fractions, on three seeds.")
 @click.option("--timer", is_flag=True, help="A timer on the way, and devices nobody tells of.")
+@click.option("--validation", is_flag=True, help="Grade on problems to choose recipes by.")
 @click.option("--recipe", "name", default="quick", show_default=True, help="quick or smoke.")
 @click.option("--track", type=click.Choice(["mlflow", "wandb"]), help="Send metrics there too.")
 @click.option("--replace", is_flag=True, help="Start afresh if the folder holds another run.")
@@ -45,6 +47,7 @@ def quick(
     cold_start_fraction: float | None,
     ablation: bool,
     timer: bool,
+    validation: bool,
     name: str,
     track: "Tracker | None",
     replace: bool,
@@ -65,9 +68,11 @@ def quick(
     if timer and ablation:
         raise SettingsError("--ablation is of the run without a timer: leave one of them out")
     recipe = _recipe(name, cold_start_fraction, is_ablation=ablation, is_timed=timer)
+    if validation:
+        recipe = dataclasses.replace(recipe, exam="validation")
     asked = _asked(recipe, seeds, arms, is_ablation=ablation)
     usual = TIMER_OUT if timer else f"{OUT}-ablation" if ablation else OUT
-    folder = out or Path(usual)
+    folder = out or Path(f"{usual}-validation" if validation else usual)
     failed = _run(asked, folder, workers=workers, track=track, replace=replace)
     show(folder)
     for one in failed:
@@ -225,6 +230,6 @@ def commands(out: Path) -> list[tuple[str, list[str]]]:
     run = [
         *("timeful", "run", "timely/reasoning", "--model", f"local:{policy}"),
         *("--pace", str(policy.with_name(PACE)), "--case", f"levels:{language.events}"),
-        *("--split", "test", "--soft", *budgets, "--out", f"{out}-timely"),
+        *("--split", asked.recipe.exam, "--soft", *budgets, "--out", f"{out}-timely"),
     ]
     return [("try", run), ("serve", ["timeful", "serve", str(policy)])]

@@ -1,5 +1,6 @@
 """Which problems are whose, by a hash of the test's own; and the time for each."""
 
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -8,8 +9,10 @@ import pytest
 from timeful.environments.reasoning.split import Split
 from timeful.seeding import child
 from timeful.suites.timely.families import problems
+from timeful.training.quick import stages
 from timeful.training.quick.cases import in_turn, lessons, relative, scenes
 from timeful.training.quick.recipe import find_recipe
+from timeful.training.quick.stages import Kind, Stage, perform
 from timeful.training.scenes import TimelyScene
 
 QUICK = find_recipe("quick")
@@ -81,3 +84,15 @@ def test_what_is_sampled_hangs_on_the_seed_and_on_the_scene(tmp_path: Path) -> N
     assert len(seeds[0] | seeds[1]) == 10
     assert seeds[0] == seeds[2]
     assert [path.name for path in tmp_path.rglob("*.*")] == ["base.jsonl"]
+
+
+@pytest.mark.parametrize("kind", ["measure", "grade", "mislead", "hurry"])
+def test_a_recipe_is_chosen_by_problems_of_its_own(
+    kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played: list[TimelyScene] = []
+    monkeypatch.setattr(stages, "_play", lambda stage, cases, out: played.extend(cases))
+    monkeypatch.setattr(Stage, "took", lambda stage, split: [9] * stage.recipe.problems)
+    recipe = replace(find_recipe("smoke", timer=True), exam="validation")
+    perform(Stage(kind=kind, recipe=recipe, seed=3, out=tmp_path))
+    assert {side(question(scene)) for scene in played} == {"validation"}

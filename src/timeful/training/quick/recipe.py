@@ -60,6 +60,7 @@ class Recipe:
             each other.
         samples: Episodes of a problem: a group.
         problems: How many are graded under each budget.
+        exam: On which side they are; "validation" for whoever chooses a recipe.
         limit: The most tokens of a graded answer: more than anything needs.
         seeds: The seeds of the table, none of which was used in choosing.
         save_every: Updates between two checkpoints.
@@ -77,6 +78,7 @@ class Recipe:
     cases: int = 16
     samples: int = 8
     problems: int = 300
+    exam: Split = "test"
     limit: int = 64
     seeds: tuple[int, ...]
     save_every: int = 20

@@ -46,6 +46,7 @@ from timeful.training.quick.tables import (
     notes,
     over_budgets,
     pick,
+    problems,
     seeds,
     shown,
     text_tables,
@@ -102,7 +103,7 @@ def write_report(out: Path) -> Written:
 def _subtitle(asked: Asked) -> str:
     return (
         f"A decoder of our own on problems of {asked.recipe.language.events} events, "
-        f"{seeds(asked)}, {asked.recipe.problems} problems a budget. A miniature: shapes "
+        f"{seeds(asked)}, {problems(asked)} a budget. A miniature: shapes "
         "and mechanisms can be compared with the papers, numbers cannot."
     )
 

@@ -43,7 +43,7 @@ from timeful.training.quick.cases import (
     relative,
     scenes,
 )
-from timeful.training.quick.recipe import BASE, Arm, Recipe
+from timeful.training.quick.recipe import BASE, Arm, Recipe, Split
 from timeful.training.quick.rows import read_rows, with_clock
 from timeful.training.scenes import TimelyScene
 
@@ -107,7 +107,7 @@ class Stage:
             case "teach" | "learn":
                 return self.model
             case "measure":
-                return self._unhurried("test")
+                return self._unhurried(self.recipe.exam)
             case "grade":
                 return self.folder / GRADED / f"{who}.jsonl"
             case "hurry":
@@ -118,7 +118,7 @@ class Stage:
     @property
     def needs(self) -> tuple[Path, ...]:
         """What has to be there before it can begin."""
-        base, times = self.folder / BASE, self._unhurried("test")
+        base, times = self.folder / BASE, self._unhurried(self.recipe.exam)
         match self.kind:
             case "teach":
                 return ()
@@ -157,7 +157,7 @@ class Stage:
                 return _GRADING * recipe.problems * budgets * len(recipe.lies)
 
     @property
-    def sides(self) -> tuple[tuple[Literal["train", "test"], int], ...]:
+    def sides(self) -> tuple[tuple[Split, int], ...]:
         """On which sides unhurried times are measured, and of how many problems.
 
         The one that says that it is done comes last.
@@ -165,12 +165,12 @@ class Stage:
         recipe = self.recipe
         lessons = recipe.cases * recipe.updates
         is_learnt = any(arm.is_relative for arm in recipe.arms)
-        return (*((("train", lessons),) if is_learnt else ()), ("test", recipe.problems))
+        return (*((("train", lessons),) if is_learnt else ()), (recipe.exam, recipe.problems))
 
     def _unhurried(self, split: str) -> Path:
         return self.folder / UNHURRIED_TIMES / f"{split}.jsonl"
 
-    def took(self, split: Literal["train", "test"]) -> list[int]:
+    def took(self, split: Split) -> list[int]:
         """How many tokens the cold start takes for each problem when no budget is named."""
         rows = read_rows(self._unhurried(split))
         return [row.tokens if row.status == "ok" else self.recipe.limit for row in rows]
@@ -292,7 +292,7 @@ def _measure(stage: Stage) -> None:
 
 
 def _grade(stage: Stage) -> None:
-    _play(stage, _exam(stage, "test", _all_rooms(stage.recipe)), out=stage.result)
+    _play(stage, _exam(stage, stage.recipe.exam, _all_rooms(stage.recipe)), out=stage.result)
 
 
 def _mislead(stage: Stage) -> None:
@@ -300,7 +300,7 @@ def _mislead(stage: Stage) -> None:
     cases = [
         scene
         for scale in stage.recipe.lies
-        for scene in _exam(stage, "test", limits, timer=TimerSettings(scale=scale))
+        for scene in _exam(stage, stage.recipe.exam, limits, timer=TimerSettings(scale=scale))
     ]
     _play(stage, cases, out=stage.result)
 
@@ -311,18 +311,18 @@ def _all_rooms(recipe: Recipe) -> list[Limit]:
 
 def _hurry(stage: Stage) -> None:
     recipe = stage.recipe
-    times = stage.took("test")
+    times = stage.took(recipe.exam)
     cases = [
         scene
         for factor in recipe.factors
-        for scene in _exam(stage, "test", relative(recipe, times, (factor,)))
+        for scene in _exam(stage, stage.recipe.exam, relative(recipe, times, (factor,)))
     ]
     _play(stage, cases, out=stage.result)
 
 
 def _exam(
     stage: Stage,
-    split: Literal["train", "test"],
+    split: Split,
     limits: Sequence[Limit],
     *,
     timer: TimerSettings = TRUE,

@@ -95,12 +95,18 @@ def grid_table(grid: Grid) -> Iterator[str]:
 
 def _title(asked: Asked) -> str:
     how = "; means over seeds ± half of their 95 % interval" if len(asked.seeds) > 1 else ""
-    return f"{seeds(asked)}, {asked.recipe.problems} problems a budget{how}"
+    return f"{seeds(asked)}, {problems(asked)} a budget{how}"
 
 
 def seeds(asked: Asked) -> str:
     """How many there are, in words."""
     return "1 seed" if len(asked.seeds) == 1 else f"{len(asked.seeds)} seeds"
+
+
+def problems(asked: Asked) -> str:
+    """How many are graded, in words that name their side where it is not the final one."""
+    recipe = asked.recipe
+    return f"{recipe.problems} {'' if recipe.exam == 'test' else f'{recipe.exam} '}problems"
 
 
 def models(asked: Asked) -> list[str]:
