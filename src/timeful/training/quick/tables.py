@@ -95,7 +95,7 @@ def grid_table(grid: Grid) -> Iterator[str]:
 
 def _title(asked: Asked) -> str:
     how = "; means over seeds ± half of their 95 % interval" if len(asked.seeds) > 1 else ""
-    return f"{seeds(asked)}, {problems(asked)} a budget{how}"
+    return fill(f"{seeds(asked)}, {problems(asked)} a budget{how}", WIDTH)
 
 
 def seeds(asked: Asked) -> str:
