@@ -150,7 +150,7 @@ def test_no_workers_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_for_one_process_at_a_time(tmp_path: Path) -> None:
-    other = pytest.raises(SettingsError, match=r"another process.*--out")
+    other = pytest.raises(SettingsError, match=r"another process.*another folder")
     with locked(tmp_path / "run"), other, locked(tmp_path / "run"):
         raise AssertionError("two processes are in one folder")
     with locked(tmp_path / "run"):
