@@ -50,6 +50,7 @@ def test_a_collapsed_seed_is_counted_against_the_claim_and_named_in_every_table(
     told = verdict(what, tmp_path, scores)
     assert told is not None
     assert told.follows == (1, 3)
+    assert sentences(told)[0].endswith("of the seeds (3), against base and correct, long cap.")
     assert "2 of 3 (base: 0, correct, long cap: 0)" in sentences(told)[1]
     alarms = {(s.seed, s.model): s.alarm for s in standings(scores)}
     assert alarms[2, "EP-aware"].startswith("collapsed to one length: 3.0 tokens")

@@ -1,6 +1,6 @@
 """What is claimed, counted: who is best, whose length follows the budget, what one way would do."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from statistics import fmean
 
@@ -117,9 +117,7 @@ def sentences(told: Verdict) -> list[str]:
     """The claim in words, as the numbers have it."""
     n = len(told.seeds)
     others = ", ".join(f"{name}: {count}" for name, count in told.others.items())
-    said = [
-        "The claim holds in every seed." if told.holds else "The claim does not hold in every seed."
-    ]
+    said = [in_short(n, told.others, holds=told.holds)]
     said.append(
         f"{told.aware} has the best mean budgeted success in {len(told.best)} of {n} seeds, and "
         f"its length follows the budget in {len(told.follows)} of {n} ({others})."
@@ -131,3 +129,9 @@ def sentences(told: Verdict) -> list[str]:
     if told.missing:
         said.append(f"Left out are seeds that lack a model: {'; '.join(told.missing)}.")
     return said
+
+
+def in_short(seeds: int, others: Collection[str], *, holds: bool) -> str:
+    """Whether a claim holds, of how many seeds and against whom: arms may have been left out."""
+    how = "holds in each" if holds else "does not hold in each"
+    return f"The claim {how} of the seeds ({seeds}), against {' and '.join(others) or 'nobody'}."

@@ -13,7 +13,7 @@ from timeful.metrics.budgets import right_in_time
 from timeful.metrics.statistics import Estimate
 from timeful.training.alarm import LEAST_SPREAD
 from timeful.training.quick.asked import Asked
-from timeful.training.quick.claim import LEAST
+from timeful.training.quick.claim import LEAST, in_short
 from timeful.training.quick.recipe import BASE
 from timeful.training.quick.rows import ClockRow, read_clocks
 from timeful.training.quick.scores import Score, mean_of, model_of, standings
@@ -337,9 +337,7 @@ def blind(asked: Asked, out: Path) -> dict[int, float]:
 def clock_sentences(told: ClockVerdict) -> list[str]:
     """The claim in words, as the numbers have it."""
     n, others = len(told.seeds), ", ".join(f"{m}: {count}" for m, count in told.others.items())
-    said = [
-        "The claim holds in every seed." if told.holds else "The claim does not hold in every seed."
-    ]
+    said = [in_short(n, told.others, holds=told.holds)]
     said.append(
         f"{told.timely} is the most often on time in {len(told.punctual)} of {n} seeds. It acts on "
         f"the clock in {len(told.heeds)} of {n} ({others}): the later it is, the less it says."
