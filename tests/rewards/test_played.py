@@ -11,6 +11,7 @@ from timeful.core.units import Duration, seconds
 from timeful.environments.dialogue.timing import Stamped
 from timeful.metrics.budgets import right_in_time, utilisation
 from timeful.models.pace import Pace
+from timeful.models.role import ModelRole
 from timeful.models.scripted import ScriptedModel
 from timeful.records.events import Event
 from timeful.records.recorder import Recorder
@@ -23,7 +24,6 @@ from timeful.suites.timely.families import cases_of
 from timeful.suites.timely.play import play
 from timeful.suites.timely.rows import TimelyRow, summarize
 from timeful.suites.timely.spec import Family, Rig, Source, TimelySpec
-from timeful.suites.voices import Voice
 
 
 def played(
@@ -33,7 +33,7 @@ def played(
     spec = TimelySpec(
         family=family,
         case=case,
-        voice=Voice(stand_in=who),
+        voice=ModelRole(stand_in=who),
         run=0,
         latency="none",
         rig=rig,

@@ -133,11 +133,10 @@ def inbox(
     from timeful.suites.engagement.inbox.settings import changed
     from timeful.suites.engagement.inbox.spec import MODEL, InboxSpec, Sweep
     from timeful.suites.engagement.inbox.spec import episodes as episodes_of
-    from timeful.suites.voices import voice
 
     check_known("preset", preset, tuple(PRESETS))
     who = partial(
-        voice,
+        read_role,
         base_url=base_url,
         temperature=temperature,
         record=None if record is None else str(record),

@@ -133,11 +133,10 @@ def kitchen(
     from timeful.suites.engagement.kitchen.run import experiment
     from timeful.suites.engagement.kitchen.settings import changed
     from timeful.suites.engagement.kitchen.spec import Rig, Sweep, episodes
-    from timeful.suites.voices import voice
 
     check_known("preset", preset, tuple(PRESETS))
     who = partial(
-        voice,
+        read_role,
         base_url=base_url,
         temperature=temperature,
         record=None if record is None else str(record),

@@ -192,6 +192,7 @@ def proactor(
     from functools import partial
 
     from timeful.agents.proactive.settings import ALIASES
+    from timeful.models.role import read_role
     from timeful.runs.experiment import read_settings
     from timeful.suites.proactor.agents import digests, endpoints, key_names
     from timeful.suites.proactor.judging import read_bench
@@ -203,7 +204,6 @@ def proactor(
     from timeful.suites.proactor.spec import THINKING, Rig
     from timeful.suites.proactor.sweep import Sweep, episodes
     from timeful.suites.proactor.tables import text_tables
-    from timeful.suites.voices import voice
 
     usual = Sweep()
     listeners = tuple(ALIASES.get(name, name) for name in agents) or usual.agents
@@ -219,7 +219,7 @@ def proactor(
             temperature=temperature,
             record=tape,
         )
-    who = voice(
+    who = read_role(
         "rules" if len(own) == len(listeners) else model or "rules",
         stand_in="rules",
         base_url=base_url,

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from timeful.agents.session import Transcripts
     from timeful.agents.tool_user import Calls
     from timeful.environments.reasoning.split import Split
+    from timeful.models.role import ModelRole
     from timeful.suites.timely.presets import Preset
     from timeful.suites.timely.spec import Clock, Family, Rig, Source, Sweep
-    from timeful.suites.voices import Voice
 
 
 def plan(family: "Family", asked: Asked) -> "tuple[Sweep, Rig]":
@@ -56,19 +56,19 @@ def _refuse_early(asked: Asked) -> None:
             raise SettingsError(f"{place} is a file; choose a folder for the run with --out")
 
 
-def _voices(family: "Family", asked: Asked, preset: "Preset") -> "list[Voice]":
+def _voices(family: "Family", asked: Asked, preset: "Preset") -> "list[ModelRole]":
     """Who works: a model, stand-ins, or both if both were named."""
+    from timeful.models.role import ModelRole, read_role
     from timeful.suites.timely.families import PARTS
-    from timeful.suites.voices import Voice, voice
 
     players_here = PARTS[family].players
     for name in asked.players:
         check_known("player", name, players_here)
     players = asked.players or (() if asked.model else preset.players)
-    voices = [Voice(stand_in=name) for name in players]
+    voices = [ModelRole(stand_in=name) for name in players]
     if asked.model is not None:
         voices.append(
-            voice(
+            read_role(
                 asked.model,
                 stand_in=asked.model if asked.model in players_here else preset.players[0],
                 base_url=asked.base_url,
@@ -79,7 +79,7 @@ def _voices(family: "Family", asked: Asked, preset: "Preset") -> "list[Voice]":
     return voices
 
 
-def _budgets(preset: "Preset", voices: "list[Voice]") -> list[str]:
+def _budgets(preset: "Preset", voices: "list[ModelRole]") -> list[str]:
     """The budgets of a preset; steps of somebody who does not work here are one's own."""
     names = {voice.spec for voice in voices}
     split = [(text, *text.partition("@")[::2]) for text in preset.budgets]
@@ -142,7 +142,7 @@ def _pairs(given: tuple[str, ...], what: str, form: str) -> list[tuple[str, str]
     return pairs
 
 
-def _rig(asked: Asked, voices: "list[Voice]", source: "Source") -> "Rig":
+def _rig(asked: Asked, voices: "list[ModelRole]", source: "Source") -> "Rig":
     from timeful.environments.timed.stopwatch import TimerSettings
     from timeful.models.calibrate import load_calibration
     from timeful.suites.timely.spec import Rig
@@ -167,7 +167,7 @@ def _rig(asked: Asked, voices: "list[Voice]", source: "Source") -> "Rig":
     )
 
 
-def _refuse_idle(asked: Asked, voices: "list[Voice]", source: "Source") -> None:
+def _refuse_idle(asked: Asked, voices: "list[ModelRole]", source: "Source") -> None:
     """Refuse what was asked for on the command line and would change nothing."""
     is_live = any(voice.is_live for voice in voices)
     needs = {

@@ -1,36 +1,23 @@
 """The scenes of a training, as its settings name them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import product
 
 from timeful.agents.session import Transcripts
 from timeful.core.units import seconds
 from timeful.environments.timed.stopwatch import TimerSettings
 from timeful.errors import SettingsError
-from timeful.models.choice import ModelChoice
 from timeful.models.pace import Pace
+from timeful.models.role import ModelRole
 from timeful.rewards.names import find_kind
 from timeful.seeding import child
 from timeful.suites.timely.budgets import read_budget
 from timeful.suites.timely.families import cases_of
 from timeful.suites.timely.spec import Rig, Source, TimelySpec
-from timeful.suites.voices import Voice
 from timeful.training.config import CasesPart, Config
 from timeful.training.folder import POLICY
 from timeful.training.scenes import Scene, TimelyScene
 from timeful.training.turns import turns_of
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Learner(ModelChoice):
-    """The model that learns; where it lies is looked at where it is loaded.
-
-    It is called the same wherever it lies, since the seeds of rollouts hang on the scenes' keys.
-    """
-
-    def __post_init__(self) -> None:
-        pass
 
 
 def scenes_for(config: Config) -> Mapping[str, Scene]:
@@ -85,7 +72,7 @@ def scenes_of(
         is_unsafe=part.unsafe,
     )
     names = cases_of(part.family, source.sets, source, seed=seed)
-    voice = Voice(stand_in="policy", choice=_Learner(spec=f"local:{POLICY}"))
+    voice = ModelRole(stand_in="policy", supplied=f"local:{POLICY}")
     found: dict[str, Scene] = {}
     for name, written in product(names, part.budgets):
         rng = child(seed, "device", name, written)

@@ -11,6 +11,7 @@ import pytest
 from tests.servers.fake import Body, FakeServer, Say, Status, Step, Wait
 from timeful.core.units import seconds
 from timeful.errors import RecordError, SettingsError
+from timeful.models.role import read_role
 from timeful.records.events import Noted, ThoughtEnded, ThoughtStarted
 from timeful.records.recorder import Recorder, read_record, record_hash
 from timeful.runs.experiment import Finished, report_again, run_experiment
@@ -18,7 +19,6 @@ from timeful.suites.engagement.inbox.play import play
 from timeful.suites.engagement.inbox.rows import InboxRow, summarize
 from timeful.suites.engagement.inbox.run import experiment
 from timeful.suites.engagement.inbox.spec import MODEL, InboxSpec, Sweep, episodes
-from timeful.suites.voices import voice
 
 LIKE = InboxSpec(
     decomposition="single", interface="event-driven", policy="stand-in", seed=0, episode=0
@@ -138,7 +138,7 @@ def answers(delay_ms: float) -> object:
 
 def live(base_url: str, *, record: Path | None = None, interface: str) -> InboxSpec:
     voices = {
-        role: voice(
+        role: read_role(
             "openai:fake",
             stand_in=stand_in,
             base_url=base_url,
@@ -196,8 +196,8 @@ def test_what_was_recorded_is_replayed_without_the_server(tmp_path: Path) -> Non
         assert play(spec, first)
     again = replace(
         spec,
-        triage=voice(f"replay:{cassette}", stand_in="rules"),
-        writer=voice(f"replay:{cassette}", stand_in="prose"),
+        triage=read_role(f"replay:{cassette}", stand_in="rules"),
+        writer=read_role(f"replay:{cassette}", stand_in="prose"),
     )
     assert play(again, second), second.events[-2]
     one, other = summarize(first.events), summarize(second.events)
@@ -239,9 +239,9 @@ def test_a_voice_that_cannot_be_is_refused(tmp_path: Path) -> None:
         (f"replay:{tmp_path}/none", "there is no cassette"),
     ):
         with pytest.raises(SettingsError, match=message):
-            voice(spec, stand_in="rules")
+            read_role(spec, stand_in="rules")
 
 
 def test_the_address_of_an_endpoint_is_written_without_its_password() -> None:
-    asked = voice("openai:m", stand_in="rules", base_url="http://me:secret@host:1/v1")
+    asked = read_role("openai:m", stand_in="rules", base_url="http://me:secret@host:1/v1")
     assert asked.settings()["endpoint"] == "http://host:1/v1"

@@ -19,6 +19,7 @@ from timeful.core.units import Duration
 from timeful.environments.kitchen.settings import KitchenSettings, in_ticks, ticks
 from timeful.errors import RecordError, SettingsError
 from timeful.models.prose import Passage, ProseModel
+from timeful.models.role import read_role
 from timeful.models.rules import Answer, RuleModel
 from timeful.records.events import Event, Happened, Looked, Observed, ThoughtEnded
 from timeful.records.recorder import Recorder
@@ -61,7 +62,6 @@ from timeful.suites.engagement.kitchen.spec import (
 )
 from timeful.suites.engagement.kitchen.tables import LAYOUTS, banded, text_tables
 from timeful.suites.engagement.kitchen.trace import Stretch, Trace, trace
-from timeful.suites.voices import voice
 
 BY_NAME = {method.name: method for method in METHODS}
 
@@ -255,7 +255,7 @@ def test_settings_that_cannot_be_are_refused(make: Any) -> None:
 
 
 def test_a_language_model_has_no_variants_and_no_bands() -> None:
-    live = Rig(controller=voice("openai:x", stand_in="rules", base_url="http://localhost:1/v1"))
+    live = Rig(controller=read_role("openai:x", stand_in="rules", base_url="http://localhost:1/v1"))
     names = {which.method.name for which in episodes(Sweep(samples=1), live)}
     assert names == {"AgentLoop", "Periodic Poll", "ReflexPatch", "EP"}
     spoken = make_cells(msgspec.structs.replace(row, stand_in=False) for row in rows())

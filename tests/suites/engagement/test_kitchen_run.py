@@ -15,6 +15,7 @@ from tests.servers.fake import FakeServer, Say, Status, Think, Wait
 from timeful.environments.kitchen.settings import KitchenSettings
 from timeful.errors import RecordError, SettingsError
 from timeful.models.choice import ModelChoice
+from timeful.models.role import ModelRole, read_role
 from timeful.records.events import Event, Happened, ThoughtPaused, Wall
 from timeful.records.recorder import Recorder, read_record, record_hash
 from timeful.runs.experiment import Finished, report_again, run_experiment
@@ -22,7 +23,6 @@ from timeful.suites.engagement.kitchen.play import play
 from timeful.suites.engagement.kitchen.rows import KitchenRow, summarize
 from timeful.suites.engagement.kitchen.run import draw, experiment
 from timeful.suites.engagement.kitchen.spec import METHODS, KitchenSpec, Rig, Sweep, episodes
-from timeful.suites.voices import Voice, voice
 
 SMALL = Sweep(samples=1, cases=3)
 FILES = ("report.html", "results.json", "table.csv", "episodes.csv")
@@ -93,7 +93,7 @@ def test_what_cannot_run_is_refused_before_anything_is_written(tmp_path: Path) -
     with pytest.raises(SettingsError, match="at least one worker"):
         run(out, workers=0)
     with pytest.raises(SettingsError, match="no cassette"):
-        voice("replay:/nowhere", stand_in="rules")
+        read_role("replay:/nowhere", stand_in="rules")
     assert not out.exists()
 
 
@@ -171,8 +171,8 @@ def script(body: dict[str, Any], delays: random.Random | None) -> Iterator[Any]:
 def live(base_url: str, method: str, tape: Path | None = None) -> KitchenSpec:
     record = None if tape is None else str(tape)
     rig = Rig(
-        controller=voice("openai:cook", stand_in="rules", base_url=base_url, record=record),
-        tutor=voice("openai:tutor", stand_in="prose", base_url=base_url, record=record),
+        controller=read_role("openai:cook", stand_in="rules", base_url=base_url, record=record),
+        tutor=read_role("openai:tutor", stand_in="prose", base_url=base_url, record=record),
         world=KitchenSettings(jitter=0.0),
     )
     menu = case(
@@ -207,8 +207,8 @@ def test_a_recorded_run_is_replayed_without_an_endpoint(tmp_path: Path) -> None:
     expected = episode("EP", None, tape)
     spec = live("http://127.0.0.1:1/v1", "EP")
 
-    def replayed(role: str, stand_in: str) -> Voice:
-        return Voice(stand_in=stand_in, choice=ModelChoice(spec=f"replay:{tape}#{role}"))
+    def replayed(role: str, stand_in: str) -> ModelRole:
+        return ModelRole(stand_in=stand_in, choice=ModelChoice(spec=f"replay:{tape}#{role}"))
 
     rig = replace(spec.rig, controller=replayed("cook", "rules"), tutor=replayed("tutor", "prose"))
     recorder = Recorder()

@@ -9,6 +9,7 @@ from timeful.core.units import milliseconds
 from timeful.dialogues.opportunity import Input, Inputs, Opportunity, Status
 from timeful.metrics.proactor.files import PredictedTurn
 from timeful.models.pace import Pace
+from timeful.models.role import ModelRole
 from timeful.runs.experiment import Finished, run_experiment
 from timeful.suites.proactor.agents import digests
 from timeful.suites.proactor.material import material
@@ -17,7 +18,6 @@ from timeful.suites.proactor.run import experiment
 from timeful.suites.proactor.source import Source
 from timeful.suites.proactor.spec import RULES, Rig
 from timeful.suites.proactor.sweep import Sweep, episodes
-from timeful.suites.voices import Voice
 
 FAST, SLOW = Pace(per_token=milliseconds(1)), Pace(per_token=milliseconds(20))
 SMALL = Sweep(agents=("non-reasoning",), thresholds=(0.7, 0.2), paces=(FAST, SLOW), runs=2)
@@ -25,13 +25,13 @@ RIG = Rig(source=Source(size=2))
 FILES = ("report.html", "results.json", "table.csv", "episodes.csv", "settings.json")
 
 
-def settings_of(sweep: Sweep, rig: Rig, voice: Voice) -> dict[str, Any]:
+def settings_of(sweep: Sweep, rig: Rig, voice: ModelRole) -> dict[str, Any]:
     rig = replace(rig, agents=digests(sweep.agents))
     return {**rig.settings(), "sweep": asdict(sweep), "voice": voice.settings()}
 
 
 def run(
-    out: Path, sweep: Sweep = SMALL, rig: Rig = RIG, voice: Voice = RULES, **changes: Any
+    out: Path, sweep: Sweep = SMALL, rig: Rig = RIG, voice: ModelRole = RULES, **changes: Any
 ) -> Finished[ProactorRow]:
     rig = replace(rig, agents=digests(sweep.agents))
     specs = episodes(sweep, rig, voice, count=len(material(rig.source).dialogues))

@@ -24,6 +24,7 @@ from timeful.environments.dialogue.timing import Paced
 from timeful.errors import SettingsError
 from timeful.metrics.proactor.episodes import read_conversation, score_conversations
 from timeful.models.pace import Pace
+from timeful.models.role import read_role
 from timeful.records.recorder import read_record, record_hash
 from timeful.runs.experiment import report_again
 from timeful.seeding import child
@@ -36,7 +37,6 @@ from timeful.suites.proactor.source import Source
 from timeful.suites.proactor.spec import RULES, ProactorSpec, Rig
 from timeful.suites.proactor.sweep import Sweep, episodes
 from timeful.suites.proactor.tables import text_tables
-from timeful.suites.voices import voice
 
 ONE = replace(SMALL, thresholds=(0.7,), runs=1)
 
@@ -216,11 +216,13 @@ def test_an_endpoint_and_what_was_recorded_of_it_give_the_same_numbers(tmp_path:
     sweep = replace(ONE, timings=("by-turn",))
     rig = replace(RIG, source=Source(size=1))
     with FakeServer(script) as server:
-        live = voice("openai:m", stand_in="rules", base_url=server.base_url, record=str(cassette))
+        live = read_role(
+            "openai:m", stand_in="rules", base_url=server.base_url, record=str(cassette)
+        )
         spoken = run(tmp_path / "live", sweep, rig, live).rows
         bodies = [request.body for request in server.requests]
     replayed = run(
-        tmp_path / "again", sweep, rig, voice(f"replay:{cassette}", stand_in="rules")
+        tmp_path / "again", sweep, rig, read_role(f"replay:{cassette}", stand_in="rules")
     ).rows
     assert bodies[0]["temperature"] == 0.1, "as the agent's file says"
     (row,) = spoken
@@ -237,7 +239,7 @@ def test_an_endpoint_in_wall_time_is_timed_by_when_its_tokens_come(tmp_path: Pat
     pytest.importorskip("openai")
     rig = replace(RIG, source=Source(size=1), clock="wall", arrival=True)
     with FakeServer(script) as server:
-        live = voice("openai:m", stand_in="rules", base_url=server.base_url)
+        live = read_role("openai:m", stand_in="rules", base_url=server.base_url)
         (row,) = run(tmp_path, replace(ONE, timings=("by-turn",)), rig, live).rows
     assert row.status == "ok"
     assert row.lost == 0
@@ -248,7 +250,7 @@ def test_an_endpoint_that_fails_costs_the_episode_and_not_the_run(tmp_path: Path
     pytest.importorskip("openai")
     sweep = replace(ONE, timings=("by-turn",))
     with FakeServer([Status(400)]) as server:
-        broken = voice("openai:m", stand_in="rules", base_url=server.base_url)
+        broken = read_role("openai:m", stand_in="rules", base_url=server.base_url)
         finished = run(tmp_path, sweep, replace(RIG, source=Source(size=1)), broken)
     (row,) = finished.rows
     assert row.status == "failed"

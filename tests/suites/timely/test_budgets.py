@@ -11,6 +11,7 @@ from timeful.core.units import seconds
 from timeful.environments.timed.stopwatch import TimerSettings
 from timeful.errors import RecordError, SettingsError
 from timeful.models.pace import Pace
+from timeful.models.role import ModelRole, read_role
 from timeful.suites.timely.baselines import (
     Kept,
     Took,
@@ -20,7 +21,6 @@ from timeful.suites.timely.baselines import (
 )
 from timeful.suites.timely.budgets import NO_LIMIT, Baseline, Budget, read_budget
 from timeful.suites.timely.spec import Rig, Sweep, episodes, unhurried
-from timeful.suites.voices import Voice, voice
 
 TOOK = Baseline(counted=8e9, steps=4)
 
@@ -86,7 +86,7 @@ RIG = Rig(seed=3)
 SWEEP = Sweep(
     family="reasoning",
     cases=("sums/a", "sums/b"),
-    voices=(Voice(stand_in="paced"), Voice(stand_in="steady")),
+    voices=(ModelRole(stand_in="paced"), ModelRole(stand_in="steady")),
     budgets=(read_budget("0.75x"), read_budget("2x")),
     runs=2,
 )
@@ -162,7 +162,7 @@ def test_so_do_another_latency_endpoint_and_temperature() -> None:
         episodes(replace(SWEEP, latencies=("2s",)), RIG, merged(kept()), remedy="")
 
     def live(url: str, temperature: float) -> Sweep:
-        who = voice("openai:m", stand_in="paced", base_url=url, temperature=temperature)
+        who = read_role("openai:m", stand_in="paced", base_url=url, temperature=temperature)
         return replace(SWEEP, voices=(who,))
 
     first = live("http://a/v1", 0.5)

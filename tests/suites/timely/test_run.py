@@ -20,6 +20,7 @@ from timeful.environments.reasoning.split import split_of
 from timeful.environments.timed.stopwatch import TimerSettings
 from timeful.errors import RecordError, SettingsError
 from timeful.models.pace import Pace
+from timeful.models.role import ModelRole, read_role
 from timeful.records.events import (
     Acted,
     EpisodeFailed,
@@ -47,7 +48,6 @@ from timeful.suites.timely.spec import (
     episodes,
     unhurried,
 )
-from timeful.suites.voices import Voice, voice
 
 FILES = ("report.html", "results.json", "table.csv", "episodes.csv")
 PROBLEMS = Rig(source=Source(sets=("sums", "choices"), size=3))
@@ -61,7 +61,7 @@ def sweep_of(
         **{
             "family": family,
             "cases": cases_of(family, wanted, rig.source, seed=rig.seed),
-            "voices": [Voice(stand_in=name) for name in players],
+            "voices": [ModelRole(stand_in=name) for name in players],
             "budgets": [read_budget("0.75x"), read_budget("2x")],
             **changes,
         }
@@ -138,7 +138,7 @@ def test_nothing_counts_beyond_the_budget_not_by_a_nanosecond(sweep: Sweep, rig:
 
 def test_somebody_who_ignores_the_time_needs_exactly_his_own(tmp_path: Path) -> None:
     """The deadline itself is still in time: at 1x, what took so long before is done."""
-    sweep = replace(REASONING, voices=[Voice(stand_in="steady")], budgets=[read_budget("1x")])
+    sweep = replace(REASONING, voices=[ModelRole(stand_in="steady")], budgets=[read_budget("1x")])
     specs = episodes(sweep, PROBLEMS, baselines(sweep, PROBLEMS), remedy="")
     assert all(row(spec).is_on_time for spec in specs)
     assert all(row(spec).counted_ns == spec.span for spec in specs)
@@ -148,7 +148,7 @@ def test_somebody_who_ignores_the_time_needs_exactly_his_own(tmp_path: Path) -> 
 
 def test_thinking_counts_alpha_times_and_tools_do_not() -> None:
     slow = Rig(alpha=2.5)
-    hasty = [Voice(stand_in="hasty")]
+    hasty = [ModelRole(stand_in="hasty")]
     sweep = replace(FICTION, latencies=("1s",), voices=hasty, budgets=[read_budget("none")])
     one, two = (row(unhurried(sweep, rig)[0]) for rig in (Rig(), slow))
     assert one.tool_ns == two.tool_ns == 60 * seconds(1)
@@ -157,7 +157,7 @@ def test_thinking_counts_alpha_times_and_tools_do_not() -> None:
 
 def test_a_pace_that_is_given_goes_before_a_stand_ins_own() -> None:
     fast = replace(PROBLEMS, pace=Pace(per_token=milliseconds(1)))
-    sweep = replace(REASONING, voices=[Voice(stand_in="steady")], budgets=[read_budget("none")])
+    sweep = replace(REASONING, voices=[ModelRole(stand_in="steady")], budgets=[read_budget("none")])
     for spec in unhurried(sweep, fast):
         made = row(spec)
         assert made.counted_ns == made.tokens * milliseconds(1)
@@ -165,7 +165,7 @@ def test_a_pace_that_is_given_goes_before_a_stand_ins_own() -> None:
 
 def test_a_wrong_timer_changes_what_is_done_and_not_what_counts() -> None:
     wrong = replace(PROBLEMS, timer=TimerSettings(scale=4.0))
-    sweep = replace(REASONING, voices=[Voice(stand_in="paced")], budgets=[read_budget("2x")])
+    sweep = replace(REASONING, voices=[ModelRole(stand_in="paced")], budgets=[read_budget("2x")])
     specs = [episodes(sweep, rig, baselines(sweep, rig), remedy="") for rig in (PROBLEMS, wrong)]
     rows = [[row(spec) for spec in some] for some in specs]
     assert [spec.span for spec in specs[0]] == [spec.span for spec in specs[1]]
@@ -183,7 +183,7 @@ def test_a_budget_that_has_changed_is_not_mixed_with_what_was_played(tmp_path: P
 
 def test_another_run_has_other_chance_and_another_budget_has_not() -> None:
     def typed(run: int, budget: str) -> list[str]:
-        hasty = [Voice(stand_in="hasty")]
+        hasty = [ModelRole(stand_in="hasty")]
         sweep = replace(FICTION, voices=hasty, budgets=[read_budget(budget)], runs=2)
         recorder = Recorder()
         play(episodes(sweep, Rig(), {}, remedy="")[run], recorder)
@@ -271,7 +271,7 @@ def test_a_row_of_a_game_tells_points_and_calls_and_time() -> None:
 
 
 def test_a_call_that_the_deadline_cuts_counts_as_time_of_its_tool() -> None:
-    hasty = [Voice(stand_in="hasty")]
+    hasty = [ModelRole(stand_in="hasty")]
     budgets = [read_budget("5s"), read_budget("10.5s")]
     sweep = replace(FICTION, voices=hasty, latencies=("10s",), budgets=budgets)
     cut, in_time = (row(spec) for spec in episodes(sweep, Rig(), {}, remedy=""))
@@ -376,7 +376,7 @@ def test_no_word_of_a_private_problem_stands_in_a_record(tmp_path: Path) -> None
     ]
     recorder = Recorder(tmp_path / "record.jsonl")
     with FakeServer(lambda body: script.pop(0)) as server:
-        model = voice("openai:m", stand_in="steady", base_url=server.base_url)
+        model = read_role("openai:m", stand_in="steady", base_url=server.base_url)
         sweep = replace(REASONING, cases=cases, voices=[model])
         assert play(unhurried(sweep, replace(rig, calls="native"))[0], recorder)
     recorder.close()

@@ -24,7 +24,7 @@ from timeful.models.endpoint import Endpoint
 from timeful.models.model import Model
 from timeful.models.pace import Pace
 from timeful.models.recording import RecordingModel
-from timeful.suites.voices import Voice
+from timeful.models.role import ModelRole
 
 
 @lru_cache(maxsize=16)
@@ -50,7 +50,7 @@ def endpoints(
     base_url: str | None = None,
     temperature: float | None = None,
     record: str | None = None,
-) -> dict[str, Voice]:
+) -> dict[str, ModelRole]:
     """The agents for which the model of their own file speaks.
 
     Args:
@@ -76,7 +76,7 @@ def endpoints(
             temperature=llm.temperature if temperature is None else temperature,
             record=record,
         )
-        found[agent] = Voice(stand_in="rules", choice=choice)
+        found[agent] = ModelRole(stand_in="rules", choice=choice)
     return found
 
 

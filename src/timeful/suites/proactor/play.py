@@ -16,6 +16,7 @@ from timeful.interfaces.frozen import Frozen
 from timeful.interfaces.loop import Loop
 from timeful.interfaces.polling import Polling
 from timeful.models.model import Model
+from timeful.models.role import ModelRole
 from timeful.models.rules import RuleModel
 from timeful.records.recorder import Recorder
 from timeful.runs.episode import EpisodeSetting, Interface, play_episode
@@ -24,7 +25,6 @@ from timeful.suites.proactor.agents import agent_file, connect
 from timeful.suites.proactor.material import material
 from timeful.suites.proactor.source import Source
 from timeful.suites.proactor.spec import ProactorSpec, Rig
-from timeful.suites.voices import Voice
 
 
 def play(
@@ -103,7 +103,7 @@ def model(spec: ProactorSpec, *, api_key: str, keys: Mapping[str, str]) -> Model
     return made.make(stand_in, pace=spec.pace, scope=spec.scope, api_key=api_key)
 
 
-def _speaker(voice: Voice, agent: str) -> Voice:
+def _speaker(voice: ModelRole, agent: str) -> ModelRole:
     choice = voice.choice
     if choice is None or not choice.is_sampled or choice.temperature is not None:
         return voice

@@ -23,8 +23,8 @@ from timeful.environments.dialogue.timing import ByTurn, Paced, Stamped, Timing
 from timeful.errors import SettingsError, check_known
 from timeful.interfaces.laws import check_fits
 from timeful.models.pace import Pace
+from timeful.models.role import ModelRole
 from timeful.suites.proactor.source import Source
-from timeful.suites.voices import Voice
 
 NAME = "proactor"
 
@@ -35,7 +35,7 @@ LAWS: tuple[Law, ...] = get_args(Law)
 INTERFACES = ("event-driven", "polling", "loop", "fixed-rate", "frozen")
 """Those that need nothing but a span; a reflex would need a rule of its own."""
 
-RULES = Voice(stand_in="rules")
+RULES = ModelRole(stand_in="rules")
 """The offline agent: it retrieves, and is labelled as a stand-in."""
 
 THINKING = 200
@@ -172,7 +172,7 @@ class ProactorSpec:
 
     part: Part
     agent: str
-    voice: Voice = RULES
+    voice: ModelRole = RULES
     is_own: bool = False
     threshold: float | None = None
     timing: Law

@@ -9,8 +9,8 @@ from timeful.agents.proactive.retrieval import CAUTIOUS, EAGER
 from timeful.core.units import milliseconds
 from timeful.errors import SettingsError, check_known
 from timeful.models.pace import Pace
+from timeful.models.role import ModelRole
 from timeful.suites.proactor.spec import LAWS, Law, Part, ProactorSpec, Rig
-from timeful.suites.voices import Voice
 
 PACES = tuple(Pace(per_token=milliseconds(each)) for each in (2, 5, 10, 20))
 """500, 200, 100 and 50 tokens a second."""
@@ -71,7 +71,12 @@ class Sweep:
 
 
 def episodes(
-    sweep: Sweep, rig: Rig, voice: Voice, *, count: int, own: Mapping[str, Voice] | None = None
+    sweep: Sweep,
+    rig: Rig,
+    voice: ModelRole,
+    *,
+    count: int,
+    own: Mapping[str, ModelRole] | None = None,
 ) -> list[ProactorSpec]:
     """Spell out a sweep.
 
@@ -86,7 +91,7 @@ def episodes(
 
 
 def _episodes(
-    sweep: Sweep, rig: Rig, voice: Voice, count: int, own: Mapping[str, Voice]
+    sweep: Sweep, rig: Rig, voice: ModelRole, count: int, own: Mapping[str, ModelRole]
 ) -> Iterator[ProactorSpec]:
     conditions = sweep.conditions()
     offline = [agent for agent in sweep.agents if own.get(agent, voice).is_stand_in]

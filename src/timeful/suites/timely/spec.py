@@ -18,9 +18,9 @@ from timeful.environments.timed.stopwatch import TimerSettings
 from timeful.environments.timed.world import TimeSettings
 from timeful.errors import SettingsError, check_known
 from timeful.models.pace import Pace
+from timeful.models.role import ModelRole
 from timeful.suites.timely.baselines import Baselines, key_of
 from timeful.suites.timely.budgets import NO_LIMIT, Baseline, Budget
-from timeful.suites.voices import Voice
 
 NAME = "timely"
 
@@ -145,7 +145,7 @@ class TimelySpec:
 
     family: Family
     case: str
-    voice: Voice
+    voice: ModelRole
     run: int
     latency: str
     rig: Rig
@@ -272,7 +272,7 @@ class Sweep:
 
     family: Family
     cases: Sequence[str]
-    voices: Sequence[Voice]
+    voices: Sequence[ModelRole]
     budgets: Sequence[Budget]
     latencies: Sequence[str] = ("none",)
     runs: int = 1

@@ -22,6 +22,7 @@ from timeful.errors import SettingsError
 from timeful.interfaces.event_driven import EventDriven
 from timeful.models.choice import ModelChoice
 from timeful.models.pace import Pace
+from timeful.models.role import ModelRole
 from timeful.models.rules import RuleModel
 from timeful.records.recorder import Recorder
 from timeful.runs.episode import EpisodeSetting, play_episode
@@ -30,7 +31,6 @@ from timeful.suites.timely.budgets import Budget
 from timeful.suites.timely.families import PARTS, cases_of, problems
 from timeful.suites.timely.play import play as play_timely
 from timeful.suites.timely.spec import Rig, TimelySpec
-from timeful.suites.voices import Voice
 from timeful.training.data.settings import Problems, Settings, source_of
 from timeful.training.data.teller import NAME, TELLER, time_in_full
 
@@ -109,11 +109,11 @@ def _rig(settings: Settings, asked: Problems) -> Rig:
     )
 
 
-def _voice(settings: Settings) -> Voice:
+def _voice(settings: Settings) -> ModelRole:
     teacher = settings.teacher
     if teacher is None:
-        return Voice(stand_in=NAME)
-    return Voice(
+        return ModelRole(stand_in=NAME)
+    return ModelRole(
         stand_in=NAME,
         choice=ModelChoice(
             spec=f"openai:{teacher.model}",
@@ -125,7 +125,7 @@ def _voice(settings: Settings) -> Voice:
 
 
 def _spec(
-    settings: Settings, rig: Rig, who: Voice, *, case: str, problem: Problem, run: int
+    settings: Settings, rig: Rig, who: ModelRole, *, case: str, problem: Problem, run: int
 ) -> TimelySpec:
     rng = child(settings.seed, "trace", problem.id, run)
     low, high = settings.time.budgets

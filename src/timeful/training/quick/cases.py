@@ -12,11 +12,11 @@ from timeful.environments.reasoning.levels import Course, draw
 from timeful.environments.reasoning.split import SHARES, Split, split_of
 from timeful.environments.timed.stopwatch import TimerSettings
 from timeful.models.choice import ModelChoice
+from timeful.models.role import ModelRole
 from timeful.seeding import child
 from timeful.suites.timely.budgets import NO_LIMIT, Budget, read_budget
 from timeful.suites.timely.families import problems
 from timeful.suites.timely.spec import Rig, Source, TimelySpec
-from timeful.suites.voices import Voice
 from timeful.training.quick.recipe import Recipe
 from timeful.training.scenes import TimelyScene
 
@@ -115,7 +115,7 @@ def scenes(
         timer=timer,
     )
     rigs = {alpha: replace(rig, alpha=alpha) for alpha in {limit.alpha for limit in limits}}
-    voice = Voice(stand_in="policy", choice=ModelChoice(spec=f"local:{model}"))
+    voice = ModelRole(stand_in="policy", choice=ModelChoice(spec=f"local:{model}"))
     return [
         TimelyScene(
             TimelySpec(

@@ -13,7 +13,7 @@ from timeful.environments.inbox.task import DECOMPOSITIONS, Decomposition
 from timeful.errors import SettingsError, check_known
 from timeful.interfaces.laws import check_fits
 from timeful.models.pace import Pace
-from timeful.suites.voices import Voice
+from timeful.models.role import ModelRole
 
 NAME = "engagement/inbox"
 
@@ -60,8 +60,8 @@ class InboxSpec:
     episode: int
     world: InboxSettings = field(default_factory=InboxSettings)
     poll: Duration = POLL
-    triage: Voice = field(default_factory=lambda: Voice(stand_in="rules"))
-    writer: Voice = field(default_factory=lambda: Voice(stand_in="prose"))
+    triage: ModelRole = field(default_factory=lambda: ModelRole(stand_in="rules"))
+    writer: ModelRole = field(default_factory=lambda: ModelRole(stand_in="prose"))
     hints: bool = True
     priced_by: PricedBy = "decision"
     transcripts: Transcripts = "answers"

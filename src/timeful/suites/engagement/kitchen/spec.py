@@ -12,8 +12,8 @@ from timeful.environments.kitchen.cases import multi_dish_cases, one_dish_cases
 from timeful.environments.kitchen.settings import Case, KitchenSettings, in_ticks, ticks
 from timeful.errors import SettingsError, check_known
 from timeful.interfaces.laws import check_fits
+from timeful.models.role import ModelRole
 from timeful.suites.engagement.kitchen.rules import Cook
-from timeful.suites.voices import Voice
 
 NAME = "engagement/kitchen"
 
@@ -90,8 +90,8 @@ class Rig:
         SettingsError: If one of them cannot be.
     """
 
-    controller: Voice = field(default_factory=lambda: Voice(stand_in="rules"))
-    tutor: Voice = field(default_factory=lambda: Voice(stand_in="prose"))
+    controller: ModelRole = field(default_factory=lambda: ModelRole(stand_in="rules"))
+    tutor: ModelRole = field(default_factory=lambda: ModelRole(stand_in="prose"))
     world: KitchenSettings = field(default_factory=KitchenSettings)
     interval: Duration = _INTERVAL
     delay: Duration = _DELAY
@@ -127,7 +127,7 @@ class Rig:
         }
 
 
-_NOBODY = Voice(stand_in="")
+_NOBODY = ModelRole(stand_in="")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

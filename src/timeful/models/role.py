@@ -1,7 +1,7 @@
-"""Who speaks in an experiment: a stand-in, an endpoint, a cassette or a checkpoint.
+"""Model roles: a stand-in, an endpoint, a cassette, a checkpoint, or a model from the caller.
 
-Each role, such as the one who sorts the post, has one stand-in that is no language model, known
-by a name of its own ("rules", "prose"); whatever else a command line may name is a `ModelChoice`.
+Each role of an experiment, such as triage of emails, has one stand-in that is no language model,
+with a name of its own ("rules", "prose"). Every other name is a `ModelChoice`.
 """
 
 from collections.abc import Callable
@@ -15,26 +15,31 @@ from timeful.models.pace import Pace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Voice:
-    """Who speaks in a role: a value that can be pickled, compared and written down.
+class ModelRole:
+    """The model of a role: a value that can be pickled, compared and written down.
 
     Args:
         stand_in: The name of the role's stand-in.
-        choice: The model that takes its place; None leaves it to the stand-in.
+        choice: The model in place of the stand-in; None takes the stand-in.
+        supplied: The name of a model that the caller supplies to each episode, such as a policy
+            in training; empty if there is none.
     """
 
     stand_in: str
     choice: ModelChoice | None = None
+    supplied: str = ""
 
     @property
     def spec(self) -> str:
-        """What a command line calls it."""
-        return self.stand_in if self.choice is None else self.choice.spec
+        """The name on a command line and in records."""
+        if self.choice is not None:
+            return self.choice.spec
+        return self.supplied or self.stand_in
 
     @property
     def is_stand_in(self) -> bool:
-        """Whether no language model speaks, not even a recorded one."""
-        return self.choice is None
+        """Whether the role has no language model, not even a recorded one."""
+        return self.choice is None and not self.supplied
 
     @property
     def is_live(self) -> bool:
@@ -43,22 +48,22 @@ class Voice:
 
     @property
     def is_sampled(self) -> bool:
-        """Whether a temperature says something to it."""
-        return self.choice is not None and self.choice.is_sampled
+        """Whether a temperature has an effect."""
+        return bool(self.supplied) or (self.choice is not None and self.choice.is_sampled)
 
     @property
     def temperature(self) -> float | None:
-        """The sampling temperature, if one was given."""
+        """The sampling temperature, if it is set."""
         return None if self.choice is None else self.choice.temperature
 
     def settings(self) -> dict[str, Any]:
-        """It as plain JSON values, without credentials."""
-        if self.choice is None:
+        """The role as plain JSON values, without credentials."""
+        if self.is_stand_in:
             return {"spec": self.spec}
         return {
             "spec": self.spec,
-            "endpoint": self.choice.endpoint,
-            "temperature": self.choice.temperature,
+            "endpoint": None if self.choice is None else self.choice.endpoint,
+            "temperature": self.temperature,
         }
 
     def make(
@@ -73,65 +78,68 @@ class Voice:
 
         Args:
             stand_in: Makes the stand-in, with a pace of its own.
-            pace: What the tokens of any other model cost.
-            scope: Whose requests a cassette holds: the episode.
+            pace: The time of the tokens of any other model.
+            scope: The key of the episode's requests on a cassette.
             api_key: For the endpoint; never written down.
         """
+        assert not self.supplied, "the caller supplies the model"
         if self.choice is None:
             return stand_in()
         return self.choice.make("planner", pace=pace, scope=scope, api_key=api_key)
 
     def check(self, *, pace: Pace) -> None:
-        """Find what would keep the model from being made; nothing is recorded yet.
+        """Check that the model can be made, without a recording.
 
         Raises:
-            SettingsError: If there is no client, or a cassette holds no such model.
+            SettingsError: If there is no client, or a cassette lacks the model.
             RecordError: If a cassette cannot be read.
         """
         if self.choice is not None:
             self.choice.try_out("planner", pace=pace)
 
 
-def voice(
+def read_role(
     spec: str,
     *,
     stand_in: str,
     base_url: str | None = None,
     temperature: float | None = None,
     record: str | None = None,
-) -> Voice:
-    """Choose who speaks, as a command line names it.
+) -> ModelRole:
+    """Read the model of a role from its name on a command line.
 
-    What is for endpoints only is left out for others, since an environment may set it.
+    Options of endpoints are ignored for other models, because an environment variable may set
+    them.
 
     Args:
         spec: The name of the stand-in, `openai:NAME`, `replay:FILE`, `replay:FILE#NAME` or
             `local:PATH`.
         stand_in: The name of the role's stand-in.
-        base_url: Where an endpoint's API begins.
+        base_url: The base URL of an endpoint's API.
         temperature: The sampling temperature of an endpoint or a checkpoint.
-        record: The cassette that an endpoint's answers are recorded to.
+        record: The cassette that records an endpoint's answers.
 
     Raises:
-        SettingsError: If there is no such model, or it cannot work.
+        SettingsError: If the name is unknown or incomplete, or the model cannot work.
     """
     if spec == stand_in:
-        return Voice(stand_in=stand_in)
+        return ModelRole(stand_in=stand_in)
     kind, _, rest = spec.partition(":")
     if kind not in (stand_in, *KINDS) or kind == "search":
-        known = [stand_in, "local:PATH", "openai:NAME", "replay:FILE"]
-        raise SettingsError(unknown("model", kind, known))
+        raise SettingsError(
+            unknown("model", kind, [stand_in, "local:PATH", "openai:NAME", "replay:FILE"])
+        )
     if kind == stand_in or not rest:
         raise SettingsError(
             f"a model is `{stand_in}`, `openai:NAME`, `replay:FILE` or `local:PATH`, got {spec!r}"
         )
-    live = kind == "openai"
-    return Voice(
+    is_live = kind == "openai"
+    return ModelRole(
         stand_in=stand_in,
         choice=ModelChoice(
             spec=spec,
-            base_url=base_url if live else None,
+            base_url=base_url if is_live else None,
             temperature=temperature if kind in ("local", "openai") else None,
-            record=record if live else None,
+            record=record if is_live else None,
         ),
     )
