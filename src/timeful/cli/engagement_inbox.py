@@ -129,6 +129,7 @@ def inbox(
     """
     from timeful.core.units import seconds as to_span
     from timeful.environments.inbox.settings import InboxSettings
+    from timeful.models.role import read_role
     from timeful.suites.engagement.inbox.run import experiment
     from timeful.suites.engagement.inbox.settings import changed
     from timeful.suites.engagement.inbox.spec import MODEL, InboxSpec, Sweep

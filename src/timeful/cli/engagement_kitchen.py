@@ -130,6 +130,7 @@ def kitchen(
     asked again, told why. A run that was stopped goes on when the same command is given again.
     """
     from timeful.environments.kitchen.settings import KitchenSettings, ticks
+    from timeful.models.role import read_role
     from timeful.suites.engagement.kitchen.run import experiment
     from timeful.suites.engagement.kitchen.settings import changed
     from timeful.suites.engagement.kitchen.spec import Rig, Sweep, episodes
