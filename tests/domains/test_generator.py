@@ -25,9 +25,9 @@ from timeful.dialogues.opportunity import Opportunity
 from timeful.domains.domain import Domain
 from timeful.domains.generator import SPLITS, generate, instants, scripts
 from timeful.domains.library import load_domain
+from timeful.domains.nlg import Pace
 from timeful.domains.references import references
 from timeful.domains.script import Again, Done, Dropped, Line, Raised, Refused, Script, Told
-from timeful.domains.speech import Pace
 from timeful.errors import SettingsError
 from timeful.metrics.proactor.alignment import alignment
 

@@ -20,7 +20,7 @@ from timeful.catalogs.catalog import Metadata
 from timeful.catalogs.knowledge import Knowledge
 from timeful.catalogs.ontology import ActionType
 from timeful.catalogs.reading import nearest
-from timeful.domains.speech import Habits, Pace, Speech, Words
+from timeful.domains.nlg import Habits, Pace, Speech, Words
 from timeful.errors import SettingsError
 
 

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from timeful.dialogues.dialogue import Dialogue, ObservedAction, Turn, ranges_of
-from timeful.domains.conversation import converse
+from timeful.domains.dialogue_simulator import simulate_dialogue
 from timeful.domains.domain import Domain
+from timeful.domains.nlg import Pace
 from timeful.domains.references import references
 from timeful.domains.script import Done, Line, Raised, Script
-from timeful.domains.speech import Pace
 from timeful.errors import SettingsError
 from timeful.metrics.proactor.questions import asked_in
 from timeful.seeding import child
@@ -65,7 +65,7 @@ def _fresh(domain: Domain, seed: int, index: int, seen: set[tuple[str, ...]]) ->
     for some in (topics, topics[:1]) if len(topics) > 1 else (topics,):
         for attempt in range(_ATTEMPTS):
             rng = child(seed, "dialogue", domain.name, index, attempt)
-            script = converse(domain, rng, some)
+            script = simulate_dialogue(domain, rng, some)
             words = tuple(line.text.casefold() for line in script)
             if low <= len(script) <= high and words not in seen:
                 seen.add(words)

@@ -11,7 +11,7 @@ from timeful.catalogs.ontology import ActionType, Ontology
 from timeful.catalogs.reading import nearest, read_as
 from timeful.catalogs.rendering import render
 from timeful.domains.domain import Domain, DomainFile, check_domain
-from timeful.domains.speech import Speech
+from timeful.domains.nlg import Speech
 from timeful.errors import SettingsError
 
 T = TypeVar("T")

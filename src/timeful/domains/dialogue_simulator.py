@@ -12,14 +12,14 @@ import numpy as np
 
 from timeful.catalogs.schema import Parameter
 from timeful.dialogues.dialogue import Speaker
-from timeful.domains.customer import Customer, Topic
 from timeful.domains.domain import Domain
+from timeful.domains.nlg import Exchange
+from timeful.domains.realizer import Realizer, ended, listed
 from timeful.domains.script import Again, Done, Dropped, Event, Line, Raised, Refused, Script
-from timeful.domains.speech import Exchange
-from timeful.domains.voice import Voice, ended, listed
+from timeful.domains.user_simulator import Topic, UserSimulator
 
 
-def converse(domain: Domain, rng: np.random.Generator, workflows: Sequence[str]) -> Script:
+def simulate_dialogue(domain: Domain, rng: np.random.Generator, workflows: Sequence[str]) -> Script:
     """Draw a conversation of any length, in which these workflows come up."""
     return _Conversation(domain, rng, workflows).held()
 
@@ -30,33 +30,33 @@ class _Conversation:
         self._habits = domain.settings.habits
         self._talk = domain.speech.talk
         self._rng = rng
-        self._voice = Voice(domain, rng)
+        self._realizer = Realizer(domain, rng)
         self._lines: list[Line] = []
-        self._client = Customer(domain, rng, self._voice)
+        self._user = UserSimulator(domain, rng, self._realizer)
         self._done_once: set[str] = set()
         self._topics = [Topic(number, name) for number, name in enumerate(workflows)]
 
     def held(self) -> Script:
         """The conversation from greeting to farewell."""
-        self._agent(self._voice.pick(self._talk.greet))
+        self._agent(self._realizer.pick(self._talk.greet))
         for topic in self._topics:
             if topic.is_raised:
-                self._agent(self._voice.pick(self._talk.resume))
+                self._agent(self._realizer.pick(self._talk.resume))
             else:
                 self._raise(topic, self._talk.yes_more if topic.number else self._talk.hello)
             self._follow(topic)
             if any(one.is_raised for one in self._topics[topic.number + 1 :]):
                 continue  # it waits already
-            self._agent(self._voice.pick(self._talk.more))
-        self._customer(self._voice.pick(self._talk.no_more))
-        self._agent(self._voice.pick(self._talk.bye))
+            self._agent(self._realizer.pick(self._talk.more))
+        self._customer(self._realizer.pick(self._talk.no_more))
+        self._agent(self._realizer.pick(self._talk.bye))
         return tuple(self._lines)
 
     # The workflow
 
     def _raise(self, topic: Topic, before: tuple[str, ...]) -> None:
         """The customer raises a topic, and may tell something at once."""
-        opening = self._voice.pick(self._domain.speech.openings[topic.workflow])
+        opening = self._realizer.pick(self._domain.speech.openings[topic.workflow])
         events: list[Event] = [Raised(topic.number, topic.workflow)]
         topic.is_raised = True
         actions = self._actions(topic)
@@ -64,11 +64,11 @@ class _Conversation:
         for slot in dict.fromkeys(slots):
             mark = f"{{{slot}}}"
             if mark in opening:
-                opening = opening.replace(mark, self._client.tell(topic, slot, events))
-        text = f"{self._voice.pick(before)} {ended(opening)}"
+                opening = opening.replace(mark, self._user.tell(topic, slot, events))
+        text = f"{self._realizer.pick(before)} {ended(opening)}"
         early = [one for action in actions[:2] for one in self._missing(topic, action)]
         if early and self._happens(self._habits.volunteer):
-            text += " " + self._client.answer(topic, early[:1], events)
+            text += " " + self._user.answer(topic, early[:1], events)
         self._customer(text, *events)
 
     def _follow(self, topic: Topic) -> None:
@@ -79,19 +79,21 @@ class _Conversation:
             if deed.once and action in self._done_once:
                 continue
             if deed.offer:
-                self._agent(self._voice.pick(deed.offer))
+                self._agent(self._realizer.pick(deed.offer))
                 if self._happens(deed.refused):
-                    self._customer(self._voice.pick(self._talk.no), Refused(topic.number, action))
-                    self._agent(self._voice.pick(self._talk.refused))
+                    self._customer(
+                        self._realizer.pick(self._talk.no), Refused(topic.number, action)
+                    )
+                    self._agent(self._realizer.pick(self._talk.refused))
                     continue
-                self._customer(self._voice.pick(self._talk.yes))
+                self._customer(self._realizer.pick(self._talk.yes))
             wrong = self._gather(topic, action)
             self._linger(topic, actions[place + 1 :])
             self._act(topic, action)
             if wrong:
                 self._linger(topic, [])  # before it is noticed
                 self._correct(topic, wrong, Again(topic.number, action))
-                self._agent(self._voice.pick(self._talk.again))
+                self._agent(self._realizer.pick(self._talk.again))
                 self._act(topic, action)
             if place + 1 < len(actions) and self._wander(topic):
                 return
@@ -113,35 +115,35 @@ class _Conversation:
                 wrong = slot
         while missing:
             at_once = missing if self._happens(self._habits.together) else missing[:1]
-            self._ask(action, at_once, is_first=missing == self._client.needs(topic, action))
+            self._ask(action, at_once, is_first=missing == self._user.needs(topic, action))
             events: list[Event] = []
-            self._customer(self._client.answer(topic, at_once, events, wrong=wrong), *events)
+            self._customer(self._user.answer(topic, at_once, events, wrong=wrong), *events)
             missing = self._missing(topic, action)
         if wrong and not after:
             self._correct(topic, wrong)
-            self._agent(self._voice.pick(self._talk.corrected))
+            self._agent(self._realizer.pick(self._talk.corrected))
         return after
 
     def _ask(self, action: str, slots: list[str], *, is_first: bool) -> None:
-        deed, voice = self._domain.speech.actions[action], self._voice
+        deed, realizer = self._domain.speech.actions[action], self._realizer
         spoken = [self._domain.speech.slots[one] for one in slots]
         if deed.ask and is_first:
-            text = voice.pick(deed.ask)
+            text = realizer.pick(deed.ask)
         elif len(slots) > 1:
             labels = list(dict.fromkeys(one.label for one in spoken))
-            text = voice.pick(self._talk.ask_many, labels=listed(labels))
+            text = realizer.pick(self._talk.ask_many, labels=listed(labels))
         else:
-            text = voice.pick(spoken[0].ask or self._talk.ask, label=spoken[0].label)
+            text = realizer.pick(spoken[0].ask or self._talk.ask, label=spoken[0].label)
         if self._lines[-1].speaker == "customer" and self._happens(0.5):
-            text = f"{voice.pick(self._talk.thanks)} {text}"
+            text = f"{realizer.pick(self._talk.thanks)} {text}"
         self._agent(text)
         if self._happens(self._habits.why):
             self._exchange(self._talk.why)
 
     def _act(self, topic: Topic, action: str) -> None:
         """Take an action, with every value of it that is known."""
-        deed, voice = self._domain.speech.actions[action], self._voice
-        known = self._client.known(topic)
+        deed, realizer = self._domain.speech.actions[action], self._realizer
+        known = self._user.known(topic)
         values = tuple(
             (one.name, known[one.name]) for one in self._parameters(action) if one.name in known
         )
@@ -149,13 +151,13 @@ class _Conversation:
         if deed.once:
             self._done_once.add(action)
         if deed.announce and self._happens(self._habits.announces):
-            self._agent(voice.pick(deed.announce))
+            self._agent(realizer.pick(deed.announce))
         if not self._domain.settings.observes_actions:
-            self._agent(voice.pick(deed.report), done)
+            self._agent(realizer.pick(deed.report), done)
             return
         self._system(done)
         if self._happens(self._habits.reports):
-            self._agent(voice.pick(deed.report))
+            self._agent(realizer.pick(deed.report))
 
     # What is crooked
 
@@ -166,14 +168,14 @@ class _Conversation:
             ahead = [(action, one) for action in later for one in self._missing(topic, action)]
             if ahead and self._happens(self._habits.ahead):
                 action, slot = ahead[0]
-                self._ask(action, [slot], is_first=[slot] == self._client.needs(topic, action))
+                self._ask(action, [slot], is_first=[slot] == self._user.needs(topic, action))
                 events: list[Event] = []
-                self._customer(self._client.answer(topic, [slot], events), *events)
+                self._customer(self._user.answer(topic, [slot], events), *events)
             elif self._happens(0.4):
                 self._exchange(self._talk.chat)
             else:
-                self._agent(self._voice.pick(self._talk.wait))
-                self._customer(self._voice.pick(self._talk.fine))
+                self._agent(self._realizer.pick(self._talk.wait))
+                self._customer(self._realizer.pick(self._talk.fine))
 
     def _wander(self, topic: Topic) -> bool:
         """Leave the workflow for a moment, or for good: whether the topic is dropped."""
@@ -181,15 +183,15 @@ class _Conversation:
         other = next((one for one in self._topics if not one.is_raised), None)
         if other and self._happens(habits.early):
             self._raise(other, self._talk.also)
-            self._agent(self._voice.pick(self._talk.park))
+            self._agent(self._realizer.pick(self._talk.park))
             return False  # which of the two would be dropped?
         if self._happens(habits.detour):
             self._exchange(self._talk.chat)
         if self._domain.settings.observes_actions and self._happens(habits.stray):
             self._stray()
         if self._happens(habits.drops):
-            self._customer(self._voice.pick(self._talk.drop), Dropped(topic.number))
-            self._agent(self._voice.pick(self._talk.dropped))
+            self._customer(self._realizer.pick(self._talk.drop), Dropped(topic.number))
+            self._agent(self._realizer.pick(self._talk.dropped))
             return True
         return False
 
@@ -207,14 +209,14 @@ class _Conversation:
     def _correct(self, topic: Topic, slot: str, *events: Event) -> None:
         """The customer takes a value back."""
         spoken = self._domain.speech.slots[slot]
-        old = (self._client.known(topic))[slot]
+        old = (self._user.known(topic))[slot]
         told: list[Event] = []
-        value = self._client.tell(topic, slot, told)
-        text = self._voice.pick(self._talk.correct, label=spoken.label, value=value, old=old)
+        value = self._user.tell(topic, slot, told)
+        text = self._realizer.pick(self._talk.correct, label=spoken.label, value=value, old=old)
         self._customer(text, *told, *events)
 
     def _exchange(self, some: tuple[Exchange, ...]) -> None:
-        chosen = self._voice.pick(tuple(one.customer for one in some))
+        chosen = self._realizer.pick(tuple(one.customer for one in some))
         self._customer(chosen)
         self._agent(next(one.agent for one in some if one.customer == chosen))
 
@@ -224,13 +226,13 @@ class _Conversation:
         self._say("agent", text, *events)
 
     def _customer(self, text: str, *events: Event) -> None:
-        self._say("customer", self._voice.style(text), *events)
+        self._say("customer", self._realizer.style(text), *events)
 
     def _system(self, done: Done) -> None:
         values = ", ".join(value for _, value in done.values)
         words = self._domain.speech.actions[done.action].done
         fitting = tuple(one for one in words if values or "{values}" not in one)
-        self._say("action", self._voice.pick(fitting, values=values), done)
+        self._say("action", self._realizer.pick(fitting, values=values), done)
 
     def _say(self, speaker: Speaker, text: str, *events: Event) -> None:
         self._lines.append(Line(speaker, text, events))
@@ -244,7 +246,7 @@ class _Conversation:
         return self._domain.knowledge.catalog.actions[action].parameters
 
     def _missing(self, topic: Topic, action: str) -> list[str]:
-        return [] if action in self._done_once else self._client.missing(topic, action)
+        return [] if action in self._done_once else self._user.missing(topic, action)
 
     def _happens(self, chance: float) -> bool:
         return bool(self._rng.random() < chance)

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from timeful.domains.domain import Domain
+from timeful.domains.realizer import Realizer, ended
 from timeful.domains.script import Event, Told
-from timeful.domains.voice import Voice, ended
 
 
 @dataclass(slots=True)
@@ -21,13 +21,13 @@ class Topic:
     is_raised: bool = False
 
 
-class Customer:
+class UserSimulator:
     """Tells values, those that last for all topics and those that belong to one."""
 
-    def __init__(self, domain: Domain, rng: np.random.Generator, voice: Voice) -> None:
+    def __init__(self, domain: Domain, rng: np.random.Generator, realizer: Realizer) -> None:
         self._domain = domain
         self._rng = rng
-        self._voice = voice
+        self._realizer = realizer
         self._facts: dict[str, str] = {}
         self._told: dict[str, str] = {}
 
@@ -60,7 +60,7 @@ class Customer:
         said = []
         for slot in slots:
             value = self.tell(topic, slot, events, is_wrong=slot == wrong)
-            text = self._voice.pick(self._domain.speech.slots[slot].tell, value=value)
+            text = self._realizer.pick(self._domain.speech.slots[slot].tell, value=value)
             said.append(ended(text) if len(slots) > 1 else text)
         return " ".join(said)
 
@@ -69,8 +69,8 @@ class Customer:
         lasts = self._domain.speech.slots[slot].lasting
         facts, told = (self._facts, self._told) if lasts else (topic.facts, topic.told)
         if slot not in facts:
-            facts[slot] = self._voice.value(slot)
-        value = self._voice.value(slot, but=facts[slot]) if is_wrong else facts[slot]
+            facts[slot] = self._realizer.value(slot)
+        value = self._realizer.value(slot, but=facts[slot]) if is_wrong else facts[slot]
         told[slot] = value
         events.append(Told(None if lasts else topic.number, slot, value))
         return value

@@ -6,10 +6,10 @@ from string import ascii_uppercase
 import numpy as np
 
 from timeful.domains.domain import Domain
-from timeful.domains.speech import Words
+from timeful.domains.nlg import Words
 
 
-class Voice:
+class Realizer:
     """The words of one conversation, drawn from a domain."""
 
     def __init__(self, domain: Domain, rng: np.random.Generator) -> None:
