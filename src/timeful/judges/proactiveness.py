@@ -14,7 +14,7 @@ from timeful.dialogues.dialogue import Dialogue
 from timeful.dialogues.opportunity import Opportunity, write_opportunities
 from timeful.dialogues.transcript import transcript
 from timeful.judges.settings import SYSTEM, TASK
-from timeful.metrics.proactor.rating import MeanRating, mean_rating, read_rating
+from timeful.metrics.proactor.judge_score import MeanRating, mean_rating, read_rating
 from timeful.models.asking import Asking, Failure, ask, unfenced
 from timeful.models.model import Message, Model
 from timeful.models.stopping import side_by_side

@@ -22,7 +22,7 @@ import msgspec
 
 from timeful.catalogs.reading import read_as
 from timeful.errors import SettingsError
-from timeful.metrics.proactor.rating import RATINGS
+from timeful.metrics.proactor.judge_score import RATINGS
 from timeful.models.chat import OpenAIModel
 from timeful.models.endpoint import Endpoint
 from timeful.models.templates import check_template, names_in

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from timeful.dialogues.dialogue import Dialogue, Turn
 from timeful.errors import SettingsError
+from timeful.metrics.proactor.judge_score import MeanRating, mean_rating, read_rating
 from timeful.metrics.proactor.questions import (
     Tfidf,
     asked_in,
@@ -17,7 +18,6 @@ from timeful.metrics.proactor.questions import (
     mean_information_consistency,
     reference_questions,
 )
-from timeful.metrics.proactor.rating import MeanRating, mean_rating, read_rating
 from timeful.metrics.proactor.repeatability import (
     Repeatability,
     final_consistency,

@@ -19,7 +19,7 @@ from timeful.errors import RecordError
 from timeful.judges.proactiveness import Case, Rubric, judge
 from timeful.judges.settings import JudgeFile, Judger
 from timeful.metrics.proactor.episodes import read_conversation
-from timeful.metrics.proactor.rating import MeanRating, mean_rating
+from timeful.metrics.proactor.judge_score import MeanRating, mean_rating
 from timeful.metrics.proactor.spread import Spread, over_runs
 from timeful.models.model import Model
 from timeful.records.recorder import read_record
