@@ -26,7 +26,7 @@ from tests.annotation.annotating import (
     timeful,
 )
 from tests.servers.fake import Body, Die, FakeServer, Finish, Say, Script, Status, Step
-from timeful.annotation.answers import read_answer
+from timeful.annotation.response_parser import read_answer
 from timeful.dialogues.jsonl import write_jsonl
 from timeful.domains.library import load_domain
 from timeful.errors import ModelError, SettingsError

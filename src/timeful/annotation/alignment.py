@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from timeful.annotation.heard import WORDS_LABEL as RULE_WORDS
 from timeful.annotation.hindsight import LABEL as RULE
+from timeful.annotation.transcript_oracle import WORDS_LABEL as RULE_WORDS
 from timeful.dialogues.abcd import read_abcd
 from timeful.dialogues.abcd_shape import is_abcd_shape, write_abcd
 from timeful.dialogues.dialogue import Dialogue

@@ -19,7 +19,8 @@ alone. An action outside the workflow that has no values has a reason only if so
 right after the last one taken; else it has no reference, and counts as not covered in EC.
 
 EC at sigma 0 is 1 by construction for every action with a reference; larger sigmas and the
-coverage say something. A dialogue without observed actions has nothing to go by: see `heard.py`.
+coverage say something. A dialogue without observed actions has nothing to go by: see
+`transcript_oracle.py`.
 """
 
 import re
@@ -27,7 +28,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from timeful.annotation.answers import References
+from timeful.annotation.response_parser import References
 from timeful.catalogs.knowledge import Knowledge
 from timeful.dialogues.dialogue import Dialogue
 from timeful.dialogues.opportunity import Status

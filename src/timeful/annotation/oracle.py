@@ -11,11 +11,11 @@ from typing import Protocol
 
 import msgspec
 
-from timeful.annotation.answers import References, read_answer
-from timeful.annotation.heard import WORDS_LABEL, Listener
 from timeful.annotation.hindsight import LABEL, hindsight
 from timeful.annotation.prompts import messages
+from timeful.annotation.response_parser import References, read_answer
 from timeful.annotation.settings import Settings
+from timeful.annotation.transcript_oracle import WORDS_LABEL, DialogueStateTracker
 from timeful.catalogs.knowledge import Knowledge
 from timeful.dialogues.dialogue import Dialogue, Turn, ranges_of
 from timeful.metrics.proactor.questions import reference_questions
@@ -63,14 +63,14 @@ class RuleOracle:
 
     def __init__(self, knowledge: Knowledge) -> None:
         self._knowledge = knowledge
-        self._listener = Listener(knowledge)
+        self._tracker = DialogueStateTracker(knowledge)
 
     def annotate(self, dialogue: Dialogue) -> Annotated:
         """Annotate a dialogue."""
         if dialogue.observed:
             found, label = hindsight(dialogue, self._knowledge), self.name
         else:
-            found, label = self._listener(dialogue), WORDS_LABEL
+            found, label = self._tracker(dialogue), WORDS_LABEL
         return Annotated(dialogue=with_references(dialogue, found, label))
 
     def stop(self) -> None:

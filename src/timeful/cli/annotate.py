@@ -54,7 +54,7 @@ def annotate(
     goes on where it was stopped. The key is read from the environment, from OPENAI_API_KEY or
     what `llm.api_key_name` says. Exits with 1 if dialogues could not be annotated.
     """
-    from timeful.annotation.running import output_path, run
+    from timeful.annotation.pipeline import output_path, run_annotation
     from timeful.annotation.settings import read_settings
     from timeful.cli.suite import is_given, refuse_idle
 
@@ -78,7 +78,7 @@ def annotate(
     log = _log(settings.logging, folder)
     progress = _Progress(log)
     try:
-        finished = run(
+        finished = run_annotation(
             settings,
             folder,
             out,

@@ -24,11 +24,11 @@ def make(config: Path, out: Path, with_table: bool) -> None:
     Its actions come from MCP servers, OpenAPI files, type specifications, agents of one's own or
     ABCD's files; what they require from what is declared, samples and overrides.
     """
-    from timeful.annotation.making import make_catalog
+    from timeful.annotation.catalog_builder import build_catalog
     from timeful.catalogs.catalog import write_catalog
     from timeful.catalogs.parameters import table
 
-    made = make_catalog(config)
+    made = build_catalog(config)
     write_catalog(made.catalog, out)
     if with_table:
         print(table(made.rows))

@@ -32,7 +32,7 @@ NOTES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finished:
+class AnnotationRun:
     """What an annotation came to: its files, and all that is done, in order.
 
     `unknown` says which observed actions the catalog has not; references can never match them.
@@ -49,7 +49,7 @@ class Finished:
         return [one for one in self.done if one.failure is not None]
 
 
-def run(
+def run_annotation(
     settings: Settings,
     folder: Path,
     out: Path,
@@ -59,7 +59,7 @@ def run(
     on_event: Callable[[str], None] = lambda _: None,
     replace: bool = False,
     retry_failed: bool = False,
-) -> Finished:
+) -> AnnotationRun:
     """Annotate what settings say, or go on with it.
 
     Args:
@@ -118,7 +118,7 @@ def run(
     finally:
         oracle.stop()
     unknown = knowledge.catalog.missing(seen)
-    return Finished(out=out, meta=meta, done=tuple(_sorted(done)), unknown=unknown)
+    return AnnotationRun(out=out, meta=meta, done=tuple(_sorted(done)), unknown=unknown)
 
 
 def output_path(settings: Settings, folder: Path) -> Path:

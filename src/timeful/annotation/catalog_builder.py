@@ -78,7 +78,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     template: str | None = None
 
 
-class Made(msgspec.Struct, frozen=True, kw_only=True):
+class CatalogBuild(msgspec.Struct, frozen=True, kw_only=True):
     """A catalog, and what was decided on its parameters."""
 
     catalog: Catalog
@@ -86,7 +86,7 @@ class Made(msgspec.Struct, frozen=True, kw_only=True):
     rows: tuple[Row, ...]
 
 
-def make_catalog(path: Path) -> Made:
+def build_catalog(path: Path) -> CatalogBuild:
     """Make the catalog that a file of settings says.
 
     Raises:
@@ -117,7 +117,7 @@ def make_catalog(path: Path) -> Made:
         template=template,
         name=settings.template or "our template",
     )
-    return Made(catalog=catalog, ontology=ontology, rows=tuple(rows))
+    return CatalogBuild(catalog=catalog, ontology=ontology, rows=tuple(rows))
 
 
 def _ontology(settings: Settings, folder: Path) -> Ontology:

@@ -10,7 +10,7 @@ pytest.importorskip("yaml")
 pytest.importorskip("jinja2")
 
 from tests.annotation.annotating import annotated, saved, talks, timeful
-from timeful.annotation.heard import WORDS_LABEL, Listener
+from timeful.annotation.transcript_oracle import WORDS_LABEL, DialogueStateTracker
 from timeful.dialogues.dialogue import Dialogue, Speaker, Turn, ranges_of
 from timeful.dialogues.jsonl import write_jsonl
 from timeful.domains.generator import generate
@@ -18,7 +18,7 @@ from timeful.domains.library import load_domain
 from timeful.errors import SettingsError
 
 LOAN = load_domain("loan").knowledge
-LISTENER = Listener(LOAN)
+TRACKER = DialogueStateTracker(LOAN)
 
 TALK: tuple[tuple[Speaker, str], ...] = (
     ("agent", "Good morning."),
@@ -42,7 +42,7 @@ def statuses(dialogue: Dialogue) -> dict[str, str]:
     """Of each action a letter a turn: pending, ready, triggered."""
     letters = {"pending": "p", "ready_to_trigger": "r", "triggered": "t"}
     rows: dict[str, str] = {}
-    for number, some in LISTENER(dialogue).items():
+    for number, some in TRACKER(dialogue).items():
         for one in some:
             row = rows.get(one.name, "").ljust(number - 1, ".")
             rows[one.name] = row + letters[one.status]
@@ -73,7 +73,7 @@ def test_the_workflow_is_the_one_whose_parameters_were_told() -> None:
 
 
 def test_inputs_are_what_was_told_by_then() -> None:
-    found = LISTENER(a_talk(*TALK, subflow="first-budget"))
+    found = TRACKER(a_talk(*TALK, subflow="first-budget"))
     given = [
         {one.name: one.value for one in some[-1].inputs.all() if one.provided}
         for some in found.values()
@@ -86,14 +86,14 @@ def test_inputs_are_what_was_told_by_then() -> None:
 def test_a_dialogue_in_which_nothing_is_told_has_no_ready_action(
     lines: tuple[tuple[Speaker, str], ...],
 ) -> None:
-    assert not any(one.is_ready for some in LISTENER(a_talk(*lines)).values() for one in some)
+    assert not any(one.is_ready for some in TRACKER(a_talk(*lines)).values() for one in some)
 
 
 def test_it_is_near_the_reference_that_the_generator_knows() -> None:
     """The figures stand in docs/annotation.md; it does not know who said what he meant."""
     begins = both = missing = extra = shared = union = 0
     for dialogue in generate(load_domain("loan"), n=200, seed=11):
-        found = ranges_of(LISTENER(dialogue))
+        found = ranges_of(TRACKER(dialogue))
         for name in found.keys() | dialogue.ready_ranges.keys():
             ours, known = set(found.get(name, ())), set(dialogue.ready_ranges.get(name, ()))
             shared, union = shared + len(ours & known), union + len(ours | known)

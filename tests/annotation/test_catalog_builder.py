@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from tests.catalogs.test_mcp import SERVER
 from tests.catalogs.test_openapi import SHOP
-from timeful.annotation.making import make_catalog
+from timeful.annotation.catalog_builder import build_catalog
 from timeful.catalogs.catalog import read_catalog
 from timeful.catalogs.mcp_source import McpSource, mcp_types
 from timeful.cli.main import app
@@ -115,19 +115,19 @@ def test_what_is_wrong_is_named(config: Path, name: str, old: str, new: str, sai
     lines = config.read_text().splitlines()
     config.write_text("\n".join(line for line in lines if "mcp:" not in line))
     with pytest.raises(SettingsError, match=said):
-        make_catalog(config)
+        build_catalog(config)
 
 
 def test_the_catalog_of_a_domain_is_that_of_its_types(tmp_path: Path) -> None:
     pytest.importorskip("jinja2")
     path = tmp_path / "c.yaml"
     path.write_text("{catalog_metadata: {name: mine}, sources: [{domain: loan}]}")
-    found = make_catalog(path).catalog
+    found = build_catalog(path).catalog
     assert found.actions == load_domain("loan").knowledge.catalog.actions
     with as_file(files("timeful.domains") / "bundled" / "loan") as folder:
         copytree(folder, tmp_path / "mine")
     path.write_text("{catalog_metadata: {name: mine}, sources: [{domain: mine}]}")
-    assert make_catalog(path).catalog == found, "a folder is sought from the file's own"
+    assert build_catalog(path).catalog == found, "a folder is sought from the file's own"
 
 
 @pytest.mark.parametrize("module", ["yaml", "jinja2"])

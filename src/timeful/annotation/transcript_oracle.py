@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from timeful.agents.proactive.values import Finder, words
-from timeful.annotation.answers import References
+from timeful.annotation.response_parser import References
 from timeful.catalogs.catalog import Action
 from timeful.catalogs.knowledge import Knowledge
 from timeful.catalogs.schema import Parameter
@@ -54,7 +54,7 @@ class _Span:
         return None if place < self.pending or is_over else "ready_to_trigger"
 
 
-class Listener:
+class DialogueStateTracker:
     """Goes through dialogues by their words; from several threads at once.
 
     Args:
