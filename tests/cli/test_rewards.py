@@ -12,7 +12,7 @@ from timeful.cli.main import app
 from timeful.errors import RecordError, RewardError, SettingsError
 from timeful.records.events import Event
 from timeful.records.recorder import Recorder
-from timeful.rewards.names import Reward
+from timeful.rewards.registry import Reward
 
 
 def timeful(*arguments: object) -> str:

@@ -20,7 +20,7 @@ from tests.servers.fake import Body, Die, FakeServer, Finish, Hang, Say, Script,
 from timeful.errors import RecordError, SettingsError
 from timeful.judges.ruler import Count, Group, Rubric, Scored, rule_judge, ruler
 from timeful.judges.ruler_log import Judgement, RulerLog
-from timeful.judges.ruler_words import (
+from timeful.judges.ruler_prompts import (
     GENERAL,
     PROACTIVE,
     Trajectory,

@@ -7,8 +7,8 @@ import pytest
 pytest.importorskip("openai")
 
 from timeful.errors import SettingsError
+from timeful.judges.ruler_prompts import PROACTIVE
 from timeful.judges.ruler_settings import RulerJudge, read_ruler
-from timeful.judges.ruler_words import PROACTIVE
 
 YAML = """\
 judge:

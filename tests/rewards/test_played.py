@@ -15,9 +15,9 @@ from timeful.models.role import ModelRole
 from timeful.models.scripted import ScriptedModel
 from timeful.records.events import Event
 from timeful.records.recorder import Recorder
-from timeful.rewards.names import Reward, reward_of
 from timeful.rewards.outcome import Outcome, read_outcome
 from timeful.rewards.proactor import LOST
+from timeful.rewards.registry import Reward, reward_of
 from timeful.rewards.turns import UNUSABLE, read_turns
 from timeful.suites.timely.budgets import read_budget
 from timeful.suites.timely.families import cases_of

@@ -22,7 +22,7 @@ from timeful.models.model import Model
 from timeful.models.pace import Pace
 from timeful.records.events import EpisodeFailed
 from timeful.records.recorder import Recorder
-from timeful.rewards.names import Reward
+from timeful.rewards.registry import Reward
 from timeful.training.adapter import Sample, TimedGRPOTrainer
 from timeful.training.arguments import grpo_arguments
 from timeful.training.cases import scenes_of

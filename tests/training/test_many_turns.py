@@ -19,7 +19,7 @@ from timeful.models.local.checkpoint import load
 from timeful.models.local.request import Style
 from timeful.models.local.sampler import Sampler
 from timeful.records.events import Sampled
-from timeful.rewards.names import Reward
+from timeful.rewards.registry import Reward
 from timeful.sandbox.workspace import choose_backend
 from timeful.training.adapter import TimedGRPOTrainer
 from timeful.training.cases import scenes_for

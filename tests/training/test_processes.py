@@ -18,7 +18,7 @@ from tests.servers.fake import FakeServer, Say
 from tests.training.material import checkpoint, file_of, metrics
 from tests.training.talker import talker
 from timeful.cli.train import from_file
-from timeful.judges.ruler_words import read_attempts
+from timeful.judges.ruler_prompts import read_attempts
 from timeful.training.checks import layers
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of libraries, about each other

@@ -24,7 +24,7 @@ from timeful.errors import ModelError, TimefulError
 from timeful.models.local.checkpoint import hold, load
 from timeful.models.local.request import Request, Sampling
 from timeful.models.local.sampler import Sampler
-from timeful.rewards.names import Reward
+from timeful.rewards.registry import Reward
 from timeful.training.arguments import _vllm
 from timeful.training.cases import scenes_for
 from timeful.training.checks import layers

@@ -16,14 +16,14 @@ from timeful.core.units import seconds
 from timeful.dialogues.jsonl import write_jsonl
 from timeful.errors import ModelError, SettingsError
 from timeful.judges.ruler import rule_judge
+from timeful.judges.ruler_prompts import read_attempts
 from timeful.judges.ruler_settings import RulerJudge
-from timeful.judges.ruler_words import read_attempts
 from timeful.models.model import Prompt
 from timeful.models.pace import Pace
 from timeful.models.scripted import ScriptedModel
 from timeful.records.events import Noted, ThoughtEnded, ThoughtStarted
 from timeful.records.recorder import Recorder
-from timeful.rewards.names import REWARDS, Reward, reward_of
+from timeful.rewards.registry import REWARDS, Reward, reward_of
 from timeful.training.cases import scenes_for, scenes_of
 from timeful.training.config import CasesPart, OptimiserPart, RewardPart, RolloutPart, TurnsPart
 from timeful.training.rewarding import by_judge, by_record
@@ -219,7 +219,7 @@ def test_all_rewards_of_a_turn_are_given_by_name(
         reward = Reward(name=name)
         rewards = (
             by_judge(reward, judge, settings(), log=tmp_path / name)
-            if reward.kind.needs_judge
+            if reward.spec.needs_judge
             else by_record(reward)
         )
         found = set()
@@ -229,7 +229,7 @@ def test_all_rewards_of_a_turn_are_given_by_name(
             assert worse is not None
             assert better > worse, name
             found.add(better)
-        assert (len(found) > 1) is reward.kind.needs_progress, name
+        assert (len(found) > 1) is reward.spec.needs_progress, name
 
 
 def test_who_failed_has_no_reward_and_a_dropped_group_has_none_at_all(

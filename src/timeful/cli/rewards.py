@@ -13,7 +13,7 @@ import click
 from timeful.cli.record_files import mixed, record_files
 
 if TYPE_CHECKING:
-    from timeful.rewards.names import Reward
+    from timeful.rewards.registry import Reward
 
 
 @click.command()
@@ -47,7 +47,7 @@ def rewards(
     from timeful.errors import RecordError, RewardError
     from timeful.records.events import EpisodeStarted
     from timeful.records.recorder import read_record
-    from timeful.rewards.names import Reward, reward_of
+    from timeful.rewards.registry import Reward, reward_of
 
     reward = Reward(name=name, parameters=dict(map(_parameter, given)))
     _check_options(reward, progress)
@@ -77,12 +77,12 @@ def rewards(
 def _check_options(reward: "Reward", progress: float | None) -> None:
     from timeful.errors import SettingsError
 
-    if reward.kind.needs_judge:
+    if reward.spec.needs_judge:
         raise SettingsError(
             f"{reward.name} needs a judge, which scores whole groups: what it said in training is "
             "in the run's log of it"
         )
-    if progress is not None and not reward.kind.needs_progress:
+    if progress is not None and not reward.spec.needs_progress:
         raise SettingsError(f"--progress changes nothing: {reward.name} is the same all the time")
 
 

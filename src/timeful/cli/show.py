@@ -57,7 +57,7 @@ def list_parts() -> None:
     from timeful.environments.reasoning.files import BENCHMARKS
     from timeful.environments.reasoning.problems import set_names
     from timeful.environments.registry import GAME_NAMES
-    from timeful.rewards.names import REWARDS
+    from timeful.rewards.registry import REWARDS
     from timeful.suites.engagement.inbox import spec as inbox
     from timeful.suites.engagement.kitchen import spec as kitchen
     from timeful.suites.proactor import spec as proactor

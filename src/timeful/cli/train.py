@@ -194,7 +194,7 @@ def _imitate(config: "SftConfig", *, is_first: bool, replace: bool) -> None:
 
 
 def _rewards(config: "Config") -> "Rewards":
-    from timeful.rewards.names import Reward
+    from timeful.rewards.registry import Reward
     from timeful.training.folder import EPISODES, RULER
     from timeful.training.rewarding import by_judge, by_record
 

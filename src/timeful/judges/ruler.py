@@ -18,7 +18,7 @@ from functools import partial
 
 from timeful.errors import SettingsError
 from timeful.judges.ruler_log import RulerLog
-from timeful.judges.ruler_words import (
+from timeful.judges.ruler_prompts import (
     Trajectory,
     Verdict,
     question,

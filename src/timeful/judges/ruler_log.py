@@ -15,7 +15,7 @@ from typing import Any, Self
 import msgspec
 
 from timeful.errors import RecordError
-from timeful.judges.ruler_words import Verdict
+from timeful.judges.ruler_prompts import Verdict
 from timeful.models.asking import Asked, Failure
 from timeful.models.model import Message
 

@@ -22,7 +22,7 @@ from timeful.catalogs.reading import convert, read_data
 from timeful.dialogues.files import read_bytes
 from timeful.errors import SettingsError
 from timeful.judges.ruler import Rubric
-from timeful.judges.ruler_words import PROACTIVE
+from timeful.judges.ruler_prompts import PROACTIVE
 from timeful.models.chat import OpenAIModel
 from timeful.models.endpoint import Endpoint
 from timeful.models.request import address

@@ -9,7 +9,7 @@ from timeful.environments.timed.stopwatch import TimerSettings
 from timeful.errors import SettingsError
 from timeful.models.pace import Pace
 from timeful.models.role import ModelRole
-from timeful.rewards.names import find_kind
+from timeful.rewards.registry import find_spec
 from timeful.seeding import child
 from timeful.suites.timely.budgets import read_budget
 from timeful.suites.timely.families import cases_of
@@ -38,7 +38,7 @@ def scenes_for(config: Config) -> Mapping[str, Scene]:
     found = turns_of(config.cases, seed=seed, max_tokens=config.rollout.max_tokens)
     dialogues = [scene.dialogue for scene in found.values()]
     bare = [one.id for one in dialogues if one.ready_ranges and not one.references]
-    if bare and find_kind(config.reward.name).of == "turn":
+    if bare and find_spec(config.reward.name).of == "turn":
         raise SettingsError(
             f"of dialogue {bare[0]} only ready ranges are known, and {config.reward.name} needs "
             "its references: annotate it (docs/annotation.md), or take the reward ruler"

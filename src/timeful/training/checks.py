@@ -10,7 +10,7 @@ from re import search
 from timeful.errors import SandboxError, SettingsError
 from timeful.models.local.checkpoint import check as check_checkpoint
 from timeful.models.local.checkpoint import weights
-from timeful.rewards.names import Reward
+from timeful.rewards.registry import Reward
 from timeful.sandbox.workspace import choose_backend
 from timeful.training.config import CasesPart, Config, ModelPart, SftConfig
 from timeful.training.hub import check_hub, file_of, is_at_hub
@@ -88,24 +88,24 @@ def check_scenes(config: Config, count: int) -> None:
 def _check_reward(config: Config) -> None:
     reward = Reward(name=config.reward.name, parameters=config.reward.parameters)
     on_turns = not isinstance(config.cases, CasesPart)
-    if on_turns and reward.kind.of == "task":
+    if on_turns and reward.spec.of == "task":
         raise SettingsError(
             f"{reward.name} is a reward of a task, and the cases are turns of dialogues; take one "
             "such as rac_score, or other cases"
         )
-    if not on_turns and reward.kind.of == "turn":
+    if not on_turns and reward.spec.of == "turn":
         raise SettingsError(
             f"{reward.name} is a reward of a turn of a dialogue; take cases of kind = 'turns', or "
             "a reward such as ep_aware"
         )
-    cases, wants = config.cases, reward.kind.needs_answer
+    cases, wants = config.cases, reward.spec.needs_answer
     if isinstance(cases, CasesPart) and wants and cases.family != "reasoning":
         raise SettingsError(
             f"{reward.name} wants right answers, and {cases.family} has none; take timely"
         )
-    if reward.kind.needs_judge and config.judge is None:
+    if reward.spec.needs_judge and config.judge is None:
         raise SettingsError(f"{reward.name} needs a judge: give a table [judge]")
-    if config.judge is not None and not reward.kind.needs_judge:
+    if config.judge is not None and not reward.spec.needs_judge:
         raise SettingsError(f"{reward.name} needs no judge: leave the table [judge] out")
 
 

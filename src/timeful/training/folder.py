@@ -26,7 +26,7 @@ from timeful.errors import SettingsError
 from timeful.models.calibrate import Calibration
 from timeful.models.pace import Pace
 from timeful.models.request import address
-from timeful.rewards.own import is_own, split
+from timeful.rewards.custom import is_custom, split
 from timeful.training.config import Config, SftConfig
 
 SETTINGS = "settings.json"
@@ -76,7 +76,7 @@ def _read(config: Config | SftConfig) -> Iterator[tuple[str, Path]]:
     if isinstance(config, SftConfig):
         yield from ((f"sft.data {n}", Path(one)) for n, one in enumerate(config.sft.data, 1))
         return
-    if is_own(config.reward.name):
+    if is_custom(config.reward.name):
         yield "reward.name", Path(split(config.reward.name)[0])
     for field in ("problems", "data", "abcd", "catalog", "ontology", "domain", "agent"):
         given = getattr(config.cases, field, None)

@@ -11,7 +11,7 @@ import msgspec
 
 from timeful.catalogs.reading import convert
 from timeful.errors import SettingsError, check_known
-from timeful.rewards.own import is_own
+from timeful.rewards.custom import is_custom
 from timeful.training.config import (
     CasesPart,
     Config,
@@ -158,7 +158,7 @@ def _model(part: ModelPart, folder: Path) -> ModelPart:
 
 def _reward(part: RewardPart, folder: Path) -> RewardPart:
     """With the file of a reward of one's own made whole."""
-    if not is_own(part.name):
+    if not is_custom(part.name):
         return part
     return msgspec.structs.replace(part, name=str(folder / part.name))
 

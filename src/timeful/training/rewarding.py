@@ -7,10 +7,10 @@ from timeful.errors import ModelError, RecordError, RewardError
 from timeful.judges.candidates import candidate
 from timeful.judges.ruler import Group, ruler
 from timeful.judges.ruler_log import RulerLog
+from timeful.judges.ruler_prompts import Trajectory
 from timeful.judges.ruler_settings import RulerJudge
-from timeful.judges.ruler_words import Trajectory
 from timeful.models.model import Model
-from timeful.rewards.names import WHOLE, Reward, reward_of
+from timeful.rewards.registry import WHOLE, Reward, reward_of
 from timeful.training.rollouts import Played, Rewards
 
 
@@ -122,6 +122,6 @@ def _reward(
     return reward_of(
         played.events,
         reward,
-        progress=progress if reward.kind.needs_progress else None,
+        progress=progress if reward.spec.needs_progress else None,
         ruler=scores,
     )

@@ -25,7 +25,7 @@ def exported(run: Path, kind: str, *options: object) -> list[dict[str, Any]]:
 def test_a_reward_of_turns_pays_what_was_predicted_for_each(tmp_path: Path) -> None:
     pytest.importorskip("yaml", reason="needs the extra proactor")
     from timeful.records.recorder import read_record
-    from timeful.rewards.names import Reward, reward_of
+    from timeful.rewards.registry import Reward, reward_of
 
     who = ("--agent", "non-reasoning", "--threshold", 0.1, "--threshold", 0.9)
     folder = run(tmp_path / "run", "proactor", "--dialogues", 1, "--runs", 1, "--no-curve", *who)

@@ -18,7 +18,7 @@ from timeful.models.local.checkpoint import load
 from timeful.models.local.request import Style
 from timeful.models.local.sampler import Sampler
 from timeful.records.events import EpisodeStarted
-from timeful.rewards.names import Reward
+from timeful.rewards.registry import Reward
 from timeful.seeding import child
 from timeful.training.quick.asked import Asked
 from timeful.training.quick.cases import Limit, in_turn, relative, scenes

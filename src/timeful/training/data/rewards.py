@@ -12,8 +12,8 @@ import msgspec
 
 from timeful.errors import SettingsError, check_known
 from timeful.records.events import Acted, AnyEvent, ThoughtEnded
-from timeful.rewards.names import REWARDS, Reward, reward_of
-from timeful.rewards.own import is_own
+from timeful.rewards.custom import is_custom
+from timeful.rewards.registry import REWARDS, Reward, reward_of
 from timeful.rewards.turns import read_turns
 from timeful.training.data.conversations import Conversation
 from timeful.training.data.episodes import Worth, score, shared
@@ -36,14 +36,14 @@ def find_worth(name: str) -> Worth:
     """
     if name == SCORE:
         return score
-    if not is_own(name):
+    if not is_custom(name):
         check_known("reward", name, (SCORE, *REWARDS))
     reward = Reward(name=name)
-    kind = reward.kind
-    if kind.needs_judge or kind.needs_progress:
-        need = "a judge's scores" if kind.needs_judge else "to know how far training is"
+    spec = reward.spec
+    if spec.needs_judge or spec.needs_progress:
+        need = "a judge's scores" if spec.needs_judge else "to know how far training is"
         raise SettingsError(f"{name} cannot be told from a record: it needs {need}")
-    of = _of_turns if kind.of == "turn" else _of_task
+    of = _of_turns if spec.of == "turn" else _of_task
     return partial(of, reward=reward)
 
 
@@ -53,7 +53,7 @@ def check_fits(name: str, suite: str) -> None:
     Raises:
         SettingsError: If it is one of turns, and they have none, or one of tasks.
     """
-    if name == SCORE or is_own(name):
+    if name == SCORE or is_custom(name):
         return
     is_of_turns = REWARDS[name].of == "turn"
     if is_of_turns != (suite == "proactor") or not suite.startswith(("timely", "traces", "proac")):

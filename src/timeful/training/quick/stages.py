@@ -21,7 +21,7 @@ from typing import Literal
 
 from timeful.environments.timed.stopwatch import TimerSettings
 from timeful.models.local.request import Style
-from timeful.rewards.names import Reward
+from timeful.rewards.registry import Reward
 from timeful.seeding import child, child_seed
 from timeful.suites.timely.rows import summarize
 from timeful.training.config import (

@@ -12,9 +12,9 @@ from tests.rewards.material import CODE, GAME, RIGHT, WRONG, failed, one, says, 
 from timeful.errors import RecordError, SettingsError
 from timeful.records.events import Acted, Event, Noted
 from timeful.records.recorder import Recorder, read_record
-from timeful.rewards import names
-from timeful.rewards.names import REWARDS, WHOLE, Reward, reward_of
+from timeful.rewards import registry
 from timeful.rewards.proactor import LOST
+from timeful.rewards.registry import REWARDS, WHOLE, Reward, reward_of
 from timeful.rewards.turns import read_turns
 
 PAPER = (
@@ -291,7 +291,7 @@ def test_where_only_ready_ranges_are_known_silence_is_not_paid() -> None:
 
 
 def test_the_docstring_lists_every_reward_with_its_parameters() -> None:
-    text = (names.__doc__ or "").replace("`..._max_rac_score`", "").splitlines()
+    text = (registry.__doc__ or "").replace("`..._max_rac_score`", "").splitlines()
     rows = {name: line for line in text for name in re.findall(r"`(\w+)`", line)}
     for name, kind in REWARDS.items():
         row = rows.get(name) or rows[name.replace("max_rac", "rac")]

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from tests.rewards.material import CODE, GAME, RIGHT, SILENT, WRONG, task
 from timeful.errors import RecordError
+from timeful.rewards.budget import correctness, ep_aware, timely
 from timeful.rewards.outcome import read_outcome
-from timeful.rewards.time import correctness, ep_aware, timely
 
 
 def of(reward: Any, facts: dict[str, Any], **changes: Any) -> float:

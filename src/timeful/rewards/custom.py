@@ -26,7 +26,7 @@ from timeful.records.events import Event
 PROGRESS = "progress"
 
 
-def is_own(name: str) -> bool:
+def is_custom(name: str) -> bool:
     """Whether a name is that of a function in a file, and not of a reward in the package."""
     return ":" in name or name.endswith(".py")
 
@@ -38,7 +38,7 @@ def split(name: str) -> tuple[str, str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Own:
+class CustomReward:
     """A reward in a file, checked once it exists.
 
     Attributes:
@@ -99,7 +99,7 @@ class Own:
         return number
 
 
-def read_own(name: str) -> Own:
+def load_custom(name: str) -> CustomReward:
     """Read the file of a reward, and find its function; the file is run for that.
 
     Raises:
@@ -140,7 +140,7 @@ def _run(path: Path, source: bytes) -> ModuleType:
     return module
 
 
-def _checked(name: str, function: object) -> Own:
+def _checked(name: str, function: object) -> CustomReward:
     if not callable(function) or isinstance(function, type):
         raise SettingsError(f"{name} is no function, but {function!r}")
     if iscoroutinefunction(function) or isgeneratorfunction(function):
@@ -160,7 +160,7 @@ def _checked(name: str, function: object) -> Own:
         one for one in rest if one.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
     ]
     mine = [one for one in named if one.name != PROGRESS]
-    return Own(
+    return CustomReward(
         name=name,
         function=function,
         defaults={one.name: one.default for one in mine if not _is_required(one)},

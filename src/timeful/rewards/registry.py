@@ -12,7 +12,7 @@
 | `hybrid_ruler_weighted_rac_score`, `..._max_rac_score` | a turn | lambda | yes | |
 | `schedule_ruler_weighted_rac_score`, `..._max_rac_score` | a turn | lambda_max | yes | yes |
 
-Any other is one's own, `FILE.py:FUNCTION`: see `timeful.rewards.own`.
+Any other is one's own, `FILE.py:FUNCTION`: see `timeful.rewards.custom`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -23,9 +23,9 @@ from typing import Any, Literal
 
 from timeful.errors import RecordError, SettingsError, check_known
 from timeful.records.events import EpisodeEnded, EpisodeFailed, Event
-from timeful.rewards import proactor, time
+from timeful.rewards import budget, proactor
+from timeful.rewards.custom import CustomReward, is_custom, load_custom
 from timeful.rewards.outcome import Outcome, read_outcome
-from timeful.rewards.own import Own, is_own, read_own
 from timeful.rewards.proactor import LOST, TurnValues
 from timeful.rewards.turns import read_turns
 
@@ -56,7 +56,7 @@ TurnRule = Callable[[_Given, Parameters], float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class RewardSpec:
     """A row of the table: `of_task`, `of_turn` or `own` is its rule.
 
     Attributes:
@@ -69,7 +69,7 @@ class Kind:
 
     of_task: TaskRule | None = None
     of_turn: TurnRule | None = None
-    own: Own | None = None
+    own: CustomReward | None = None
     is_judged: bool = False
     needs_answer: bool = False
     parameters: Parameters = field(default_factory=dict)
@@ -85,8 +85,8 @@ class Kind:
 
 
 def _timely(outcome: Outcome, p: Parameters) -> float:
-    weights = {kind: p[f"weight_{kind}"] for kind in time.WEIGHTS}
-    return time.timely(outcome, r_f=p["r_f"], lam=p["lambda"], weights=weights)
+    weights = {kind: p[f"weight_{kind}"] for kind in budget.WEIGHTS}
+    return budget.timely(outcome, r_f=p["r_f"], lam=p["lambda"], weights=weights)
 
 
 def _rac(given: _Given) -> float:
@@ -97,12 +97,12 @@ def _max_rac(given: _Given) -> float:
     return given.values.max_rac
 
 
-def _plain(metric: Callable[[_Given], float]) -> Kind:
-    return Kind(of_turn=lambda given, p: metric(given))
+def _plain(metric: Callable[[_Given], float]) -> RewardSpec:
+    return RewardSpec(of_turn=lambda given, p: metric(given))
 
 
-def _weighted(metric: Callable[[_Given], float]) -> Kind:
-    return Kind(
+def _weighted(metric: Callable[[_Given], float]) -> RewardSpec:
+    return RewardSpec(
         of_turn=lambda given, p: proactor.weighted(
             metric(given), given.values, w1=p["w1"], w2=p["w2"]
         ),
@@ -110,16 +110,16 @@ def _weighted(metric: Callable[[_Given], float]) -> Kind:
     )
 
 
-def _hybrid(metric: Callable[[_Given], float]) -> Kind:
-    return Kind(
+def _hybrid(metric: Callable[[_Given], float]) -> RewardSpec:
+    return RewardSpec(
         of_turn=lambda given, p: proactor.hybrid(metric(given), given.ruler, p["lambda"]),
         parameters={"lambda": HYBRID_LAMBDA},
         needs_judge=True,
     )
 
 
-def _scheduled(metric: Callable[[_Given], float]) -> Kind:
-    return Kind(
+def _scheduled(metric: Callable[[_Given], float]) -> RewardSpec:
+    return RewardSpec(
         of_turn=lambda given, p: proactor.hybrid(
             metric(given), given.ruler, proactor.scheduled(given.progress, p["lambda_max"])
         ),
@@ -129,23 +129,25 @@ def _scheduled(metric: Callable[[_Given], float]) -> Kind:
     )
 
 
-REWARDS: dict[str, Kind] = {
-    "correctness": Kind(of_task=lambda outcome, p: time.correctness(outcome), needs_answer=True),
-    "ep_aware": Kind(of_task=lambda outcome, p: time.ep_aware(outcome), needs_answer=True),
-    "timely": Kind(
+REWARDS: dict[str, RewardSpec] = {
+    "correctness": RewardSpec(
+        of_task=lambda outcome, p: budget.correctness(outcome), needs_answer=True
+    ),
+    "ep_aware": RewardSpec(of_task=lambda outcome, p: budget.ep_aware(outcome), needs_answer=True),
+    "timely": RewardSpec(
         of_task=_timely,
         parameters={
-            "r_f": time.R_F,
-            "lambda": time.LAMBDA,
-            **{f"weight_{kind}": weight for kind, weight in time.WEIGHTS.items()},
+            "r_f": budget.R_F,
+            "lambda": budget.LAMBDA,
+            **{f"weight_{kind}": weight for kind, weight in budget.WEIGHTS.items()},
         },
     ),
     "rac_score": _plain(_rac),
     "max_rac_score": _plain(_max_rac),
-    "ruler": Kind(of_turn=lambda given, p: given.ruler, is_judged=True, needs_judge=True),
+    "ruler": RewardSpec(of_turn=lambda given, p: given.ruler, is_judged=True, needs_judge=True),
     "weighted_rac_score": _weighted(_rac),
     "weighted_max_rac_score": _weighted(_max_rac),
-    "adaptive_metric_score": Kind(
+    "adaptive_metric_score": RewardSpec(
         of_turn=lambda given, p: proactor.adaptive_metric(given.values, given.progress, **p),
         parameters={"w1": 0.8, "w2": 0.6, "w3": 0.3, "w4": 0.6},
         needs_progress=True,
@@ -157,18 +159,18 @@ REWARDS: dict[str, Kind] = {
 }
 
 
-def find_kind(name: str) -> Kind:
+def find_spec(name: str) -> RewardSpec:
     """The row of a reward; the file of one's own is run for it.
 
     Raises:
         SettingsError: If there is none.
     """
-    if not is_own(name):
+    if not is_custom(name):
         check_known("reward", name, REWARDS)
         return REWARDS[name]
-    own = read_own(name)
+    own = load_custom(name)
     defaults: Any = own.defaults
-    return Kind(own=own, parameters=defaults, needs_progress=own.needs_progress)
+    return RewardSpec(own=own, parameters=defaults, needs_progress=own.needs_progress)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,18 +187,18 @@ class Reward:
 
     name: str
     parameters: Parameters = field(default_factory=dict, hash=False)
-    kind: Kind = field(init=False, repr=False, compare=False)
+    spec: RewardSpec = field(init=False, repr=False, compare=False)
     """Its row of the table."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "kind", find_kind(self.name))
-        if self.kind.own is not None:
-            self.kind.own.check(self.parameters)
+        object.__setattr__(self, "spec", find_spec(self.name))
+        if self.spec.own is not None:
+            self.spec.own.check(self.parameters)
             return
         for name, value in self.parameters.items():
-            if not self.kind.parameters:
+            if not self.spec.parameters:
                 raise SettingsError(f"the reward {self.name} has no parameters, got {name!r}")
-            check_known(f"parameter of {self.name}", name, self.kind.parameters)
+            check_known(f"parameter of {self.name}", name, self.spec.parameters)
             _check_share(f"{self.name}: {name}", value)
         every = self.all_parameters
         if "w3" in every and every["w2"] + every["w3"] > 1:
@@ -208,7 +210,7 @@ class Reward:
     @property
     def all_parameters(self) -> Parameters:
         """Those that were given, and the defaults."""
-        return {**self.kind.parameters, **self.parameters}
+        return {**self.spec.parameters, **self.parameters}
 
 
 def reward_of(
@@ -239,21 +241,21 @@ def reward_of(
         RewardError: If a reward of one's own breaks, or gives no number.
     """
     _check_given(reward, progress, ruler, turn)
-    kind, scores = reward.kind, ruler or {}
-    if kind.own is not None:
+    spec, scores = reward.spec, ruler or {}
+    if spec.own is not None:
         events = tuple(events)
         is_whole = _came_to_its_end(events)
-        return kind.own.of(events, reward.parameters, progress) if is_whole else None
-    if kind.of_task is not None:
+        return spec.own.of(events, reward.parameters, progress) if is_whole else None
+    if spec.of_task is not None:
         outcome = read_outcome(events)
-        return None if outcome is None else kind.of_task(outcome, reward.all_parameters)
-    if kind.is_judged and not scores.keys() - {WHOLE}:
+        return None if outcome is None else spec.of_task(outcome, reward.all_parameters)
+    if spec.is_judged and not scores.keys() - {WHOLE}:
         return scores.get(WHOLE) if _came_to_its_end(events) else None
-    values = read_turns(events, turn=turn, needs_references=not kind.is_judged)
+    values = read_turns(events, turn=turn, needs_references=not spec.is_judged)
     if values is None:
         return None
     numbers = list(values)
-    if kind.needs_judge:  # a turn whose group was dropped has no score, and so no reward
+    if spec.needs_judge:  # a turn whose group was dropped has no score, and so no reward
         numbers = [number for number in numbers if number in scores]
     rewards = [
         _of_turn(reward, values[number], progress or 0.0, scores.get(number, 0.0))
@@ -264,7 +266,7 @@ def reward_of(
 
 def _of_turn(reward: Reward, values: TurnValues, progress: float, ruler: float) -> float:
     """The reward of one turn; what a judge thinks of words that are lost does not count."""
-    rule = reward.kind.of_turn
+    rule = reward.spec.of_turn
     assert rule is not None
     given = _Given(values=values, progress=progress, ruler=0.0 if values is LOST else ruler)
     return rule(given, reward.all_parameters)
@@ -282,17 +284,17 @@ def _check_given(
     reward: Reward, progress: float | None, ruler: Ruler | None, turn: int | None
 ) -> None:
     """Refuse a reward that lacks what it is made of."""
-    kind = reward.kind
-    if (kind.of == "task" or kind.own) and turn is not None:
+    spec = reward.spec
+    if (spec.of == "task" or spec.own) and turn is not None:
         raise SettingsError(f"{reward.name} is a reward of a whole task, which has no turn {turn}")
-    if kind.needs_progress:
+    if spec.needs_progress:
         if progress is None:
             raise SettingsError(f"{reward.name} needs to know how far training is, from 0 to 1")
         _check_share("progress", progress)
-    if kind.needs_judge:
+    if spec.needs_judge:
         if ruler is None:
             raise SettingsError(f"{reward.name} needs a judge's scores, see timeful.judges.ruler")
-        if WHOLE in ruler and not kind.is_judged:
+        if WHOLE in ruler and not spec.is_judged:
             raise SettingsError(f"{reward.name} needs a judge's scores of turns, from 1")
         for number, score in ruler.items():
             _check_share(f"the judge's score of turn {number}", score)

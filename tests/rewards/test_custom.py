@@ -9,7 +9,7 @@ import pytest
 from tests.rewards.material import RIGHT, WRONG, failed, task, thought
 from timeful.errors import RecordError, RewardError, SettingsError
 from timeful.records.events import Event, Happened
-from timeful.rewards.names import Reward, reward_of
+from timeful.rewards.registry import Reward, reward_of
 
 DOCS = Path(__file__).parents[2] / "docs" / "rewards.md"
 
@@ -50,7 +50,7 @@ def test_it_is_given_the_record_its_parameters_and_the_progress(tmp_path: Path) 
     events = task(RIGHT)
     reward = Reward(name=name, parameters={"scale": 10})
     assert reward.all_parameters == {"kind": "a", "scale": 10}
-    assert reward.kind.of == "either"
+    assert reward.spec.of == "either"
     assert reward_of(iter(events), reward, progress=0.5) == 5.0 + len(events)
     texts: Any = {"scale": 1, "kind": "b"}
     assert reward_of(events, Reward(name=name, parameters=texts), progress=0.5) is None
