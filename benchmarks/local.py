@@ -15,11 +15,11 @@ import torch
 from transformers import GPT2Config, GPT2LMHeadModel, Qwen3Config, Qwen3ForCausalLM
 
 from timeful.core.clock import cpu_seconds
-from timeful.models.local import parts
+from timeful.models.local import fast_weights
 from timeful.models.local.checkpoint import Checkpoint
+from timeful.models.local.detokenizer import Detokenizer
 from timeful.models.local.request import Request, Sampling
 from timeful.models.local.sampler import Sampler
-from timeful.models.local.texts import Texts
 from timeful.seeding import child
 
 ROUNDS = 5
@@ -71,7 +71,7 @@ def jobs(
 ) -> dict[str, Callable[[], int]]:
     """The same work for each way; each returns how many tokens it drew."""
     stop_ids = (EOS, *range(3, 6)) if stops else ()
-    of = Checkpoint(model, None, "benchmark", stop_ids, PROMPT + NEW, Texts(None))
+    of = Checkpoint(model, None, "benchmark", stop_ids, PROMPT + NEW, Detokenizer(None))
     draws = Sampler(of)
     requests = [
         Request(prompt_ids=one, sampling=Sampling(max_tokens=NEW, seed=seed, stop_ids=stop_ids))
@@ -83,11 +83,11 @@ def jobs(
         return sum(len(one.ids) for one in draws.generate(requests))
 
     def forward() -> int:
-        most, parts.MOST_WEIGHTS = parts.MOST_WEIGHTS, 0
+        most, fast_weights.MOST_WEIGHTS = fast_weights.MOST_WEIGHTS, 0
         try:
             return ours()
         finally:
-            parts.MOST_WEIGHTS = most
+            fast_weights.MOST_WEIGHTS = most
 
     def peer() -> int:
         with torch.inference_mode():

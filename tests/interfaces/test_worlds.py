@@ -59,9 +59,9 @@ from timeful.interfaces.laws import IMPOSSIBLE, LAWS, WORLDS, check_fits
 from timeful.interfaces.loop import Loop
 from timeful.interfaces.polling import Polling
 from timeful.interfaces.reflex import Reflex
+from timeful.models.filler_text import FillerModel
 from timeful.models.model import Message
 from timeful.models.pace import Pace, tokens
-from timeful.models.prose import ProseModel
 from timeful.models.rules import RuleModel
 from timeful.models.scripted import ScriptedModel
 from timeful.records.events import EpisodeEnded, EpisodeFailed, Happened, Observed, Turned
@@ -151,7 +151,7 @@ def kitchen() -> tuple[Environment, Agent]:
     agent = partial(
         controller,
         model=RuleModel(Cook(), name="rules"),
-        tutor=ProseModel(passage),
+        tutor=FillerModel(passage),
         settings=ControllerSettings(calls=40),
     )
     return world, agent

@@ -3,8 +3,8 @@
 from threading import Event
 
 from timeful.models.chat import OpenAIModel
-from timeful.models.live import LiveSource
 from timeful.models.model import Prompt
+from timeful.models.stream_buffer import StreamBuffer
 
 
 class Interrupted(OpenAIModel):
@@ -16,7 +16,7 @@ class Interrupted(OpenAIModel):
         object.__setattr__(self, "raised", Event())
         object.__setattr__(self, "late", Event())
 
-    def open(self, prompt: Prompt, *, max_tokens: int | None, seed: int) -> LiveSource:
+    def open(self, prompt: Prompt, *, max_tokens: int | None, seed: int) -> StreamBuffer:
         if "case 0" in prompt.messages[1].content:
             self.raised.set()
             raise KeyboardInterrupt

@@ -31,13 +31,13 @@ from timeful.core.kernel import Kernel
 from timeful.core.source import Chunk, End
 from timeful.core.units import Instant
 from timeful.errors import ModelError, ModelRefusedError, ModelTimeoutError, SettingsError
-from timeful.models.background import Shared
 from timeful.models.chat import OpenAIModel
-from timeful.models.exchange import converse
-from timeful.models.live import READ_AHEAD, LiveSource
+from timeful.models.event_loop_thread import ClientState
 from timeful.models.model import Message, Prompt
+from timeful.models.openai_stream import stream_answer
 from timeful.models.pace import TOKEN_TIME
 from timeful.models.request import Timeouts
+from timeful.models.stream_buffer import READ_AHEAD, StreamBuffer
 from timeful.tools import ToolCall
 
 PATIENCE_S = 5.0
@@ -713,12 +713,12 @@ def test_a_stream_at_its_end_says_so_before_its_end_can_be_pulled(
     connect: Connect, max_tokens: int
 ) -> None:
     """From then on it is not cancelled: it may be closing connections that the server gave up."""
-    source, shared = LiveSource(), Shared()
+    source, shared = StreamBuffer(), ClientState()
     with FakeServer([Say("go "), Say("up")]) as server:
         request = connect(server)._request(ask(), max_tokens, 1)
 
         async def run() -> bool:
-            await converse(request, source, shared)
+            await stream_answer(request, source, shared)
             is_leaving = asyncio.current_task() in shared.leaving
             await shared.cleanup.aclose()
             return is_leaving

@@ -7,7 +7,7 @@ import pytest
 
 from tests.models.local.tiny import byte_tokenizer, checkpoint, torch
 from tests.serving.here import Here, parrot
-from timeful.models.local import plain
+from timeful.models.local import fast_decoder
 
 TOOL = {"type": "function", "function": {"name": "forecast", "parameters": {"type": "object"}}}
 
@@ -320,9 +320,9 @@ def test_thirty_two_clients_at_once_are_answered_as_each_alone(served, monkeypat
             jobs = [one(client, body, i % 2) for i, body in enumerate(bodies)]
             return await asyncio.gather(*jobs)
 
-    sizes, step = [], plain.PlainDecoder.step
+    sizes, step = [], fast_decoder.FastDecoder.step
     monkeypatch.setattr(
-        plain.PlainDecoder, "step", lambda of, ids: sizes.append(len(ids)) or step(of, ids)
+        fast_decoder.FastDecoder, "step", lambda of, ids: sizes.append(len(ids)) or step(of, ids)
     )
     assert asyncio.run(everybody()) == alone
     assert max(sizes) > 4, "some were answered together"

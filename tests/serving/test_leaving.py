@@ -7,8 +7,8 @@ import threading
 import pytest
 
 from tests.serving.here import Here, parrot
-from timeful.models.local import plain
-from timeful.models.local.batching import Ticket
+from timeful.models.local import fast_decoder
+from timeful.models.local.batching import PendingRequest
 
 PATIENCE_S = 20
 
@@ -19,7 +19,7 @@ class Gate:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.steps = 0
         self.reached, self.left = threading.Event(), threading.Event()
-        step, withdraw = plain.PlainDecoder.step, Ticket.withdraw
+        step, withdraw = fast_decoder.FastDecoder.step, PendingRequest.withdraw
 
         def held(decoder, ids):
             self.steps += 1
@@ -32,8 +32,8 @@ class Gate:
             withdraw(ticket)
             self.left.set()
 
-        monkeypatch.setattr(plain.PlainDecoder, "step", held)
-        monkeypatch.setattr(Ticket, "withdraw", noted)
+        monkeypatch.setattr(fast_decoder.FastDecoder, "step", held)
+        monkeypatch.setattr(PendingRequest, "withdraw", noted)
 
 
 def ask(here: Here, **how) -> http.client.HTTPConnection:

@@ -4,12 +4,12 @@ from types import SimpleNamespace
 from typing import Any
 
 from tests.serving.here import Here  # noqa: F401 - skips all of it where serving is not there
-from timeful.models.local.request import Sampling, Style
+from timeful.models.local.request import GenerationConfig, Sampling
 from timeful.seeding import child_seed
 from timeful.serving.asked import PlainBody
 from timeful.serving.plan import Wanted, plan
 
-STYLE = Style(temperature=0.6, top_p=0.95, top_k=20)
+STYLE = GenerationConfig(temperature=0.6, top_p=0.95, top_k=20)
 ENGINE: Any = SimpleNamespace(
     checkpoint=SimpleNamespace(style=STYLE, stop_ids=(2,), check_room=lambda length, wanted: 50)
 )

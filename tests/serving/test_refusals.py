@@ -255,7 +255,7 @@ def test_a_sampler_that_fails_is_an_error_of_the_server(said, monkeypatch):
     def fail(*_, **__):
         raise RuntimeError("out of memory")
 
-    monkeypatch.setattr("timeful.models.local.sampler.Draws", fail)
+    monkeypatch.setattr("timeful.models.local.sampler.RowSamplers", fail)
     with said.client() as client:
         with pytest.raises(openai.InternalServerError, match="out of memory"):
             client.chat.completions.create(model=said.name, **ASKED)

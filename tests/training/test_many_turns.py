@@ -16,7 +16,7 @@ from tests.training.talker import talker
 from tests.training.test_learning import gaps_of
 from timeful.errors import SettingsError, TimefulError
 from timeful.models.local.checkpoint import load
-from timeful.models.local.request import Style
+from timeful.models.local.request import GenerationConfig
 from timeful.models.local.sampler import Sampler
 from timeful.records.events import Sampled
 from timeful.rewards.registry import Reward
@@ -125,7 +125,7 @@ def test_the_sampled_ids_are_learnt_from_and_what_the_world_said_is_masked(
 ) -> None:
     found = settings(family, tmp_path)
     scenes = scenes_for(found)
-    player = Player(Sampler(load(Path(found.model.path))), style=Style())
+    player = Player(Sampler(load(Path(found.model.path))), style=GenerationConfig())
     played = player.play(
         [(one, n) for one in scenes.values() for n in range(3 if family == "coding" else 12)]
     )
@@ -160,7 +160,7 @@ def test_sampler_and_trainer_agree_over_many_turns(
 def test_each_token_has_the_advantage_of_its_turn(tmp_path: Path) -> None:
     found = settings("fiction", tmp_path)
     scenes = scenes_for(found)
-    player = Player(Sampler(load(Path(found.model.path))), style=Style())
+    player = Player(Sampler(load(Path(found.model.path))), style=GenerationConfig())
     key = next(iter(scenes))
     given = iter([0.0, 0.25, 0.5, 1.0])
     rolling = Rolling(

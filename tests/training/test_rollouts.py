@@ -12,8 +12,8 @@ pytest.importorskip("trl", reason="training needs the extra `train`")
 
 from tests.training.test_trajectory import begun, said
 from timeful.core.units import milliseconds
-from timeful.models.local.batching import Batcher, Seat
-from timeful.models.local.request import Style
+from timeful.models.local.batching import Batcher, Slot
+from timeful.models.local.request import GenerationConfig
 from timeful.models.pace import Pace
 from timeful.records.events import EpisodeFailed
 from timeful.training.rolling import Rolling
@@ -48,12 +48,12 @@ def test_so_many_are_played_at_once_as_asked_for_and_by_the_player_s_model(
     waves: list[int] = []
     seats = Batcher.seats
 
-    def noted(of: Batcher, count: int) -> Sequence[Seat]:
+    def noted(of: Batcher, count: int) -> Sequence[Slot]:
         waves.append(count)
         return seats(of, count)
 
     monkeypatch.setattr(Batcher, "seats", noted)
-    style, pace = Style(temperature=0.7), Pace(per_token=milliseconds(3))
+    style, pace = GenerationConfig(temperature=0.7), Pace(per_token=milliseconds(3))
     sampler: Any = SimpleNamespace(policy=0, checkpoint=SimpleNamespace(name="tiny"))
     player = Player(sampler, style=style, pace=pace, name="ours", at_once=2)
 

@@ -19,9 +19,14 @@ from timeful.annotation.transcript_oracle import WORDS_LABEL, DialogueStateTrack
 from timeful.catalogs.knowledge import Knowledge
 from timeful.dialogues.dialogue import Dialogue, Turn, ranges_of
 from timeful.metrics.proactor.questions import reference_questions
-from timeful.models.asking import Asked, Asking, Failure, ask
+from timeful.models.cancellation import CancellableModel
 from timeful.models.model import Model
-from timeful.models.stopping import StoppableModel
+from timeful.models.structured_output import (
+    Failure,
+    StructuredAnswer,
+    StructuredQuestion,
+    ask_structured,
+)
 from timeful.seeding import child_seed
 
 
@@ -95,7 +100,7 @@ class LlmOracle:
         *,
         on_event: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self._model = StoppableModel(model)
+        self._model = CancellableModel(model)
         self._settings = settings
         self._catalog = knowledge.catalog
         self._on_event = on_event
@@ -137,11 +142,11 @@ class LlmOracle:
         """Ask nothing more, and end the streams."""
         self._model.stop()
 
-    def _ask(self, dialogue: Dialogue, turns: tuple[Turn, ...]) -> Asked[References]:
+    def _ask(self, dialogue: Dialogue, turns: tuple[Turn, ...]) -> StructuredAnswer[References]:
         settings = self._settings
         numbers = [turn.number for turn in turns]
         catalog = self._catalog if settings.annotation.validate_output else None
-        return ask(
+        return ask_structured(
             self._model,
             messages(
                 settings.prompts.system_prompt,
@@ -151,7 +156,7 @@ class LlmOracle:
                 catalog=self._catalog,
             ),
             lambda text: read_answer(text, numbers, catalog),
-            Asking(
+            StructuredQuestion(
                 purpose="annotate",
                 max_tokens=settings.llm.max_tokens,
                 tries=settings.annotation.tries,

@@ -18,7 +18,7 @@ from timeful.dialogues.opportunity import (
     read_opportunity,
 )
 from timeful.errors import unknown
-from timeful.models.asking import unfenced
+from timeful.models.structured_output import strip_fence
 
 References = dict[int, tuple[Opportunity, ...]]
 
@@ -66,7 +66,7 @@ def read_answer(text: str, turns: Sequence[int], catalog: Catalog | None) -> Ref
 def _entries(text: str) -> list[Any]:
     try:
         # Strictly: no NaN, and no half of a character, which no file could hold.
-        data = msgspec.json.decode(unfenced(text).encode())
+        data = msgspec.json.decode(strip_fence(text).encode())
     except (ValueError, RecursionError) as error:
         raise ValueError(f"it is no JSON: {error}") from None
     return data if isinstance(data, list) else [data]

@@ -18,7 +18,7 @@ from timeful.annotation.oracle import Annotated
 from timeful.dialogues.dialogue import Dialogue
 from timeful.dialogues.jsonl import read_dialogue, write_dialogue
 from timeful.errors import RecordError, SettingsError
-from timeful.models.asking import Failure
+from timeful.models.structured_output import Failure
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -132,7 +132,7 @@ def realtime(
     that was stopped, by Ctrl-C or kill -9, goes on when the same command is given again.
     """
     from timeful.models.calibrate import load_calibration
-    from timeful.models.choice import ModelChoice
+    from timeful.models.model_spec import ModelSpec
     from timeful.models.pace import TOKEN_TIME
     from timeful.suites.realtime.run import experiment, identity
     from timeful.suites.realtime.spec import EpisodeSpec, Sweep, episodes
@@ -154,9 +154,9 @@ def realtime(
         budget=budget,
     )
 
-    def choice(spec: str) -> ModelChoice:
+    def choice(spec: str) -> ModelSpec:
         live = spec.startswith("openai:")
-        return ModelChoice(
+        return ModelSpec(
             spec=spec,
             base_url=base_url if live else None,
             temperature=temperature if live or spec.startswith("local:") else None,

@@ -15,9 +15,14 @@ from timeful.dialogues.opportunity import Opportunity, write_opportunities
 from timeful.dialogues.transcript import transcript
 from timeful.judges.settings import SYSTEM, TASK
 from timeful.metrics.proactor.judge_score import MeanRating, mean_rating, read_rating
-from timeful.models.asking import Asking, Failure, ask, unfenced
+from timeful.models.cancellation import ask_concurrently
 from timeful.models.model import Message, Model
-from timeful.models.stopping import side_by_side
+from timeful.models.structured_output import (
+    Failure,
+    StructuredQuestion,
+    ask_structured,
+    strip_fence,
+)
 from timeful.models.templates import fill
 from timeful.seeding import child_seed
 
@@ -103,7 +108,7 @@ def judge(
         KeyboardInterrupt: After everything was stopped.
     """
     rubric = rubric or Rubric()
-    return side_by_side(
+    return ask_concurrently(
         model, lambda judge, case: _rate(judge, case, rubric), cases, workers=workers
     )
 
@@ -121,11 +126,11 @@ def _rate(model: Model, case: Case, rubric: Rubric) -> Verdict:
         "dialogue_context": case.context,
         "proactive_action_predictions": msgspec.json.format(predictions).decode(),
     }
-    asked = ask(
+    asked = ask_structured(
         model,
         (Message("system", rubric.system), Message("user", fill(rubric.task, values))),
         _read,
-        Asking(
+        StructuredQuestion(
             purpose="judge",
             max_tokens=rubric.max_tokens,
             tries=rubric.tries,
@@ -146,7 +151,7 @@ def _rate(model: Model, case: Case, rubric: Rubric) -> Verdict:
 
 def _read(text: str) -> tuple[int, str]:
     """The rating and why; both must be there."""
-    text = unfenced(text)
+    text = strip_fence(text)
     rating = read_rating(text)
     reasoning = msgspec.json.decode(text.encode()).get("reasoning")
     if not isinstance(reasoning, str):

@@ -27,10 +27,10 @@ from timeful.judges.ruler_prompts import (
     system,
     words,
 )
-from timeful.models.asking import Asking, Failure, ask
+from timeful.models.cancellation import ask_concurrently
 from timeful.models.model import Message, Model, Prompt
 from timeful.models.scripted import ScriptedModel
-from timeful.models.stopping import side_by_side
+from timeful.models.structured_output import Failure, StructuredQuestion, ask_structured
 from timeful.seeding import child, child_seed
 
 
@@ -160,7 +160,7 @@ def ruler(
         KeyboardInterrupt: After everything was stopped.
     """
     rubric = rubric or Rubric()
-    return side_by_side(
+    return ask_concurrently(
         model, lambda judge, group: _score(judge, group, rubric, log), groups, workers=workers
     )
 
@@ -200,11 +200,13 @@ def _score(model: Model, group: Group, rubric: Rubric, log: RulerLog | None) -> 
     found = None if log is None or key is None else log.scored(key)
     if found is not None:
         return _scored(group, shown, found, tries=0)
-    asked = ask(
+    asked = ask_structured(
         model,
         messages,
         partial(read_verdicts, count=len(shown)),
-        Asking(purpose="judge", max_tokens=rubric.max_tokens, tries=rubric.tries, seed=seed),
+        StructuredQuestion(
+            purpose="judge", max_tokens=rubric.max_tokens, tries=rubric.tries, seed=seed
+        ),
     )
     if log is not None and key is not None:
         log.add(key, group.name, model.name, messages, asked)

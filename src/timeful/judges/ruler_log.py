@@ -16,8 +16,8 @@ import msgspec
 
 from timeful.errors import RecordError
 from timeful.judges.ruler_prompts import Verdict
-from timeful.models.asking import Asked, Failure
 from timeful.models.model import Message
+from timeful.models.structured_output import Failure, StructuredAnswer
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -100,7 +100,7 @@ class RulerLog:
         group: str,
         judge: str,
         messages: Sequence[Message],
-        asked: Asked[tuple[Verdict, ...]],
+        asked: StructuredAnswer[tuple[Verdict, ...]],
     ) -> None:
         """Write down what came of a question."""
         line = Judgement(

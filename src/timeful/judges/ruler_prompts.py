@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from timeful.models.asking import unfenced
 from timeful.models.model import Message
+from timeful.models.structured_output import strip_fence
 
 Trajectory = tuple[Message, ...]
 
@@ -126,7 +126,7 @@ def read_verdicts(text: str, *, count: int) -> tuple[Verdict, ...]:
         ValueError: If there is not exactly one for each; the message says all that is wrong.
     """
     try:
-        given = _ANSWERS.decode(unfenced(text).encode())
+        given = _ANSWERS.decode(strip_fence(text).encode())
     except (ValueError, RecursionError) as error:
         raise ValueError(f'it is not {{"scores": [...]}} as asked for: {error}') from None
     ids = [str(number) for number in range(1, count + 1)]

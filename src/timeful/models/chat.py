@@ -7,12 +7,12 @@ from threading import Event
 
 from timeful.core.source import End
 from timeful.errors import ModelError, SettingsError
-from timeful.models.background import Background, Shared
-from timeful.models.events import Thinking
-from timeful.models.live import READ_AHEAD, LiveSource
+from timeful.models.event_loop_thread import ClientState, EventLoopThread
 from timeful.models.model import Prompt
 from timeful.models.pace import TOKEN_TIME, Pace
 from timeful.models.request import Request, Timeouts, address
+from timeful.models.sse import Thinking
+from timeful.models.stream_buffer import READ_AHEAD, StreamBuffer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +51,8 @@ class OpenAIModel:
     thinking: Thinking = "split"
     timeouts: Timeouts = field(default_factory=Timeouts)
     retries: int = 2
-    _background: Background = field(
-        default_factory=Background, init=False, repr=False, compare=False
+    _background: EventLoopThread = field(
+        default_factory=EventLoopThread, init=False, repr=False, compare=False
     )
 
     def __post_init__(self) -> None:
@@ -81,7 +81,7 @@ class OpenAIModel:
         """The address of the server, without credentials."""
         return address(self.base_url)
 
-    def open(self, prompt: Prompt, *, max_tokens: int | None, seed: int) -> LiveSource:
+    def open(self, prompt: Prompt, *, max_tokens: int | None, seed: int) -> StreamBuffer:
         """Send a request and return at once; what comes back is pulled from the source.
 
         The budget is sent to the server and kept here as well (see `counting.TokenMeter`): a
@@ -92,10 +92,10 @@ class OpenAIModel:
             max_tokens: The most tokens to generate, reasoning included; None for no limit.
             seed: The sampling seed; its lowest 31 bits are sent along.
         """
-        source = LiveSource(READ_AHEAD)
+        source = StreamBuffer(READ_AHEAD)
         request = self._request(prompt, max_tokens, seed)
 
-        async def work(shared: Shared) -> None:
+        async def work(shared: ClientState) -> None:
             await _feed(request, source, shared)
 
         if max_tokens is not None and max_tokens <= 0:
@@ -109,9 +109,9 @@ class OpenAIModel:
         request = self._request(Prompt(purpose="react", render=tuple), None, 0)
         ready = Event()
 
-        async def work(shared: Shared) -> None:
+        async def work(shared: ClientState) -> None:
             try:
-                from timeful.models.exchange import connect  # noqa: PLC0415 - as in _feed
+                from timeful.models.openai_stream import connect  # noqa: PLC0415 - as in _feed
 
                 if shared.client is None:
                     await connect(request, shared)
@@ -147,14 +147,14 @@ class OpenAIModel:
         )
 
 
-async def _feed(request: Request, source: LiveSource, shared: Shared) -> None:
+async def _feed(request: Request, source: StreamBuffer, shared: ClientState) -> None:
     """Converse, and let whatever goes wrong come out of the source instead of a silence."""
     over = ModelError(f"the model was closed in the middle of {request}")
     try:
         # Imported when first used: the client loads for more than half a second.
-        from timeful.models.exchange import converse  # noqa: PLC0415
+        from timeful.models.openai_stream import stream_answer  # noqa: PLC0415
 
-        await converse(request, source, shared)
+        await stream_answer(request, source, shared)
     except ModelError as error:
         over = error
     except Exception as bug:  # noqa: BLE001 - raised by the next pull

@@ -7,8 +7,8 @@ from re import ASCII, sub
 from urllib.parse import urlsplit
 
 from timeful.errors import SettingsError
-from timeful.models.events import Thinking
 from timeful.models.model import Message, Purpose
+from timeful.models.sse import Thinking
 from timeful.tools import ToolCall, ToolSpec
 
 RUNNING = "continuous_usage_stats"

@@ -1,7 +1,7 @@
 """Model roles: a stand-in, an endpoint, a cassette, a checkpoint, or a model from the caller.
 
 Each role of an experiment, such as triage of emails, has one stand-in that is no language model,
-with a name of its own ("rules", "prose"). Every other name is a `ModelChoice`.
+with a name of its own ("rules", "prose"). Every other name is a `ModelSpec`.
 """
 
 from collections.abc import Callable
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from timeful.errors import SettingsError, unknown
-from timeful.models.choice import KINDS, ModelChoice
 from timeful.models.model import Model
+from timeful.models.model_spec import KINDS, ModelSpec
 from timeful.models.pace import Pace
 
 
@@ -26,7 +26,7 @@ class ModelRole:
     """
 
     stand_in: str
-    choice: ModelChoice | None = None
+    choice: ModelSpec | None = None
     supplied: str = ""
 
     @property
@@ -136,7 +136,7 @@ def read_role(
     is_live = kind == "openai"
     return ModelRole(
         stand_in=stand_in,
-        choice=ModelChoice(
+        choice=ModelSpec(
             spec=spec,
             base_url=base_url if is_live else None,
             temperature=temperature if kind in ("local", "openai") else None,

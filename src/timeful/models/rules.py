@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from timeful.core.source import Chunk
-from timeful.models.counting import words
 from timeful.models.model import Prompt
 from timeful.models.pace import TOKEN_TIME, Pace
 from timeful.models.scripted import ListSource
+from timeful.models.token_counter import words
 from timeful.seeding import child
 
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 from timeful.core.source import Chunk, End
 from timeful.errors import ModelError
-from timeful.models.counting import words
 from timeful.models.model import Prompt
 from timeful.models.pace import TOKEN_TIME, Pace
+from timeful.models.token_counter import words
 
 Piece = Chunk | End | ModelError
 Answer = str | Sequence[Piece]

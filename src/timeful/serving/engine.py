@@ -11,7 +11,7 @@ from contextlib import suppress
 from threading import Lock
 
 from timeful.errors import ModelError
-from timeful.models.local.batching import Batcher, Ticket
+from timeful.models.local.batching import Batcher, PendingRequest
 from timeful.models.local.checkpoint import Checkpoint
 from timeful.models.local.request import Drawn, Listener, Request, Scored
 from timeful.models.local.sampler import Sampler
@@ -50,7 +50,7 @@ class Engine:
             ModelError: If the sampler fails or is closed.
         """
         letters: asyncio.Queue[_Event] = asyncio.Queue()
-        tickets: list[Ticket] = []
+        tickets: list[PendingRequest] = []
         try:
             for place, request in enumerate(requests):
                 ticket = self._seat.submit(request, listener=self._listener(letters, place))
@@ -83,7 +83,9 @@ class Engine:
 
         return hear
 
-    def _tell_failure(self, letters: "asyncio.Queue[_Event]", place: int, ticket: Ticket) -> None:
+    def _tell_failure(
+        self, letters: "asyncio.Queue[_Event]", place: int, ticket: PendingRequest
+    ) -> None:
         def done() -> None:
             try:
                 ticket.result()

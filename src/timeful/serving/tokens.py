@@ -7,8 +7,8 @@ from re import fullmatch
 from typing import Any
 
 from timeful.models.local.checkpoint import Checkpoint
+from timeful.models.local.detokenizer import INCOMPLETE
 from timeful.models.local.request import Alternatives
-from timeful.models.local.texts import HALF
 
 LEAST = -9999.0
 """Stands for what JSON cannot say."""
@@ -38,7 +38,7 @@ class Tokens:
         if byte := fullmatch("<0x([0-9A-F]{2})>", piece):
             return bytes([int(byte[1], 16)])
         text = self._texts.decode([token], special=True)
-        if HALF in text and all(one in _stand_ins() for one in piece):
+        if INCOMPLETE in text and all(one in _stand_ins() for one in piece):
             return bytes(_stand_ins()[one] for one in piece)
         if piece.startswith("▁") and not text.startswith(" "):
             text = f" {text}"  # at the beginning of a text, some decoders leave it out

@@ -8,7 +8,7 @@ import torch
 from accelerate import PartialState
 from trl import GRPOConfig, SFTConfig
 
-from timeful.models.local.request import Style
+from timeful.models.local.request import GenerationConfig
 from timeful.training.config import Config, OptimiserPart, SftConfig, SftPart
 from timeful.training.folder import CHECKPOINTS
 
@@ -87,7 +87,7 @@ def _common(
 def _vllm(config: Config) -> dict[str, Any]:
     if config.rollout.server != "vllm":
         return {}
-    stop = list(Style().stop)
+    stop = list(GenerationConfig().stop)
     return {
         "use_vllm": True,
         "vllm_mode": "colocate",

@@ -16,7 +16,7 @@ from transformers import PrinterCallback, TrainerCallback
 
 from timeful.core.units import seconds
 from timeful.models.local.checkpoint import Checkpoint, hold
-from timeful.models.local.request import Style
+from timeful.models.local.request import GenerationConfig
 from timeful.models.local.sampler import Sampler
 from timeful.models.pace import Pace
 from timeful.training.adapter import TimedGRPOTrainer
@@ -89,7 +89,7 @@ def learn(
     trainer.roll = Rolling(
         player=Player(
             sampler,
-            style=Style(temperature=config.rollout.temperature),
+            style=GenerationConfig(temperature=config.rollout.temperature),
             pace=Pace(per_token=seconds(config.cases.token_seconds)),
             at_once=config.rollout.at_once,
         ),

@@ -10,7 +10,7 @@ from typing import Any
 
 from timeful.errors import ModelError, SettingsError
 from timeful.models.local.checkpoint import hold
-from timeful.models.local.splice import Conversations
+from timeful.models.local.prefix_cache import PrefixCache
 from timeful.models.model import Prompt
 from timeful.models.pace import TOKEN_TIME, Pace
 from timeful.records.recorder import Recorder
@@ -70,7 +70,7 @@ class _Listener:
         else:
             sketch, tokenizer = self._learner.sketch, self._learner.tokenizer
             held = hold(sketch, tokenizer, name=self.name)
-            ids, _ = Conversations(held).write(prompt.messages, prompt.tools)
+            ids, _ = PrefixCache(held).write(prompt.messages, prompt.tools)
             self.asked = Asked(text=tokenizer.decode(ids), tokens=len(ids))
         raise _OverheardError("a dry run")
 

@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from timeful.models.local.batching import Batcher, Seat
+from timeful.models.local.batching import Batcher, Slot
 from timeful.models.local.model import LocalModel
-from timeful.models.local.request import Style
+from timeful.models.local.request import GenerationConfig
 from timeful.models.local.sampler import Sampler
 from timeful.models.pace import TOKEN_TIME, Pace
 from timeful.records.events import EpisodeFailed, Event
@@ -85,7 +85,7 @@ class Player:
         self,
         sampler: Sampler,
         *,
-        style: Style,
+        style: GenerationConfig,
         pace: Pace = TOKEN_TIME,
         name: str = "policy",
         at_once: int = AT_ONCE,
@@ -121,7 +121,7 @@ class Player:
                     raise
         return found
 
-    def _play(self, scene: Scene, sampling: int, seat: Seat) -> Played:
+    def _play(self, scene: Scene, sampling: int, seat: Slot) -> Played:
         recorder = Recorder()
         with seat:
             model = LocalModel(

@@ -9,8 +9,8 @@ import pytest
 
 from tests.models.local.tiny import WORDS, byte_tokenizer, checkpoint, saved, torch
 from timeful.errors import SettingsError
-from timeful.models.choice import ModelChoice
 from timeful.models.local.checkpoint import check, load
+from timeful.models.model_spec import ModelSpec
 
 
 @pytest.fixture
@@ -85,17 +85,17 @@ DAMAGES = {
 def test_what_is_missing_is_said_by_its_name(folder, says):
     DAMAGES[says](folder)
     with pytest.raises(SettingsError, match=says):
-        ModelChoice(spec=f"local:{folder}")
+        ModelSpec(spec=f"local:{folder}")
 
 
 def test_a_folder_that_is_none_is_refused(tmp_path):
     with pytest.raises(SettingsError, match="does not exist"):
-        ModelChoice(spec=f"local:{tmp_path / 'nowhere'}")
+        ModelSpec(spec=f"local:{tmp_path / 'nowhere'}")
     (tmp_path / "file").touch()
     with pytest.raises(SettingsError, match="is a file"):
-        ModelChoice(spec=f"local:{tmp_path / 'file'}")
+        ModelSpec(spec=f"local:{tmp_path / 'file'}")
     with pytest.raises(SettingsError, match="local:PATH"):
-        ModelChoice(spec="local:")
+        ModelSpec(spec="local:")
 
 
 def test_a_missing_extra_is_explained_with_the_line_to_type(folder, monkeypatch):
@@ -104,7 +104,7 @@ def test_a_missing_extra_is_explained_with_the_line_to_type(folder, monkeypatch)
 
     monkeypatch.setattr("timeful.models.local.checkpoint.find_spec", find)
     with pytest.raises(SettingsError, match=r"needs torch: pip install 'timeful\[local\]'"):
-        ModelChoice(spec=f"local:{folder}")
+        ModelSpec(spec=f"local:{folder}")
 
 
 def test_weights_of_another_model_are_refused_when_they_are_loaded(folder):
@@ -139,13 +139,13 @@ def test_a_tokenizer_of_another_model_is_refused_before_the_weights_are_loaded(f
 )
 def test_what_is_for_others_is_refused(folder, how):
     with pytest.raises(SettingsError):
-        ModelChoice(spec=f"local:{folder}", **how)
+        ModelSpec(spec=f"local:{folder}", **how)
 
 
 def test_choosing_a_checkpoint_loads_nothing_heavy(folder):
     program = (
-        "import sys; from timeful.models.choice import ModelChoice; "
-        "ModelChoice(spec='local:' + sys.argv[1]).try_out('planner', pace=None); "
+        "import sys; from timeful.models.model_spec import ModelSpec; "
+        "ModelSpec(spec='local:' + sys.argv[1]).try_out('planner', pace=None); "
         "print([name for name in ('torch', 'transformers') if name in sys.modules])"
     )
     told = subprocess.run(

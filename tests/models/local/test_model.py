@@ -24,13 +24,13 @@ from timeful.environments.reasoning.task import ReasoningTask
 from timeful.environments.timed.world import TimedTask, TimeSettings
 from timeful.errors import ModelError
 from timeful.interfaces.event_driven import EventDriven
-from timeful.models.choice import ModelChoice
-from timeful.models.local import plain
+from timeful.models.local import fast_decoder
 from timeful.models.local.batching import Batcher
 from timeful.models.local.model import LocalModel
-from timeful.models.local.request import Style
+from timeful.models.local.request import GenerationConfig
 from timeful.models.local.sampler import Sampler
 from timeful.models.model import Message, Prompt
+from timeful.models.model_spec import ModelSpec
 from timeful.models.pace import TOKEN_TIME, Pace
 from timeful.models.scripted import ScriptedModel
 from timeful.records.events import Sampled, ThoughtEnded
@@ -50,7 +50,7 @@ def pieces(source) -> tuple[list[Chunk], End]:
 @pytest.mark.parametrize("policy", ["together", "at once"])
 def test_chunks_are_a_token_each_and_joined_they_are_the_text(policy):
     of = checkpoint(tokenizer=byte_tokenizer())
-    style = Style(stop=())
+    style = GenerationConfig(stop=())
     prompt = Prompt(purpose="work", render=lambda: [Message("user", TEXT[:30])])
     with Batcher(Sampler(of), policy=policy) as batcher:
         model = LocalModel(of, batcher.seats(1)[0], style=style)
@@ -200,7 +200,7 @@ def test_records_of_other_models_have_no_tokens():
 
 
 def digest(folder: Path) -> str:
-    choice = ModelChoice(spec=f"local:{folder}", temperature=0.8)
+    choice = ModelSpec(spec=f"local:{folder}", temperature=0.8)
     model = choice.make("planner", pace=TOKEN_TIME, scope="", api_key="")
     model.name = "tiny"
     return played(model).sha256
@@ -209,7 +209,7 @@ def digest(folder: Path) -> str:
 def leave(folder: str) -> None:
     """Tell the digest, and end while thoughts are drawn."""
     print(digest(Path(folder)), flush=True)
-    model = ModelChoice(spec=f"local:{folder}").make("planner", pace=None, scope="", api_key="")
+    model = ModelSpec(spec=f"local:{folder}").make("planner", pace=None, scope="", api_key="")
     prompt = Prompt(purpose="main", render=lambda: (Message("user", "w1 w2"),))
     first, *_ = [model.open(prompt, max_tokens=None, seed=i) for i in range(400)]
     first.pull()
@@ -244,7 +244,7 @@ def test_episodes_in_threads_of_their_own_give_the_same_bytes_each_time():
 
             def play(i, seat):
                 with seat:
-                    model = LocalModel(of, seat, style=Style(temperature=1.2 + i / 10))
+                    model = LocalModel(of, seat, style=GenerationConfig(temperature=1.2 + i / 10))
                     return played(model, budget_ms=6 + 3 * i).sha256
 
             seats = batcher.seats(12)
@@ -261,7 +261,7 @@ def test_episodes_in_threads_of_their_own_give_the_same_bytes_each_time():
 
 def test_a_choice_is_a_plain_value_and_its_checkpoint_is_loaded_once(tmp_path):
     folder = saved(tmp_path / "tiny")
-    choice = ModelChoice(spec=f"local:{folder}")
+    choice = ModelSpec(spec=f"local:{folder}")
     assert pickle.loads(pickle.dumps(choice)) == choice
     one, other = (choice.make("planner", pace=TOKEN_TIME, scope="", api_key="") for _ in range(2))
     assert one is not other
@@ -270,11 +270,11 @@ def test_a_choice_is_a_plain_value_and_its_checkpoint_is_loaded_once(tmp_path):
 
 def test_two_thoughts_at_once_are_drawn_each_alone_unless_a_wall_clock_tells(tmp_path, monkeypatch):
     """Else the last bits of a record would be up to the machine."""
-    choice = ModelChoice(spec=f"local:{saved(tmp_path / 'tiny')}")
+    choice = ModelSpec(spec=f"local:{saved(tmp_path / 'tiny')}")
     prompt = Prompt(purpose="main", render=lambda: (Message("user", "w1 w2"),))
-    sizes, step = [], plain.PlainDecoder.step
+    sizes, step = [], fast_decoder.FastDecoder.step
     monkeypatch.setattr(
-        plain.PlainDecoder, "step", lambda of, ids: sizes.append(len(ids)) or step(of, ids)
+        fast_decoder.FastDecoder, "step", lambda of, ids: sizes.append(len(ids)) or step(of, ids)
     )
 
     def thoughts(pace) -> tuple[list, Sampler]:
@@ -298,10 +298,10 @@ def test_a_checkpoint_says_how_it_is_sampled_unless_the_command_does(tmp_path):
     said = {"do_sample": True, "temperature": 0.6, "top_p": 0.95, "top_k": 20}
     (folder / "generation_config.json").write_text(json.dumps(said))
     usual, hot = (
-        ModelChoice(spec=f"local:{folder}", temperature=t).make(
+        ModelSpec(spec=f"local:{folder}", temperature=t).make(
             "planner", pace=TOKEN_TIME, scope="", api_key=""
         )
         for t in (None, 1.5)
     )
-    assert usual._style == Style(temperature=0.6, top_p=0.95, top_k=20)
-    assert hot._style == Style(temperature=1.5, top_p=0.95, top_k=20)
+    assert usual._style == GenerationConfig(temperature=0.6, top_p=0.95, top_k=20)
+    assert hot._style == GenerationConfig(temperature=1.5, top_p=0.95, top_k=20)

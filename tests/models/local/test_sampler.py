@@ -4,10 +4,10 @@ import pytest
 
 from tests.models.local.tiny import EOS, KINDS, WORDS, checkpoint, model, torch, transformers
 from timeful.errors import ModelError, SettingsError
-from timeful.models.local import parts, plain, sampler
-from timeful.models.local.drawing import Chance, cut, invert
+from timeful.models.local import fast_decoder, fast_weights, sampler
 from timeful.models.local.request import Request, Sampling
 from timeful.models.local.sampler import Sampler
+from timeful.models.local.sampling import RowRandom, invert_cdf, truncate
 from timeful.seeding import child
 
 
@@ -34,18 +34,18 @@ def way(request, monkeypatch):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_short_way_is_for_known_makes(kind):
-    assert (parts.take_apart(model(kind)) is None) == (kind == "opt")
+    assert (fast_weights.extract_weights(model(kind)) is None) == (kind == "opt")
 
 
 def test_numbers_of_less_precision_go_the_long_way():
     halved = transformers.AutoModelForCausalLM.from_config(model("llama").config)
-    assert parts.take_apart(halved.to(torch.bfloat16)) is None
+    assert fast_weights.extract_weights(halved.to(torch.bfloat16)) is None
 
 
 def test_a_layer_of_another_make_goes_the_long_way():
     changed = transformers.AutoModelForCausalLM.from_config(model("llama").config)
     changed.model.layers[0].mlp.down_proj = torch.nn.Bilinear(2, 2, 2)
-    assert parts.take_apart(changed) is None
+    assert fast_weights.extract_weights(changed) is None
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -230,13 +230,13 @@ def test_a_stop_token_is_the_last_one_and_others_go_on(way):
 
 def test_rows_that_are_done_leave_the_batch(monkeypatch):
     sizes: list[int] = []
-    step = plain.PlainDecoder.step
+    step = fast_decoder.FastDecoder.step
 
     def counted(self, ids):
         sizes.append(len(ids))
         return step(self, ids)
 
-    monkeypatch.setattr(plain.PlainDecoder, "step", counted)
+    monkeypatch.setattr(fast_decoder.FastDecoder, "step", counted)
     requests = [asked(one, max_tokens=3 * (i + 1)) for i, one in enumerate(prompts(4, 4, 4, 4))]
     found = Sampler(checkpoint()).generate(requests)
     assert [len(one.ids) for one in found] == [3, 6, 9, 12]
@@ -307,7 +307,7 @@ def test_cuts_are_those_of_transformers(top_k, top_p):
         expected = transformers.TopKLogitsWarper(top_k)(None, expected)
     if top_p < 1:
         expected = transformers.TopPLogitsWarper(top_p)(None, expected)
-    found = cut(
+    found = truncate(
         logits.log_softmax(-1),
         torch.full((20, 1), top_k) if top_k else None,
         torch.full((20, 1), top_p) if top_p < 1 else None,
@@ -319,7 +319,7 @@ def test_cuts_are_those_of_transformers(top_k, top_p):
 def test_rows_of_one_batch_are_cut_each_by_its_own_settings():
     logits = torch.randn(3, 30, generator=torch.Generator().manual_seed(2)).log_softmax(-1)
     ks, ps = torch.tensor([[4], [0], [0]]), torch.tensor([[1.0], [1.0], [0.5]])
-    left = cut(logits, ks, ps).isfinite().sum(-1).tolist()
+    left = truncate(logits, ks, ps).isfinite().sum(-1).tolist()
     assert left[:2] == [4, 30]
     assert 1 <= left[2] < 30
 
@@ -327,7 +327,7 @@ def test_rows_of_one_batch_are_cut_each_by_its_own_settings():
 def test_a_draw_inverts_the_cumulative_distribution():
     weights = torch.tensor([[0.0, 0.25, 0.0, 0.5, 0.25, 0.0]])
     numbers = (0, 0.2, 0.25, 0.7, 1 - 2.0**-40)
-    drawn = [int(invert(weights, torch.tensor([[u]], dtype=torch.float64))) for u in numbers]
+    drawn = [int(invert_cdf(weights, torch.tensor([[u]], dtype=torch.float64))) for u in numbers]
     assert drawn == [1, 1, 3, 3, 4]
 
 
@@ -350,7 +350,7 @@ def test_tokens_come_as_often_as_they_are_probable():
 def test_chance_is_each_seeds_own_and_of_nobody_else():
     torch.manual_seed(0)
     before = torch.random.get_rng_state()
-    chance = Chance([7, 8], torch.device("cpu"))
+    chance = RowRandom([7, 8], torch.device("cpu"))
     first = [chance.next()[0].item() for _ in range(70)]
     chance.keep([1])
     assert first == child(7, "tokens").random(70).tolist()

@@ -18,7 +18,7 @@ from timeful.agents.prompts.kitchen import Situation
 from timeful.core.units import Duration
 from timeful.environments.kitchen.settings import KitchenSettings, in_ticks, ticks
 from timeful.errors import RecordError, SettingsError
-from timeful.models.prose import Passage, ProseModel
+from timeful.models.filler_text import FillerModel, Passage
 from timeful.models.role import read_role
 from timeful.models.rules import Answer, RuleModel
 from timeful.records.events import Event, Happened, Looked, Observed, ThoughtEnded
@@ -391,7 +391,7 @@ def test_a_tutor_that_starts_over_is_found_out(monkeypatch: pytest.MonkeyPatch) 
         opening = "the slope of a line is how much it goes up for each step to the right"
         return replace(passage(lesson), opening=opening)
 
-    monkeypatch.setattr(kitchen_play, "ProseModel", lambda _: ProseModel(begins))
+    monkeypatch.setattr(kitchen_play, "FillerModel", lambda _: FillerModel(begins))
     row = summarize(played(spec(rig=again)))
     assert row.restarts == row.resumed > 0
 

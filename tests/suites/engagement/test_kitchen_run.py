@@ -14,7 +14,7 @@ from tests.environments.kitchen.menus import case, critical, problem, soft
 from tests.servers.fake import FakeServer, Say, Status, Think, Wait
 from timeful.environments.kitchen.settings import KitchenSettings
 from timeful.errors import RecordError, SettingsError
-from timeful.models.choice import ModelChoice
+from timeful.models.model_spec import ModelSpec
 from timeful.models.role import ModelRole, read_role
 from timeful.records.events import Event, Happened, ThoughtPaused, Wall
 from timeful.records.recorder import Recorder, read_record, record_hash
@@ -208,7 +208,7 @@ def test_a_recorded_run_is_replayed_without_an_endpoint(tmp_path: Path) -> None:
     spec = live("http://127.0.0.1:1/v1", "EP")
 
     def replayed(role: str, stand_in: str) -> ModelRole:
-        return ModelRole(stand_in=stand_in, choice=ModelChoice(spec=f"replay:{tape}#{role}"))
+        return ModelRole(stand_in=stand_in, choice=ModelSpec(spec=f"replay:{tape}#{role}"))
 
     rig = replace(spec.rig, controller=replayed("cook", "rules"), tutor=replayed("tutor", "prose"))
     recorder = Recorder()

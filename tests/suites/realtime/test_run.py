@@ -13,7 +13,7 @@ import pytest
 
 from tests.servers.fake import FakeServer, Say, Status
 from timeful.errors import SettingsError
-from timeful.models.choice import ModelChoice
+from timeful.models.model_spec import ModelSpec
 from timeful.records.recorder import read_record, record_hash
 from timeful.records.rows import EpisodeRow
 from timeful.runs.experiment import Finished, report_again, run_experiment
@@ -109,7 +109,7 @@ def moves(body: dict[str, Any]) -> Iterator[Any]:
 
 
 def live(server: FakeServer, **changes: Any) -> EpisodeSpec:
-    choice = ModelChoice(spec="openai:fake", base_url=server.base_url, **changes)
+    choice = ModelSpec(spec="openai:fake", base_url=server.base_url, **changes)
     return replace(LIKE, planner=choice, reactor=choice, transcripts="full")
 
 
@@ -123,7 +123,7 @@ def test_a_live_endpoint_is_recorded_and_replayed_to_the_same_bytes(tmp_path: Pa
         asked = len(server.requests)
     assert asked > 0
     assert not first.failed
-    choice = ModelChoice(spec=f"replay:{tape}")
+    choice = ModelSpec(spec=f"replay:{tape}")
     replayed = run(
         tmp_path / "again", FEW, replace(LIKE, planner=choice, reactor=choice, transcripts="full")
     )
@@ -136,15 +136,15 @@ def test_a_cassette_of_two_models_is_replayed_by_their_names(tmp_path: Path) -> 
     agile = replace(FEW, agents=("agile",))
     with FakeServer(moves) as server:
         planner, reactor = (
-            ModelChoice(spec=f"openai:{name}", base_url=server.base_url, record=str(tape))
+            ModelSpec(spec=f"openai:{name}", base_url=server.base_url, record=str(tape))
             for name in ("thinker", "doer")
         )
         like = replace(LIKE, planner=planner, reactor=reactor, transcripts="full")
         first = run(tmp_path / "live", agile, like)
-    both = ModelChoice(spec=f"replay:{tape}")
+    both = ModelSpec(spec=f"replay:{tape}")
     with pytest.raises(SettingsError, match=r"replay:FILE#NAME; it holds: doer, thinker"):
         run(tmp_path / "both", agile, replace(like, planner=both, reactor=both))
-    planner, reactor = (ModelChoice(spec=f"replay:{tape}#{name}") for name in ("thinker", "doer"))
+    planner, reactor = (ModelSpec(spec=f"replay:{tape}#{name}") for name in ("thinker", "doer"))
     again = run(tmp_path / "again", agile, replace(like, planner=planner, reactor=reactor))
     assert [row.tokens for row in again.rows] == [row.tokens for row in first.rows]
 
@@ -161,7 +161,7 @@ def test_an_endpoint_that_refuses_fails_its_episodes_at_the_model(tmp_path: Path
 def test_neither_a_key_nor_a_password_in_an_address_is_written(tmp_path: Path) -> None:
     with FakeServer(moves) as server:
         url = server.base_url.replace("://", "://user:passw0rd@")
-        choice = ModelChoice(spec="openai:fake", base_url=url)
+        choice = ModelSpec(spec="openai:fake", base_url=url)
         like = replace(LIKE, planner=choice, reactor=choice, transcripts="full")
         run(tmp_path, replace(FEW, agents=("reactive",)), like, api_key="sk-secret")
     written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
@@ -174,7 +174,7 @@ def test_a_model_that_cannot_be_made_is_found_before_the_folder_is_touched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("timeful.models.chat.find_spec", lambda _name: None)
-    choice = ModelChoice(spec="openai:fake", base_url="http://localhost:1/v1")
+    choice = ModelSpec(spec="openai:fake", base_url="http://localhost:1/v1")
     with pytest.raises(SettingsError, match="pip install"):
         run(tmp_path / "run", FEW, replace(LIKE, planner=choice, reactor=choice))
     assert not (tmp_path / "run").exists()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from timeful.errors import SettingsError
-from timeful.models.choice import ModelChoice
+from timeful.models.model_spec import ModelSpec
 from timeful.models.pace import TOKEN_TIME
 from timeful.suites.realtime.spec import EpisodeSpec, Sweep, episodes
 
@@ -121,11 +121,11 @@ def test_settings_that_do_not_fit_are_named(changes: dict[str, Any], message: st
 )
 def test_a_model_that_cannot_be_is_named(choice: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
-        ModelChoice(**choice)
+        ModelSpec(**choice)
 
 
 def test_the_record_names_what_the_agent_uses_and_never_a_key() -> None:
-    live = ModelChoice(spec="openai:big", base_url="http://localhost:1/v1")
+    live = ModelSpec(spec="openai:big", base_url="http://localhost:1/v1")
     spec = replace(LIKE, agent="agile", reserve=2048, planner=live)
     named = spec.settings()["episode"]
     assert named["model"] == "openai:big + search"

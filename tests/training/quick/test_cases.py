@@ -21,7 +21,7 @@ QUICK = find_recipe("quick")
 @pytest.fixture(autouse=True)
 def any_model(monkeypatch: pytest.MonkeyPatch) -> None:
     """No model plays here, so that there need not be one."""
-    monkeypatch.setattr("timeful.models.choice.check", lambda path: None)
+    monkeypatch.setattr("timeful.models.model_spec.check", lambda path: None)
 
 
 def side(question: str) -> str:

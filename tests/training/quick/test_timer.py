@@ -15,7 +15,7 @@ from tests.training.quick.material import begin, work
 from timeful.cli.main import app
 from timeful.environments.timed.stopwatch import TimerSettings
 from timeful.models.local.checkpoint import load
-from timeful.models.local.request import Style
+from timeful.models.local.request import GenerationConfig
 from timeful.models.local.sampler import Sampler
 from timeful.records.events import EpisodeStarted
 from timeful.rewards.registry import Reward
@@ -83,7 +83,7 @@ def played(model: Path, limits: list[Limit], scale: float = 1.0) -> list[Played]
     """Each limit once, by a model that asks the timer now and then."""
     timer = TimerSettings(scale=scale)
     some = scenes(TIMER_SMOKE, "train", limits, model=model, seed=3, cap=16, timer=timer)
-    player = Player(Sampler(load(model)), style=Style(), pace=LANGUAGE.pace)
+    player = Player(Sampler(load(model)), style=GenerationConfig(), pace=LANGUAGE.pace)
     return player.play([(one, i) for i, one in enumerate(some)])
 
 

@@ -31,10 +31,10 @@ MOST_WAITING = 4096
 """Requests that may wait under *at once*; whoever comes then had better come back."""
 
 
-class Ticket:
-    """A request on its way; made by `Seat.submit`."""
+class PendingRequest:
+    """A request on its way; made by `Slot.submit`."""
 
-    def __init__(self, seat: Seat, request: Request, listener: Listener | None) -> None:
+    def __init__(self, seat: Slot, request: Request, listener: Listener | None) -> None:
         self.request = request
         self._seat = seat
         self._listener = listener
@@ -92,7 +92,7 @@ class Ticket:
         return notify
 
 
-class Seat:
+class Slot:
     """Whose requests these are; a context manager that leaves."""
 
     def __init__(self, batcher: Batcher, place: int) -> None:
@@ -112,7 +112,7 @@ class Seat:
         """Which version of the weights answers now."""
         return self._batcher.sampler.policy
 
-    def submit(self, request: Request, *, listener: Listener | None = None) -> Ticket:
+    def submit(self, request: Request, *, listener: Listener | None = None) -> PendingRequest:
         """Ask, and return at once.
 
         Args:
@@ -125,7 +125,7 @@ class Seat:
                 many wait.
         """
         self._batcher.sampler.check(request)
-        ticket = Ticket(self, request, listener)
+        ticket = PendingRequest(self, request, listener)
         self._batcher._submit(self, ticket)
         return ticket
 
@@ -133,7 +133,7 @@ class Seat:
         """Nobody waits for this seat any more; what it asked for is withdrawn."""
         self._batcher._leave(self)
 
-    def __enter__(self) -> Seat:
+    def __enter__(self) -> Slot:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -155,14 +155,14 @@ class Batcher:
         self.policy: Policy = policy
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
-        self._asked: dict[Ticket, None] = {}  # that no batch has taken yet, in order
-        self._seats: dict[Seat, None] = {}  # that are waited for
+        self._asked: dict[PendingRequest, None] = {}  # that no batch has taken yet, in order
+        self._seats: dict[Slot, None] = {}  # that are waited for
         self._taken = 0
-        self._running: dict[Ticket, None] = {}
+        self._running: dict[PendingRequest, None] = {}
         self._is_closed = False
         self._thread: threading.Thread | None = None
 
-    def seats(self, count: int) -> Sequence[Seat]:
+    def seats(self, count: int) -> Sequence[Slot]:
         """Take so many seats at once, in order.
 
         Under *together* all of them are waited for from now on, until each is left: an episode
@@ -173,7 +173,7 @@ class Batcher:
         """
         with self._lock:
             self._check_open()
-            taken = [Seat(self, self._taken + i) for i in range(count)]
+            taken = [Slot(self, self._taken + i) for i in range(count)]
             self._taken += count
             if self.policy == "together":
                 self._seats.update(dict.fromkeys(taken))
@@ -206,7 +206,7 @@ class Batcher:
 
     # --- the threads that ask ----------------------------------------------------------------
 
-    def _submit(self, seat: Seat, ticket: Ticket) -> None:
+    def _submit(self, seat: Slot, ticket: PendingRequest) -> None:
         with self._lock:
             self._check_open()
             if seat._has_left:
@@ -218,7 +218,7 @@ class Batcher:
             if self.policy == "at once":
                 self._changed.notify_all()
 
-    def _await(self, ticket: Ticket) -> None:
+    def _await(self, ticket: PendingRequest) -> None:
         seat = ticket._seat
         with self._lock:
             seat._waiting += 1
@@ -230,7 +230,7 @@ class Batcher:
             with self._lock:
                 seat._waiting -= 1
 
-    def _withdraw(self, tickets: Sequence[Ticket]) -> None:
+    def _withdraw(self, tickets: Sequence[PendingRequest]) -> None:
         with self._lock:
             notify = []
             for ticket in tickets:
@@ -242,14 +242,14 @@ class Batcher:
             self._changed.notify_all()
         _tell(notify)
 
-    def _leave(self, seat: Seat) -> None:
+    def _leave(self, seat: Slot) -> None:
         with self._lock:
             seat._has_left = True
             self._seats.pop(seat, None)
             asked = [ticket for ticket in self._asked if ticket._seat is seat]
         self._withdraw(asked)
 
-    def _take(self, ticket: Ticket) -> None:
+    def _take(self, ticket: PendingRequest) -> None:
         del self._asked[ticket]
         ticket._seat._asked -= 1
 
@@ -290,7 +290,7 @@ class Batcher:
 
     def _answer_all(self) -> None:
         """Answer whoever waits, and whoever comes meanwhile, until nobody is left."""
-        of: dict[Row, Ticket] = {}
+        of: dict[Row, PendingRequest] = {}
         with self.sampler.batch() as batch:
             while True:
                 if new := self._next(batch.free):
@@ -301,19 +301,19 @@ class Batcher:
                 if done := batch.step():
                     self._settle({of.pop(row): row.completion() for row in done})
 
-    def _next(self, count: int) -> Sequence[Ticket]:
+    def _next(self, count: int) -> Sequence[PendingRequest]:
         """Take up to so many of those who wait, who came first."""
         with self._lock:
             new = [] if self._is_closed else list(islice(self._asked, count))
             self._begin(new)
         return new
 
-    def _begin(self, batch: Sequence[Ticket]) -> None:
+    def _begin(self, batch: Sequence[PendingRequest]) -> None:
         for ticket in batch:
             self._take(ticket)
             self._running[ticket] = None
 
-    def _settle(self, outcomes: Mapping[Ticket, Completion | ModelError]) -> None:
+    def _settle(self, outcomes: Mapping[PendingRequest, Completion | ModelError]) -> None:
         with self._lock:
             notify = []
             for ticket, outcome in outcomes.items():

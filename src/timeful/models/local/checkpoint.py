@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from timeful.errors import ModelError, SettingsError, check_known
-from timeful.models.local.request import Sampling, Style
-from timeful.models.local.texts import Texts
+from timeful.models.local.detokenizer import Detokenizer
+from timeful.models.local.request import GenerationConfig, Sampling
 
 DTYPES = ("float32", "bfloat16", "float16")
 
@@ -43,8 +43,8 @@ class Checkpoint:
     name: str
     stop_ids: tuple[int, ...]
     context: int
-    texts: Texts
-    style: Style = field(default_factory=Style)
+    texts: Detokenizer
+    style: GenerationConfig = field(default_factory=GenerationConfig)
 
     def check_room(self, given: int, wanted: int) -> int:
         """How many tokens may follow so many of a prompt.
@@ -63,7 +63,9 @@ class Checkpoint:
         return room
 
 
-def hold(model: Any, tokenizer: Any, *, name: str, style: Style | None = None) -> Checkpoint:
+def hold(
+    model: Any, tokenizer: Any, *, name: str, style: GenerationConfig | None = None
+) -> Checkpoint:
     """Take a model and a tokenizer that are in memory already, such as those being trained."""
     config = model.config
     found = [
@@ -81,8 +83,8 @@ def hold(model: Any, tokenizer: Any, *, name: str, style: Style | None = None) -
         name=name,
         stop_ids=tuple(dict.fromkeys(stops)),
         context=context or 1 << 20,
-        texts=Texts(tokenizer),
-        style=style or Style(),
+        texts=Detokenizer(tokenizer),
+        style=style or GenerationConfig(),
     )
 
 
@@ -214,10 +216,10 @@ def _json(path: Path, name: str) -> dict[str, Any] | None:
     return found
 
 
-def _style(path: Path) -> Style:
+def _style(path: Path) -> GenerationConfig:
     """What a checkpoint says of its own use; as servers read it."""
     said = _json(path, "generation_config.json") or {}
-    usual = Style()
+    usual = GenerationConfig()
     if said.get("do_sample") is False:
         return replace(usual, temperature=0.0)
     known = {name: said[name] for name in ("temperature", "top_p", "top_k") if said.get(name)}

@@ -1,7 +1,7 @@
 """Next-token logits of a batch, step by step, by the model's own forward pass.
 
-Works for every causal model of transformers that takes an attention mask. `plain.py` does the
-same for small models without what a forward pass of transformers costs a step.
+Works for every causal model of transformers that takes an attention mask. `fast_decoder.py` does
+the same for small models without the overhead of a forward pass of transformers.
 """
 
 from __future__ import annotations

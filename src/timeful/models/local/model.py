@@ -8,20 +8,20 @@ from threading import Condition
 
 from timeful.core.source import Channel, Chunk, End, Sampled
 from timeful.errors import ModelError
-from timeful.models.events import Thinking, ThinkSplitter
-from timeful.models.local.batching import Seat, Ticket
+from timeful.models.local.batching import PendingRequest, Slot
 from timeful.models.local.checkpoint import Checkpoint
-from timeful.models.local.request import Drawn, Request, Sampling, Style
-from timeful.models.local.splice import Answered, Conversations
+from timeful.models.local.prefix_cache import CachedAnswer, PrefixCache
+from timeful.models.local.request import Drawn, GenerationConfig, Request, Sampling
 from timeful.models.model import Prompt
 from timeful.models.pace import TOKEN_TIME, Pace
+from timeful.models.sse import Thinking, ThinkSplitter
 
 
 class LocalModel:
     """A `Model` over a seat of a batcher; cheap, and one for each episode.
 
     It remembers its conversations by their tokens, so a prompt that continues one holds the very
-    tokens that were drawn (see `splice.py`). Two episodes therefore never share one.
+    tokens that were drawn (see `prefix_cache.py`). Two episodes therefore never share one.
 
     Args:
         checkpoint: The model and its tokenizer.
@@ -36,16 +36,16 @@ class LocalModel:
     def __init__(
         self,
         checkpoint: Checkpoint,
-        seat: Seat,
+        seat: Slot,
         *,
-        style: Style | None = None,
+        style: GenerationConfig | None = None,
         pace: Pace | None = TOKEN_TIME,
         name: str | None = None,
     ) -> None:
         self._checkpoint = checkpoint
         self._seat = seat
         self._style = style or checkpoint.style
-        self._conversations = Conversations(checkpoint)
+        self._conversations = PrefixCache(checkpoint)
         self.name = name or checkpoint.name
         self.pace = pace
 
@@ -63,7 +63,7 @@ class LocalModel:
         """
         ids, kept = self._conversations.write(prompt.messages, prompt.tools)
         room = self._checkpoint.check_room(len(ids), 1)
-        answered = Answered(prompt.messages, prompt.tools, ids)
+        answered = CachedAnswer(prompt.messages, prompt.tools, ids)
         self._conversations.remember(answered)
         source = LocalSource(self._checkpoint, answered, kept=kept, thinking=self._style.thinking)
         wanted = room if max_tokens is None else min(room, max_tokens)
@@ -98,7 +98,7 @@ class LocalSource:
     """
 
     def __init__(
-        self, checkpoint: Checkpoint, answered: Answered, *, kept: int, thinking: Thinking
+        self, checkpoint: Checkpoint, answered: CachedAnswer, *, kept: int, thinking: Thinking
     ) -> None:
         self._answered = answered
         self._kept = kept
@@ -106,8 +106,8 @@ class LocalSource:
         self._splitter = ThinkSplitter(thinking)
         self._channel: Channel = "answer"
         self._pieces: deque[Chunk] = deque()
-        self._seat: Seat | None = None
-        self._ticket: Ticket | None = None
+        self._seat: Slot | None = None
+        self._ticket: PendingRequest | None = None
         self._policy = 0
         # Shared with the thread that samples:
         self._changed = Condition()
@@ -116,7 +116,7 @@ class LocalSource:
         self._notify: Callable[[], None] | None = None
         self._is_closed = False
 
-    def ask(self, seat: Seat, request: Request) -> None:
+    def ask(self, seat: Slot, request: Request) -> None:
         """Send the request; without one, the thought ends at once for want of room."""
         self._seat, self._policy = seat, seat.policy
         self._ticket = seat.submit(request, listener=self._hear)
@@ -181,7 +181,7 @@ class LocalSource:
         if self._ticket is not None:
             self._ticket.withdraw()
 
-    def _wait(self, ticket: Ticket, count: int) -> None:
+    def _wait(self, ticket: PendingRequest, count: int) -> None:
         """Wait until the next token is known."""
         if self._seat is not None and not self._seat.streams:
             done = ticket.result()

@@ -6,7 +6,7 @@ from math import inf
 from typing import Literal
 
 from timeful.errors import SettingsError
-from timeful.models.events import Thinking
+from timeful.models.sse import Thinking
 
 Alternatives = tuple[tuple[int, float], ...]
 """Tokens with their log-probabilities, the most probable first."""
@@ -51,7 +51,7 @@ class Sampling:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Style:
+class GenerationConfig:
     """How a local model answers, whatever it is asked.
 
     Args:

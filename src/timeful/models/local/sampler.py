@@ -22,9 +22,8 @@ from torch import Tensor
 from timeful.errors import ModelError
 from timeful.models.local.checkpoint import Checkpoint
 from timeful.models.local.decoding import Decoder, ForwardDecoder
-from timeful.models.local.drawing import Draws
-from timeful.models.local.parts import take_apart
-from timeful.models.local.plain import PlainDecoder
+from timeful.models.local.fast_decoder import FastDecoder
+from timeful.models.local.fast_weights import extract_weights
 from timeful.models.local.request import (
     Alternatives,
     Completion,
@@ -33,6 +32,7 @@ from timeful.models.local.request import (
     Request,
     Scored,
 )
+from timeful.models.local.sampling import RowSamplers
 
 _CROWDED = 0.75
 """Rows that are done leave when this share or less is left: leaving copies what is kept."""
@@ -111,10 +111,10 @@ class Batch:
 
     def __init__(self, sampler: Sampler) -> None:
         self._sampler = sampler
-        self._parts = take_apart(sampler.checkpoint.model)
+        self._parts = extract_weights(sampler.checkpoint.model)
         self._rows: list[Row] = []  # also those that are done, until they leave
         self._decoder: Decoder
-        self._draws: Draws
+        self._draws: RowSamplers
         self._logits = torch.empty(0)
 
     @property
@@ -140,12 +140,12 @@ class Batch:
         told = zip(requests, listeners, strict=True)
         rows = [Row(one, listener, of, self._sampler.policy) for one, listener in told]
         decoder: Decoder = (
-            PlainDecoder(self._parts) if self._parts is not None else ForwardDecoder(of.model)
+            FastDecoder(self._parts) if self._parts is not None else ForwardDecoder(of.model)
         )
         places = {one: i for i, one in enumerate({one.prompt_ids: None for one in requests})}
         which = [places[one.prompt_ids] for one in requests]
         logits = decoder.begin(list(places), which, max(row.room for row in rows))
-        draws = Draws([one.sampling for one in requests], logits.device)
+        draws = RowSamplers([one.sampling for one in requests], logits.device)
         if self._rows:
             alive = [i for i, row in enumerate(self._rows) if row.finish is None]
             self._logits = torch.cat([self._logits[alive], logits])

@@ -19,9 +19,9 @@ from timeful.agents.proactive.settings import AgentFile, ToolCatalog, agent_name
 from timeful.domains.library import domain_from
 from timeful.errors import SettingsError
 from timeful.models.chat import OpenAIModel
-from timeful.models.choice import ModelChoice
 from timeful.models.endpoint import Endpoint
 from timeful.models.model import Model
+from timeful.models.model_spec import ModelSpec
 from timeful.models.pace import Pace
 from timeful.models.recording import RecordingModel
 from timeful.models.role import ModelRole
@@ -70,7 +70,7 @@ def endpoints(
             continue
         if not (model or llm.model):
             raise SettingsError(f"{agent}: llm.model: there is none, though there is a base_url")
-        choice = ModelChoice(
+        choice = ModelSpec(
             spec=f"openai:{model or llm.asked}",
             base_url=where,
             temperature=llm.temperature if temperature is None else temperature,
@@ -86,7 +86,7 @@ def key_names(agents: Iterable[str]) -> set[str]:
 
 
 def connect(
-    agent: str, choice: ModelChoice, *, pace: Pace | None, scope: str, keys: Mapping[str, str]
+    agent: str, choice: ModelSpec, *, pace: Pace | None, scope: str, keys: Mapping[str, str]
 ) -> Model:
     """The model of an agent's own file, ready.
 

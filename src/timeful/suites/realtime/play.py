@@ -17,8 +17,8 @@ from timeful.interfaces.fixed_rate import FixedRate
 from timeful.interfaces.frozen import Frozen
 from timeful.interfaces.loop import Loop
 from timeful.interfaces.polling import Polling
-from timeful.models.choice import Role
 from timeful.models.model import Model
+from timeful.models.model_spec import Role
 from timeful.models.pace import NO_WAIT
 from timeful.records.recorder import Recorder
 from timeful.runs.episode import EpisodeSetting, Interface, play_episode

@@ -17,7 +17,7 @@ from timeful.environments.game import DIFFICULTIES, MODES, Difficulty, Mode
 from timeful.environments.registry import GAME_NAMES
 from timeful.errors import SettingsError, check_known
 from timeful.interfaces.laws import check_fits
-from timeful.models.choice import ModelChoice, Role
+from timeful.models.model_spec import ModelSpec, Role
 from timeful.models.pace import TOKEN, TOKEN_TIME, Pace
 from timeful.suites.realtime.conditions import AGENTS, BASE_PRESSURE, PRESSURES
 
@@ -71,8 +71,8 @@ class EpisodeSpec:
     budget: int | None = None
     reserve: int | None = None
     interface: str = "fixed-rate"
-    planner: ModelChoice = field(default_factory=ModelChoice)
-    reactor: ModelChoice = field(default_factory=ModelChoice)
+    planner: ModelSpec = field(default_factory=ModelSpec)
+    reactor: ModelSpec = field(default_factory=ModelSpec)
     pace: Pace | None = TOKEN_TIME
     time_scale: float = 1.0
     seed: int = 0
@@ -159,7 +159,7 @@ class EpisodeSpec:
         return Duration(amount * TOKEN) if self.clock == "token" else milliseconds(amount)
 
     @property
-    def models(self) -> tuple[ModelChoice, ...]:
+    def models(self) -> tuple[ModelSpec, ...]:
         """The models that the agent uses."""
         both = {"planner": self.planner, "reactor": self.reactor}
         return tuple(both[role] for role in roles(self.agent))

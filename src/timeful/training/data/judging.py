@@ -16,9 +16,9 @@ from typing import Any, Literal
 import msgspec
 
 from timeful.errors import RecordError
-from timeful.models.asking import Asking, ask
 from timeful.models.chat import OpenAIModel
 from timeful.models.model import Message
+from timeful.models.structured_output import StructuredQuestion, ask_structured
 from timeful.records.events import EpisodeEnded, EpisodeFailed, EpisodeStarted, Event, Noted
 from timeful.records.recorder import Recorder
 from timeful.runs.batch import open_run, run_batch
@@ -135,11 +135,11 @@ def _judge(answer: Given, recorder: Recorder, *, judge: Judge, api_key: str) -> 
     model = _connected(msgspec.json.encode(judge), api_key)
     words = _TASK.format(question=answer.question, right=answer.right, given=answer.given)
     for number in range(judge.votes):
-        asked = ask(
+        asked = ask_structured(
             model,
             (Message("system", SYSTEM), Message("user", words)),
             _read,
-            Asking(
+            StructuredQuestion(
                 purpose="judge",
                 max_tokens=judge.max_tokens,
                 tries=judge.tries,

@@ -20,7 +20,7 @@ from timeful.environments.timed.stopwatch import TimerSettings
 from timeful.environments.timed.world import TimedTask
 from timeful.errors import SettingsError
 from timeful.interfaces.event_driven import EventDriven
-from timeful.models.choice import ModelChoice
+from timeful.models.model_spec import ModelSpec
 from timeful.models.pace import Pace
 from timeful.models.role import ModelRole
 from timeful.models.rules import RuleModel
@@ -115,7 +115,7 @@ def _voice(settings: Settings) -> ModelRole:
         return ModelRole(stand_in=NAME)
     return ModelRole(
         stand_in=NAME,
-        choice=ModelChoice(
+        choice=ModelSpec(
             spec=f"openai:{teacher.model}",
             base_url=teacher.base_url,
             temperature=teacher.temperature,

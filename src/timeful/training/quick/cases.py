@@ -11,7 +11,7 @@ from timeful.core.units import Duration
 from timeful.environments.reasoning.levels import Course, draw
 from timeful.environments.reasoning.split import SHARES, Split, split_of
 from timeful.environments.timed.stopwatch import TimerSettings
-from timeful.models.choice import ModelChoice
+from timeful.models.model_spec import ModelSpec
 from timeful.models.role import ModelRole
 from timeful.seeding import child
 from timeful.suites.timely.budgets import NO_LIMIT, Budget, read_budget
@@ -115,7 +115,7 @@ def scenes(
         timer=timer,
     )
     rigs = {alpha: replace(rig, alpha=alpha) for alpha in {limit.alpha for limit in limits}}
-    voice = ModelRole(stand_in="policy", choice=ModelChoice(spec=f"local:{model}"))
+    voice = ModelRole(stand_in="policy", choice=ModelSpec(spec=f"local:{model}"))
     return [
         TimelyScene(
             TimelySpec(

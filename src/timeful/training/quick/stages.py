@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Literal
 
 from timeful.environments.timed.stopwatch import TimerSettings
-from timeful.models.local.request import Style
+from timeful.models.local.request import GenerationConfig
 from timeful.rewards.registry import Reward
 from timeful.seeding import child, child_seed
 from timeful.suites.timely.rows import summarize
@@ -52,7 +52,7 @@ Tracker = Literal["mlflow", "wandb"]
 
 GRADED, HURRIED, MISLED, UNHURRIED_TIMES = "graded", "hurried", "misled", "unhurried"
 
-STYLE = Style(temperature=0.6, top_p=0.95, top_k=20)
+STYLE = GenerationConfig(temperature=0.6, top_p=0.95, top_k=20)
 """How graded answers are sampled (Engagement Process, appendix F)."""
 
 Tell = Callable[[float], None]

@@ -15,8 +15,8 @@ from timeful.interfaces.event_driven import EventDriven
 from timeful.interfaces.loop import Loop
 from timeful.interfaces.polling import Polling
 from timeful.interfaces.reflex import Reflex
+from timeful.models.filler_text import FillerModel, Passage
 from timeful.models.model import Model
-from timeful.models.prose import Passage, ProseModel
 from timeful.models.rules import RuleModel
 from timeful.records.recorder import Recorder
 from timeful.runs.episode import EpisodeSetting, Interface, play_episode
@@ -82,7 +82,7 @@ def writer(spec: InboxSpec, *, api_key: str = "") -> Model:
     """Who writes the main task."""
     pace = spec.writing_pace
     return spec.writer.make(
-        lambda: ProseModel(_passage, pace=pace), pace=pace, scope=spec.key, api_key=api_key
+        lambda: FillerModel(_passage, pace=pace), pace=pace, scope=spec.key, api_key=api_key
     )
 
 

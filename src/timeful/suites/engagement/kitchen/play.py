@@ -15,8 +15,8 @@ from timeful.interfaces.event_driven import EventDriven
 from timeful.interfaces.loop import Loop
 from timeful.interfaces.polling import Polling
 from timeful.interfaces.reflex import Reflex
+from timeful.models.filler_text import FillerModel
 from timeful.models.pace import NO_WAIT, TOKEN_TIME
-from timeful.models.prose import ProseModel
 from timeful.models.rules import RuleModel
 from timeful.records.recorder import Recorder
 from timeful.runs.episode import EpisodeSetting, Interface, play_episode
@@ -41,7 +41,7 @@ def play(spec: KitchenSpec, recorder: Recorder, *, api_key: str = "") -> bool:
         api_key=api_key,
     )
     tutor = rig.tutor.make(
-        lambda: ProseModel(passage), pace=TOKEN_TIME, scope=spec.key, api_key=api_key
+        lambda: FillerModel(passage), pace=TOKEN_TIME, scope=spec.key, api_key=api_key
     )
     settings = ControllerSettings(
         calls=spec.calls,

@@ -12,7 +12,7 @@ from timeful.agents.prompts.kitchen import Situation
 from timeful.agents.prompts.tutor import Lesson
 from timeful.environments.kitchen.policy import Soft, decide
 from timeful.errors import SettingsError, check_known
-from timeful.models.prose import Passage
+from timeful.models.filler_text import Passage
 from timeful.models.rules import Answer
 
 _PROSE = """

@@ -6,17 +6,17 @@ from threading import Event
 
 import pytest
 
-import timeful.models.background
+import timeful.models.event_loop_thread
 from timeful.core.source import End
-from timeful.models.background import Background, Shared
-from timeful.models.live import LiveSource
+from timeful.models.event_loop_thread import ClientState, EventLoopThread
+from timeful.models.stream_buffer import StreamBuffer
 
 
 @pytest.mark.parametrize("steps", [1, 2, 5])
 def test_a_stream_that_is_cancelled_as_its_model_closes_still_cleans_up(steps: int) -> None:
     begun, cleaned = Event(), Event()
 
-    async def work(shared: Shared) -> None:
+    async def work(shared: ClientState) -> None:
         try:
             begun.set()
             await asyncio.Event().wait()
@@ -25,7 +25,7 @@ def test_a_stream_that_is_cancelled_as_its_model_closes_still_cleans_up(steps: i
                 await asyncio.sleep(0)
             cleaned.set()
 
-    background = Background()
+    background = EventLoopThread()
     cancel = background.start(work)
     assert begun.wait(10)
     cancel()
@@ -36,14 +36,14 @@ def test_a_stream_that_is_cancelled_as_its_model_closes_still_cleans_up(steps: i
 def test_a_stream_that_still_runs_is_cancelled_when_its_model_closes() -> None:
     begun, ended = Event(), Event()
 
-    async def work(shared: Shared) -> None:
+    async def work(shared: ClientState) -> None:
         try:
             begun.set()
             await asyncio.Event().wait()
         finally:
             ended.set()
 
-    background = Background()
+    background = EventLoopThread()
     background.start(work)
     assert begun.wait(10)
     background.close()
@@ -53,10 +53,10 @@ def test_a_stream_that_still_runs_is_cancelled_when_its_model_closes() -> None:
 def test_a_stream_that_loses_its_cancelling_is_cancelled_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(timeful.models.background, "AGAIN_S", 0.01)
+    monkeypatch.setattr(timeful.models.event_loop_thread, "AGAIN_S", 0.01)
     begun, ended = Event(), Event()
 
-    async def work(shared: Shared) -> None:
+    async def work(shared: ClientState) -> None:
         begun.set()
         with suppress(asyncio.CancelledError):
             await asyncio.Event().wait()
@@ -65,7 +65,7 @@ def test_a_stream_that_loses_its_cancelling_is_cancelled_again(
         finally:
             ended.set()
 
-    background = Background()
+    background = EventLoopThread()
     background.start(work)
     assert begun.wait(10)
     background.close()
@@ -75,7 +75,7 @@ def test_a_stream_that_loses_its_cancelling_is_cancelled_again(
 def test_what_a_stream_has_begun_is_ended_by_the_stream_alone() -> None:
     begun, cancelled = Event(), list[int]()
 
-    async def work(shared: Shared) -> None:
+    async def work(shared: ClientState) -> None:
         async with asyncio.TaskGroup() as group:
             inner = group.create_task(asyncio.Event().wait())
             begun.set()
@@ -84,7 +84,7 @@ def test_what_a_stream_has_begun_is_ended_by_the_stream_alone() -> None:
             finally:
                 cancelled.append(inner.cancelling())
 
-    background = Background()
+    background = EventLoopThread()
     background.start(work)
     assert begun.wait(10)
     background.close()
@@ -97,9 +97,9 @@ def test_a_stream_that_has_come_to_its_end_hands_its_connection_back_undisturbed
 ) -> None:
     """Two connections are given up together; to cancel after the first would leave the second."""
     has_ended, begun, others_end, given_up = Event(), Event(), asyncio.Event(), list[int]()
-    source = LiveSource()
+    source = StreamBuffer()
 
-    async def work(shared: Shared) -> None:
+    async def work(shared: ClientState) -> None:
         task = asyncio.current_task()
         assert task is not None
         shared.leaving.add(task)
@@ -109,14 +109,14 @@ def test_a_stream_that_has_come_to_its_end_hands_its_connection_back_undisturbed
             await others_end.wait()
             given_up.append(number)
 
-    async def other(shared: Shared) -> None:
+    async def other(shared: ClientState) -> None:
         try:
             begun.set()
             await asyncio.Event().wait()
         finally:
             others_end.set()  # whoever is to be cancelled is by now
 
-    background = Background()
+    background = EventLoopThread()
     source.on_close(background.start(work))
     background.start(other)
     assert has_ended.wait(10)

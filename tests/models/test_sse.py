@@ -7,8 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from timeful.errors import ModelError
-from timeful.models.counting import TokenMeter, words
-from timeful.models.events import EventLines, Thinking, ThinkSplitter, decode
+from timeful.models.sse import SseParser, Thinking, ThinkSplitter, decode_chunk
+from timeful.models.token_counter import TokenCounter, words
 
 
 def cut(data: bytes, places: list[int]) -> list[bytes]:
@@ -33,25 +33,25 @@ def test_events_are_the_same_however_the_bytes_are_cut(
     payloads: list[bytes], ending: bytes, places: list[int]
 ) -> None:
     stream = b"".join(b": note%bdata: %b%b%b" % (ending, p, ending, ending) for p in payloads)
-    lines = EventLines()
+    lines = SseParser()
     found = [data for part in cut(stream, places) for data in lines.feed(part)]
     assert found == payloads
 
 
 def test_an_event_may_have_several_lines_and_no_empty_line_after_the_last() -> None:
-    lines = EventLines()
+    lines = SseParser()
     assert lines.feed(b"id: 1\ndata: a\ndata:b\n\ndata: c") == [b"a\nb"]
     assert lines.flush() == [b"c"]
 
 
 def test_what_is_no_event_stream_is_refused() -> None:
     with pytest.raises(ModelError, match="event stream"):
-        EventLines().feed(b"<html>\n")
+        SseParser().feed(b"<html>\n")
 
 
 def test_an_event_of_the_wrong_shape_is_refused() -> None:
     with pytest.raises(ModelError, match=r"malformed.*choices"):
-        decode(b'{"choices": 3}')
+        decode_chunk(b'{"choices": 3}')
 
 
 def split(parts: list[str], thinking: Thinking) -> tuple[str, str]:
@@ -105,7 +105,7 @@ def test_words_are_the_text(text: str) -> None:
 def test_an_estimate_is_the_larger_of_deltas_and_bytes_but_within_the_budget(
     deltas: list[str], budget: int | None
 ) -> None:
-    meter = TokenMeter(budget)
+    meter = TokenCounter(budget)
     for n, delta in enumerate(deltas, start=1):
         size = sum(len(text.encode()) for text in deltas[:n])
         added = meter.add(delta, None)
@@ -118,12 +118,12 @@ def test_an_estimate_is_the_larger_of_deltas_and_bytes_but_within_the_budget(
 
 
 def test_a_text_too_long_for_its_budget_passes_it_even_in_one_piece() -> None:
-    assert TokenMeter(10).add("x" * 112, None) == 10
-    assert TokenMeter(10).add("x" * 113, None) is None
+    assert TokenCounter(10).add("x" * 112, None) == 10
+    assert TokenCounter(10).add("x" * 113, None) is None
 
 
 def test_a_total_of_zero_is_not_a_count() -> None:
-    meter = TokenMeter(None)
+    meter = TokenCounter(None)
     assert [meter.add("a", 0), meter.add("b", 0), meter.add("c", 7), meter.add("d", None)] == [
         *(1, 1, 5, 1)
     ]

@@ -30,7 +30,7 @@ Role = Literal["planner", "reactor"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelChoice:
+class ModelSpec:
     """Which model, and how to reach it.
 
     Args:
@@ -112,7 +112,7 @@ class ModelChoice:
             return ReplayModel(path, model=name, scope=scope, pace=pace)
         if kind == "local":
             # torch is loaded for whoever has such a model, and for nobody else
-            from timeful.models.local.sharing import local_model  # noqa: PLC0415
+            from timeful.models.local.checkpoint_cache import local_model  # noqa: PLC0415
 
             return local_model(Path(rest), temperature=self.temperature, pace=pace)
         key = api_key or "none"

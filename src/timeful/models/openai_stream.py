@@ -15,12 +15,12 @@ import openai
 
 from timeful.core.source import Channel, Chunk, End, Finish
 from timeful.errors import ModelError, ModelRefusedError, ModelTimeoutError
-from timeful.models.background import Shared
-from timeful.models.calls import CallJoiner
-from timeful.models.counting import TokenMeter
-from timeful.models.events import Event, EventLines, ThinkSplitter, Usage, decode
-from timeful.models.live import LiveSource
+from timeful.models.event_loop_thread import ClientState
 from timeful.models.request import RUNNING, Request
+from timeful.models.sse import ChatChunk, SseParser, ThinkSplitter, Usage, decode_chunk
+from timeful.models.stream_buffer import StreamBuffer
+from timeful.models.token_counter import TokenCounter
+from timeful.models.tool_call_assembler import ToolCallAssembler
 
 if TYPE_CHECKING:
     from openai.types.chat import ChatCompletionMessageParam
@@ -50,7 +50,7 @@ _http = sys.modules[openai.DefaultAsyncHttpxClient.__mro__[1].__module__.partiti
 _TRANSPORT_ERROR = cast(type[Exception], _http.HTTPError)
 
 
-class _NotYetError(Exception):
+class _RetryableError(Exception):
     """An attempt failed before its first chunk, and another one may do better."""
 
     def __init__(self, error: ModelError, *, wait_s: float | None = None) -> None:
@@ -59,7 +59,7 @@ class _NotYetError(Exception):
         self.wait_s = wait_s
 
 
-async def converse(request: Request, source: LiveSource, shared: Shared) -> None:
+async def stream_answer(request: Request, source: StreamBuffer, shared: ClientState) -> None:
     """Send a request, several times if need be, and feed the source with what comes back.
 
     A failure before the first chunk is tried again, up to `request.retries` times: if no
@@ -76,7 +76,7 @@ async def converse(request: Request, source: LiveSource, shared: Shared) -> None
         attempt += 1
         body = request.body(shared.refused)
         try:
-            await _Reading(request, source, attempt, shared).run(client, body)
+            await _Attempt(request, source, attempt, shared).run(client, body)
             return
         except openai.APIStatusError as error:
             unknown = _unknown_field(error, body, shared.refused)
@@ -85,8 +85,8 @@ async def converse(request: Request, source: LiveSource, shared: Shared) -> None
                 continue
             failure = _status(request, error)
         except openai.APIConnectionError as error:
-            failure = _NotYetError(_unreachable(request, error))
-        except _NotYetError as error:
+            failure = _RetryableError(_unreachable(request, error))
+        except _RetryableError as error:
             failure = error
         failures += 1
         if failures > request.retries:
@@ -95,7 +95,7 @@ async def converse(request: Request, source: LiveSource, shared: Shared) -> None
         await _pause(backoff_s if failure.wait_s is None else failure.wait_s)
 
 
-async def connect(request: Request, shared: Shared) -> openai.AsyncOpenAI:
+async def connect(request: Request, shared: ClientState) -> openai.AsyncOpenAI:
     """Make the client that all streams of a model share; nothing is sent yet."""
     times = request.timeouts
     # Reads have no limit here: silence is measured in tokens, not in bytes (see _Reading).
@@ -116,17 +116,19 @@ async def connect(request: Request, shared: Shared) -> openai.AsyncOpenAI:
     return shared.client
 
 
-class _Reading:
+class _Attempt:
     """One attempt: a request and the stream that answers it."""
 
-    def __init__(self, request: Request, source: LiveSource, attempt: int, shared: Shared) -> None:
+    def __init__(
+        self, request: Request, source: StreamBuffer, attempt: int, shared: ClientState
+    ) -> None:
         self._request = request
         self._source = source
         self._attempt = attempt
         self._shared = shared
-        self._meter = TokenMeter(request.max_tokens)
+        self._meter = TokenCounter(request.max_tokens)
         self._splitter = ThinkSplitter(request.thinking)
-        self._calls = CallJoiner()
+        self._calls = ToolCallAssembler()
         self._has_begun = False
         self._carried = 0  # tokens whose text is held back
         self._usage = Usage()
@@ -169,18 +171,18 @@ class _Reading:
         )
         return response.iter_bytes()
 
-    async def _events(self, received: AsyncIterator[bytes]) -> AsyncGenerator[Event, None]:
-        lines = EventLines()
+    async def _events(self, received: AsyncIterator[bytes]) -> AsyncGenerator[ChatChunk, None]:
+        lines = SseParser()
         async for some in received:
             for data in lines.feed(some):
                 if data == b"[DONE]":
                     self._is_done = True
                     return
-                yield decode(data)
+                yield decode_chunk(data)
         for data in lines.flush():
-            yield decode(data)
+            yield decode_chunk(data)
 
-    async def _next(self, events: AsyncIterator[Event]) -> Event | None:
+    async def _next(self, events: AsyncIterator[ChatChunk]) -> ChatChunk | None:
         """The next event that brings text or the end of it; usage is noted on the way."""
         try:
             async for event in events:
@@ -195,7 +197,7 @@ class _Reading:
                 raise self._broken(f"the connection broke ({type(error).__name__})") from error
         return None
 
-    async def _next_in_time(self, events: AsyncIterator[Event]) -> Event | None:
+    async def _next_in_time(self, events: AsyncIterator[ChatChunk]) -> ChatChunk | None:
         try:
             async with self._at_most(self._request.timeouts.idle_s, "its next chunk"):
                 return await self._next(events)
@@ -204,7 +206,7 @@ class _Reading:
                 raise
             return None
 
-    async def _take(self, event: Event) -> bool:
+    async def _take(self, event: ChatChunk) -> bool:
         """Pass on what is new; False if it goes beyond the budget."""
         if event.text:
             reported = event.usage.completion_tokens if event.usage else None
@@ -262,7 +264,7 @@ class _Reading:
     def _broken(self, what: str) -> Exception:
         """A failure that may be tried again, as long as nothing of the answer was passed on."""
         error = ModelError(f"{what} in {self._request}, after {self._meter.total} tokens")
-        return error if self._has_begun else _NotYetError(error)
+        return error if self._has_begun else _RetryableError(error)
 
     def _reported(self, error: dict[str, object] | str) -> Exception:
         words, code = error, None
@@ -301,14 +303,14 @@ def _unknown_field(
     return None
 
 
-def _status(request: Request, error: openai.APIStatusError) -> _NotYetError:
+def _status(request: Request, error: openai.APIStatusError) -> _RetryableError:
     """A status that may pass; raises at once what would be refused again."""
     status, words = error.status_code, request.quote(error.message)
     wait_s = _asked_wait(error)
     is_soon = wait_s is None or wait_s <= _LONGEST_WAIT_S
     if _is_passing(status) and is_soon and error.code != "insufficient_quota":
         failure = ModelError(f"{request} failed with status {status}: {words}")
-        return _NotYetError(failure, wait_s=wait_s)
+        return _RetryableError(failure, wait_s=wait_s)
     hint = "ask its operator" if is_soon else f"it asks to wait {wait_s:g} s"
     hint = _CHECK.get(status, hint)
     if request.tools and status in (400, 404, 422) and search(r"\btool", words):

@@ -17,7 +17,7 @@ _BELOW_ONE = 1 - 2.0**-40
 """So that a product with it is less than the other factor, also after rounding."""
 
 
-class Chance:
+class RowRandom:
     """The numbers of each row: the n-th of its own seed for its n-th token."""
 
     def __init__(self, seeds: Sequence[int], device: torch.device) -> None:
@@ -37,7 +37,7 @@ class Chance:
         self._sources = [self._sources[i] for i in rows]
         self._block = self._block[list(rows)]
 
-    def join(self, other: Chance) -> None:
+    def join(self, other: RowRandom) -> None:
         """Go on with the rows of both, each from where it is."""
         for one in (self, other):
             one._fill()
@@ -52,13 +52,13 @@ class Chance:
         self._block, self._used = torch.cat([left, drawn], 1), 0
 
 
-class Draws:
+class RowSamplers:
     """How the rows of a batch draw, each by its own settings."""
 
     def __init__(self, samplings: Sequence[Sampling], device: torch.device) -> None:
         self._device = device
         self._samplings = list(samplings)
-        self._chance = Chance([one.seed for one in samplings], device)
+        self._chance = RowRandom([one.seed for one in samplings], device)
         self._settle()
 
     def keep(self, rows: Sequence[int]) -> None:
@@ -67,7 +67,7 @@ class Draws:
         self._chance.keep(rows)
         self._settle()
 
-    def join(self, other: Draws) -> None:
+    def join(self, other: RowSamplers) -> None:
         """Go on with the rows of both."""
         self._samplings += other._samplings
         self._chance.join(other._chance)
@@ -89,8 +89,8 @@ class Draws:
         logprobs = scaled.log_softmax(-1)
         if self._is_greedy.all():
             return scaled.argmax(-1), logprobs
-        kept = cut(logprobs, self._top_k, self._top_p)
-        drawn = invert(kept.exp(), self._chance.next())
+        kept = truncate(logprobs, self._top_k, self._top_p)
+        drawn = invert_cdf(kept.exp(), self._chance.next())
         if self._is_greedy.any():
             drawn = torch.where(self._is_greedy, scaled.argmax(-1), drawn)
         return drawn, logprobs
@@ -108,7 +108,7 @@ class Draws:
         self._top_p = column(ps, torch.float32) if any(one < 1 for one in ps) else None
 
 
-def cut(logprobs: Tensor, top_k: Tensor | None, top_p: Tensor | None) -> Tensor:
+def truncate(logprobs: Tensor, top_k: Tensor | None, top_p: Tensor | None) -> Tensor:
     """Leave the most probable tokens only, first by number, then by what they sum up to.
 
     Both as transformers has them: of equals at the edge of top_k all stay; top_p leaves out what
@@ -135,7 +135,7 @@ def cut(logprobs: Tensor, top_k: Tensor | None, top_p: Tensor | None) -> Tensor:
     return logprobs
 
 
-def invert(weights: Tensor, numbers: Tensor) -> Tensor:
+def invert_cdf(weights: Tensor, numbers: Tensor) -> Tensor:
     """The token at which the cumulative distribution, in the order of tokens, passes a number.
 
     Args:

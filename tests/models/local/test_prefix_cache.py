@@ -4,7 +4,7 @@ import pytest
 
 from tests.models.local.scripted import ids_of, scripted
 from timeful.core.source import Chunk
-from timeful.models.local.splice import _is_said
+from timeful.models.local.prefix_cache import _is_said
 from timeful.models.model import Message, Prompt
 from timeful.tools import Parameter, ToolCall, ToolSpec
 

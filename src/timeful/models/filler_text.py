@@ -31,7 +31,7 @@ class Passage:
     tokens: int
 
 
-class ProseModel:
+class FillerModel:
     """Writes the passage that a prompt's view asks for; the same seed writes the same.
 
     Args:

@@ -23,7 +23,7 @@ def words(text: str) -> Iterator[str]:
         yield text[begin:end]
 
 
-class TokenMeter:
+class TokenCounter:
     """Counts the tokens of a stream delta by delta, and says when its budget is passed.
 
     If the server reports a running total, that is the count. If not, it is estimated as

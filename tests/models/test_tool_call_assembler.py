@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from timeful.agents.tool_user import find_calls
 from timeful.errors import ModelError
-from timeful.models.calls import CallJoiner
-from timeful.models.events import CallPiece, Function, decode
+from timeful.models.sse import CallPiece, Function, decode_chunk
+from timeful.models.tool_call_assembler import ToolCallAssembler
 from timeful.tools import BadCallError, ToolCall, read_call
 
 
@@ -29,7 +29,7 @@ def piece(
 
 def joined(pieces: Sequence[CallPiece]) -> list[str]:
     """What comes out after each fragment, and at the end."""
-    joiner = CallJoiner()
+    joiner = ToolCallAssembler()
     return [*(joiner.feed([one]) for one in pieces), joiner.flush()]
 
 
@@ -196,7 +196,7 @@ def test_calls_are_the_same_however_the_fragments_are_cut_and_mixed(
 
 
 def test_an_event_says_what_is_new_of_calls_and_what_of_it_costs_tokens() -> None:
-    event = decode(
+    event = decode_chunk(
         b'{"choices": [{"delta": {"content": null, "tool_calls": [{"index": 0, "id": "c1", '
         b'"type": "function", "function": {"name": "step", "arguments": "{\\"a"}}, '
         b'{"index": 1}]}}]}'
@@ -208,6 +208,6 @@ def test_an_event_says_what_is_new_of_calls_and_what_of_it_costs_tokens() -> Non
 
 def test_calls_of_another_shape_are_refused() -> None:
     with pytest.raises(ModelError, match="malformed event"):
-        decode(b'{"choices": [{"delta": {"tool_calls": "step"}}]}')
-    assert not decode(b'{"choices": [{"delta": {"tool_calls": null}}]}').has_news
-    assert not decode(b'{"choices": [{"delta": {"tool_calls": []}}]}').has_news
+        decode_chunk(b'{"choices": [{"delta": {"tool_calls": "step"}}]}')
+    assert not decode_chunk(b'{"choices": [{"delta": {"tool_calls": null}}]}').has_news
+    assert not decode_chunk(b'{"choices": [{"delta": {"tool_calls": []}}]}').has_news

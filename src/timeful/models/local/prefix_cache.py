@@ -32,7 +32,7 @@ _CALL = re.compile(r"<tool_call>(.*?)(?:</tool_call>|(?=<tool_call>)|\Z)", re.DO
 
 
 @dataclass(slots=True)
-class Answered:
+class CachedAnswer:
     """A thought that may be gone on with, kept up to date by its source.
 
     Attributes:
@@ -63,7 +63,7 @@ class Answered:
         return None
 
 
-class Conversations:
+class PrefixCache:
     """The conversations of one episode.
 
     Args:
@@ -72,9 +72,9 @@ class Conversations:
 
     def __init__(self, checkpoint: Checkpoint) -> None:
         self._checkpoint = checkpoint
-        self._answered: list[Answered] = []
+        self._answered: list[CachedAnswer] = []
 
-    def remember(self, answered: Answered) -> None:
+    def remember(self, answered: CachedAnswer) -> None:
         """Let a later prompt go on with this; the oldest is forgotten."""
         self._answered.append(answered)
         del self._answered[:-MEMORY]
@@ -97,7 +97,7 @@ class Conversations:
         return self._tokens(text), 0
 
     def _kept(
-        self, earlier: Answered, asked: tuple[Message, ...], offered: tuple[ToolSpec, ...]
+        self, earlier: CachedAnswer, asked: tuple[Message, ...], offered: tuple[ToolSpec, ...]
     ) -> tuple[int, ...] | None:
         """The tokens of an earlier thought, if this prompt goes on with it."""
         count = len(earlier.messages)
@@ -109,7 +109,7 @@ class Conversations:
         return None if ids is None else earlier.prompt_ids + ids
 
     def _added(
-        self, earlier: Answered, asked: tuple[Message, ...], kept: tuple[int, ...]
+        self, earlier: CachedAnswer, asked: tuple[Message, ...], kept: tuple[int, ...]
     ) -> tuple[int, ...] | None:
         """The tokens of what the template writes after the answer; None if it hides the answer."""
         count = len(earlier.messages)

@@ -2,7 +2,7 @@
 
 A step of a model with a million weights is a millisecond of arithmetic, and a forward pass of
 transformers costs several more around it. Here a step is the matrix products and little else, by
-the weights that `parts.py` takes out of the model when a batch begins.
+the weights that `fast_weights.py` takes out of the model when a batch begins.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ import torch.nn.functional as F  # noqa: N812 - as everybody calls it
 from torch import Tensor
 
 from timeful.models.local.decoding import padded
-from timeful.models.local.parts import Parts
+from timeful.models.local.fast_weights import FastWeights
 
 
-class PlainDecoder:
+class FastDecoder:
     """A small model of a known make.
 
     Args:
         parts: What `take_apart` found.
     """
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: FastWeights) -> None:
         self._parts = parts
         self._keys: list[Tensor] = []
         self._values: list[Tensor] = []
@@ -103,7 +103,7 @@ class PlainDecoder:
 
     can_join = True
 
-    def join(self, other: PlainDecoder) -> None:
+    def join(self, other: FastDecoder) -> None:
         """Go on with the rows of both, padded on the left to the longest that is left."""
         length = int(max(self._at.max(), other._at.max()))
         total = length + max(one._keys[0].shape[2] - one._length for one in (self, other))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Shared:
+class ClientState:
     """What the streams of one event loop share; used in its thread alone.
 
     `refused` holds the optional request fields that the server turned out not to know.
@@ -33,16 +33,16 @@ class Shared:
 AGAIN_S = 5.0
 """After so long a stream that was cancelled, and goes on, is cancelled again."""
 
-Work = Callable[[Shared], Coroutine[None, None, None]]
+Work = Callable[[ClientState], Coroutine[None, None, None]]
 
 
-class _Thread:
+class _RunningLoop:
     """A running event loop in a thread of its own."""
 
     def __init__(self) -> None:
         self.pid = os.getpid()
         self.loop = asyncio.new_event_loop()
-        self.shared = Shared()
+        self.shared = ClientState()
         self._streams: weakref.WeakSet[asyncio.Task[object]] = weakref.WeakSet()
         self._enough = asyncio.Event()
         # A daemon, so that a stream somebody forgot does not keep a finished program alive.
@@ -87,16 +87,16 @@ class _Thread:
         await self.shared.cleanup.aclose()
 
 
-class Background:
+class EventLoopThread:
     """Starts its thread when first needed; `close`, or its own end, stops it again."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._thread: _Thread | None = None
-        self._finalizer: weakref.finalize[[], Background] | None = None
+        self._thread: _RunningLoop | None = None
+        self._finalizer: weakref.finalize[[], EventLoopThread] | None = None
 
-    def __reduce__(self) -> tuple[type["Background"], tuple[()]]:
-        return Background, ()  # another process starts a thread of its own
+    def __reduce__(self) -> tuple[type["EventLoopThread"], tuple[()]]:
+        return EventLoopThread, ()  # another process starts a thread of its own
 
     def start(self, work: Work) -> Callable[[], object]:
         """Start work in the event loop and return what cancels it, from any thread.
@@ -108,11 +108,11 @@ class Background:
             thread = self._thread
             # A forked process has inherited the loop but not the thread.
             if thread is None or thread.pid != os.getpid():
-                thread = self._thread = _Thread()
+                thread = self._thread = _RunningLoop()
                 self._finalizer = weakref.finalize(self, thread.stop)
             future = thread.begin(work)
 
-        def cancel(_keep: Background = self) -> bool:
+        def cancel(_keep: EventLoopThread = self) -> bool:
             return future.cancel()
 
         return cancel

@@ -35,7 +35,7 @@ class Function(msgspec.Struct, frozen=True):
 
 
 class CallPiece(msgspec.Struct, frozen=True):
-    """A fragment of the call of a tool; `models/calls.py` joins them."""
+    """A fragment of the call of a tool; `models/tool_call_assembler.py` joins them."""
 
     index: int | None = None
     id: str | None = None
@@ -69,7 +69,7 @@ class Choice(msgspec.Struct, frozen=True):
     finish_reason: str | None = None
 
 
-class Event(msgspec.Struct, frozen=True):
+class ChatChunk(msgspec.Struct, frozen=True):
     """One event of a streamed chat completion, as far as we read it."""
 
     choices: list[Choice] | None = None
@@ -114,10 +114,10 @@ class Event(msgspec.Struct, frozen=True):
         return self.choices[0].delta if self.choices else None
 
 
-_DECODER = msgspec.json.Decoder(Event)
+_DECODER = msgspec.json.Decoder(ChatChunk)
 
 
-def decode(data: bytes) -> Event:
+def decode_chunk(data: bytes) -> ChatChunk:
     """Read the JSON of one event.
 
     Raises:
@@ -131,7 +131,7 @@ def decode(data: bytes) -> Event:
         ) from error
 
 
-class EventLines:
+class SseParser:
     """Cuts a stream of bytes into the data of its events; comments are dropped.
 
     Only the line ends of server-sent events count, never those of Unicode: JSON may hold them.

@@ -11,7 +11,7 @@ no character, its decoder takes back valid ones before them as well. What was to
 from collections.abc import Sequence
 from typing import Any
 
-HALF = "\ufffd"
+INCOMPLETE = "\ufffd"
 """What a decoder writes for bytes that are no character yet."""
 
 _MOST = 1 << 20
@@ -20,7 +20,7 @@ _FIRST = 8
 """Tokens without a text at the very beginning that are looked back at."""
 
 
-class Texts:
+class Detokenizer:
     """The pieces of one tokenizer, shared by all who read its tokens.
 
     Args:
@@ -38,9 +38,9 @@ class Texts:
         )
         return str(text)
 
-    def reader(self, *, special: bool = False) -> "Reader":
+    def reader(self, *, special: bool = False) -> "TokenReader":
         """Read one text from its beginning."""
-        return Reader(self, special=special)
+        return TokenReader(self, special=special)
 
     def after(self, before: tuple[int, ...], token: int, *, special: bool) -> str:
         """What a token adds after others."""
@@ -57,12 +57,12 @@ class Texts:
         return text[len(self.decode(before, special=special)) :] if before else text
 
 
-class Reader:
+class TokenReader:
     """Tells the piece of each token as it comes; `flush` what is left of half a character."""
 
     __slots__ = ("_before", "_has_text", "_held", "_special", "_texts")
 
-    def __init__(self, texts: Texts, *, special: bool) -> None:
+    def __init__(self, texts: Detokenizer, *, special: bool) -> None:
         self._texts = texts
         self._special = special
         self._before: tuple[int, ...] = ()  # the last token with a text, or all of a character's
@@ -76,7 +76,7 @@ class Reader:
             piece = self._texts.added(self._before, self._held, special=self._special)
         else:
             piece = self._texts.after(self._before, token, special=self._special)
-        if piece.endswith(HALF):
+        if piece.endswith(INCOMPLETE):
             self._held = self._held or [token]
             return ""
         if piece:

@@ -20,7 +20,7 @@ Failure = Literal["answer", "endpoint"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
+class StructuredQuestion:
     """How a question is asked.
 
     Args:
@@ -37,7 +37,7 @@ class Asking:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked(Generic[T]):
+class StructuredAnswer(Generic[T]):
     """What came of a question: a value, or an error and by what it failed."""
 
     value: T | None
@@ -46,9 +46,9 @@ class Asked(Generic[T]):
     tries: int
 
 
-def ask(
-    model: Model, messages: Sequence[Message], read: Callable[[str], T], how: Asking
-) -> Asked[T]:
+def ask_structured(
+    model: Model, messages: Sequence[Message], read: Callable[[str], T], how: StructuredQuestion
+) -> StructuredAnswer[T]:
     """Ask until the answer can be read.
 
     A further try shows the model its last answer and what is wrong with it, never more, so that
@@ -65,31 +65,33 @@ def ask(
     for number in range(how.tries):
         seed = child_seed(how.seed, how.purpose, number)
         prompt = Prompt(purpose=how.purpose, render=lambda shown=shown: shown)  # type: ignore[misc]
-        answer = _Answer()
+        answer = _Reply()
         try:
             answer.pull(model, prompt, max_tokens=how.max_tokens, seed=seed)
-            return Asked(value=read(answer.text), tries=number + 1)
+            return StructuredAnswer(value=read(answer.text), tries=number + 1)
         except ModelError as broken:
             error, failure = str(broken), "endpoint"
             if not answer.has_begun:
-                return Asked(value=None, error=error, failure="endpoint", tries=number + 1)
+                return StructuredAnswer(
+                    value=None, error=error, failure="endpoint", tries=number + 1
+                )
         except ValueError as wrong:
             error, failure = str(wrong), "answer"
             if answer.is_cut:
                 limit = f" at {how.max_tokens} tokens" if how.max_tokens else ""
                 error = f"the answer was cut off{limit} ({error})"
             shown = (*messages, *_repair(answer.text, error))
-    return Asked(value=None, error=error, failure=failure, tries=how.tries)  # type: ignore[arg-type]
+    return StructuredAnswer(value=None, error=error, failure=failure, tries=how.tries)  # type: ignore[arg-type]
 
 
-def unfenced(text: str) -> str:
+def strip_fence(text: str) -> str:
     """An answer without the fence that models put around JSON, if it is nothing but that."""
     text = text.strip()
     fenced = fullmatch(r"```(?:json)?[ ]*\n(.*)\n[ ]*```", text, DOTALL)
     return fenced[1] if fenced else text
 
 
-class _Answer:
+class _Reply:
     """What a model says, as far as it came."""
 
     def __init__(self) -> None:

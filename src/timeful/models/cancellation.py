@@ -15,7 +15,7 @@ Case = TypeVar("Case")
 Found = TypeVar("Found")
 
 
-class StoppableModel:
+class CancellableModel:
     """Another model, until `stop`."""
 
     def __init__(self, model: Model) -> None:
@@ -57,7 +57,7 @@ class StoppableModel:
             self._model.close()
 
 
-def side_by_side(
+def ask_concurrently(
     model: Model, ask: Callable[[Model, Case], Found], cases: Iterable[Case], *, workers: int
 ) -> list[Found]:
     """Ask a model about cases, some at a time.
@@ -77,7 +77,7 @@ def side_by_side(
     """
     if workers < 1:
         raise SettingsError(f"a judge needs at least one worker, got {workers}")
-    stoppable = StoppableModel(model)
+    stoppable = CancellableModel(model)
     with ThreadPoolExecutor(workers, thread_name_prefix="asking") as pool:
         asked = [pool.submit(ask, stoppable, case) for case in cases]
         try:

@@ -14,7 +14,7 @@ READ_AHEAD = 64
 """Chunks that are read before anybody pulls them; after that the server has to wait."""
 
 
-class LiveSource:
+class StreamBuffer:
     """What was read and not yet pulled; `pull` in one thread, `put` in an event loop.
 
     Nothing is read while the buffer is full, so a thought that nobody follows stops costing

@@ -52,7 +52,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class FastWeights:
     """A model taken apart; `heads` are of queries, `groups` of keys and values."""
 
     embed: Tensor
@@ -66,7 +66,7 @@ class Parts:
     size: int
 
 
-def take_apart(model: Any) -> Parts | None:
+def extract_weights(model: Any) -> FastWeights | None:
     """The parts of a model, as views or copies of its weights; None if it is of another make."""
     kind = type(model).__name__
     maker = {
@@ -87,7 +87,7 @@ def take_apart(model: Any) -> Parts | None:
 # --- GPT-2 ----------------------------------------------------------------------------------------
 
 
-def _gpt2(model: Any) -> Parts | None:
+def _gpt2(model: Any) -> FastWeights | None:
     config, core = model.config, model.transformer
     plain = {"Conv1D", "LayerNorm", "Embedding", "Linear", "Dropout"}
     if not _is_plain(model, plain) or (
@@ -109,7 +109,7 @@ def _gpt2(model: Any) -> Parts | None:
         )
         for one in core.h
     ]
-    return Parts(
+    return FastWeights(
         embed=core.wte.weight,
         places=core.wpe.weight,
         turn=None,
@@ -125,7 +125,7 @@ def _gpt2(model: Any) -> Parts | None:
 # --- Llama and its kin ----------------------------------------------------------------------------
 
 
-def _llama(model: Any) -> Parts | None:
+def _llama(model: Any) -> FastWeights | None:
     config, core = model.config, model.model
     kinds = set(getattr(config, "layer_types", None) or ["full_attention"])
     if kinds != {"full_attention"} or core.rotary_emb.rope_type != "default":
@@ -143,7 +143,7 @@ def _llama(model: Any) -> Parts | None:
         half = size // 2
         return cos[:, :, None], torch.cat((-sin[..., :half], sin[..., half:]), -1)[:, :, None]
 
-    return Parts(
+    return FastWeights(
         embed=core.embed_tokens.weight,
         places=None,
         turn=turn,

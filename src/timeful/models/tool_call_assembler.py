@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from re import compile as pattern
 
-from timeful.models.events import CallPiece
+from timeful.models.sse import CallPiece
 
 _TAG = pattern(r"<(?=/?(?:tool_call|think)>)")
 """Where a tag begins that an argument holds; JSON can say the same without one."""
@@ -47,7 +47,7 @@ class _Call:
         return f"<tool_call>{_TAG.sub(_LESS, call)}</tool_call>"
 
 
-class CallJoiner:
+class ToolCallAssembler:
     """Joins the fragments of the calls of one answer; calls come out in the order of their start.
 
     A call is known as soon as its arguments are a JSON object, and at the end of the answer
