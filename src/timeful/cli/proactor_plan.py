@@ -11,12 +11,12 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from timeful.domains.dialogue_set import DialogueSource
     from timeful.judges.settings import JudgeFile, Judger
     from timeful.models.model import Model
     from timeful.models.pace import Pace
     from timeful.suites.proactor.dialogues import Pages
     from timeful.suites.proactor.rows import ProactorRow
-    from timeful.suites.proactor.source import Source
     from timeful.suites.proactor.spec import Tempo
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -166,7 +166,7 @@ def source_of(
     dialogues: int | None,
     seed: int,
     agents: "Sequence[str]",
-) -> "Source":
+) -> "DialogueSource":
     """Which conversations a command line names; the domain may be that of its agents' files.
 
     Without a word on it, the split is test; of a file that has none of this name, all counts.
@@ -174,24 +174,23 @@ def source_of(
     from dataclasses import replace
 
     from timeful.agents.proactive.settings import ToolCatalog
+    from timeful.domains.dialogue_set import DialogueSource, digest, has_split
     from timeful.errors import SettingsError
     from timeful.suites.proactor.agents import tools_of
-    from timeful.suites.proactor.material import digest, has_split
-    from timeful.suites.proactor.source import Source
 
     told = ToolCatalog() if domain or abcd or catalog else tools_of(agents)
-    domain = domain or told.domain or Source().domain
+    domain = domain or told.domain or DialogueSource().domain
     catalog = Path(told.catalog) if told.catalog else catalog
     if ontology is not None and catalog is None:
         raise SettingsError("--ontology would change nothing: it is for --catalog")
-    size = dialogues if data is not None or dialogues is not None else Source().size
-    source = Source(
+    size = dialogues if data is not None or dialogues is not None else DialogueSource().size
+    source = DialogueSource(
         domain=domain,
         data=_text(data),
         abcd=_text(abcd),
         catalog=_text(catalog),
         ontology=_text(ontology),
-        split="" if split == "all" else split or Source().split,
+        split="" if split == "all" else split or DialogueSource().split,
         size=size,
         seed=seed,
         digest="-".join(digest(one) for one in (data, catalog, ontology) if one is not None),

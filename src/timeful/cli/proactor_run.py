@@ -192,11 +192,11 @@ def proactor(
     from functools import partial
 
     from timeful.agents.proactive.settings import ALIASES
+    from timeful.domains.dialogue_set import load_dialogue_set
     from timeful.models.role import read_role
     from timeful.runs.experiment import read_settings
     from timeful.suites.proactor.agents import digests, endpoints, key_names
     from timeful.suites.proactor.judging import read_bench
-    from timeful.suites.proactor.material import material
     from timeful.suites.proactor.numbers import main_cells, make_cells
     from timeful.suites.proactor.outlook import outlook
     from timeful.suites.proactor.report import write_report
@@ -291,7 +291,7 @@ def proactor(
     if own:
         settings["voices"] = {agent: one.settings() for agent, one in own.items()}
     drawn = pages_of(pages)
-    specs = episodes(sweep, rig, who, count=len(material(rig.source).dialogues), own=own)
+    specs = episodes(sweep, rig, who, count=len(load_dialogue_set(rig.source).dialogues), own=own)
     for line in outlook(specs, workers=workers or os.cpu_count() or 1):
         print(line, file=sys.stderr)
     finished = run(

@@ -35,12 +35,12 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from timeful.agents.tool_user import Calls
+from timeful.domains.dialogue_set import DialogueSource
 from timeful.environments.timed.latency import read_latency
 from timeful.environments.timed.stopwatch import TimerSettings
 from timeful.errors import SettingsError
 from timeful.judges.ruler_settings import RulerJudge
 from timeful.models.request import address
-from timeful.suites.proactor.source import Source as Dialogues
 from timeful.suites.timely.budgets import Budget, read_budget
 
 AtLeast0 = Annotated[int, msgspec.Meta(ge=0)]
@@ -213,9 +213,9 @@ class TurnsPart(_Part, frozen=True, kw_only=True, tag_field="kind", tag="turns")
         except SettingsError as error:
             raise ValueError(str(error)) from None
 
-    def source(self, seed: int) -> Dialogues:
+    def source(self, seed: int) -> DialogueSource:
         """The dialogues, as a run of ProActor names them."""
-        return Dialogues(
+        return DialogueSource(
             domain=self.domain,
             data=self.data,
             abcd=self.abcd,

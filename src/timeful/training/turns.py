@@ -18,6 +18,7 @@ from timeful.catalogs.catalog import Catalog
 from timeful.core.clock import VirtualClock
 from timeful.core.units import START, Duration, Instant, seconds
 from timeful.dialogues.dialogue import Dialogue
+from timeful.domains.dialogue_set import load_dialogue_set
 from timeful.environments.dialogue.timing import Stamped
 from timeful.environments.dialogue.world import Conversation
 from timeful.errors import SettingsError
@@ -26,7 +27,6 @@ from timeful.models.model import Model
 from timeful.records.recorder import Recorder
 from timeful.runs.episode import EpisodeSetting, play_episode
 from timeful.seeding import child
-from timeful.suites.proactor.material import material
 from timeful.training.config import TurnsPart
 from timeful.training.folder import POLICY
 
@@ -142,7 +142,7 @@ def turns_of(part: TurnsPart, *, seed: int, max_tokens: int | None = None) -> di
         SettingsError: If there is no such agent, domain or file, or no turn.
     """
     _agent(part.agent, max_tokens)
-    about = material(part.source(seed))
+    about = load_dialogue_set(part.source(seed))
     found: dict[str, TurnScene] = {}
     for dialogue in about.dialogues:
         if len(dialogue.turns) > part.longest:

@@ -7,21 +7,20 @@ from typing import Any
 
 from timeful.core.units import milliseconds
 from timeful.dialogues.opportunity import Input, Inputs, Opportunity, Status
+from timeful.domains.dialogue_set import DialogueSource, load_dialogue_set
 from timeful.metrics.proactor.files import PredictedTurn
 from timeful.models.pace import Pace
 from timeful.models.role import ModelRole
 from timeful.runs.experiment import Finished, run_experiment
 from timeful.suites.proactor.agents import digests
-from timeful.suites.proactor.material import material
 from timeful.suites.proactor.rows import ProactorRow
 from timeful.suites.proactor.run import experiment
-from timeful.suites.proactor.source import Source
 from timeful.suites.proactor.spec import RULES, Rig
 from timeful.suites.proactor.sweep import Sweep, episodes
 
 FAST, SLOW = Pace(per_token=milliseconds(1)), Pace(per_token=milliseconds(20))
 SMALL = Sweep(agents=("non-reasoning",), thresholds=(0.7, 0.2), paces=(FAST, SLOW), runs=2)
-RIG = Rig(source=Source(size=2))
+RIG = Rig(source=DialogueSource(size=2))
 FILES = ("report.html", "results.json", "table.csv", "episodes.csv", "settings.json")
 
 
@@ -34,7 +33,7 @@ def run(
     out: Path, sweep: Sweep = SMALL, rig: Rig = RIG, voice: ModelRole = RULES, **changes: Any
 ) -> Finished[ProactorRow]:
     rig = replace(rig, agents=digests(sweep.agents))
-    specs = episodes(sweep, rig, voice, count=len(material(rig.source).dialogues))
+    specs = episodes(sweep, rig, voice, count=len(load_dialogue_set(rig.source).dialogues))
     options = {"workers": 1, "settings": settings_of(sweep, rig, voice), **changes}
     return run_experiment(experiment(), specs, out, **options)
 

@@ -10,6 +10,7 @@ pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
 
 from tests.suites.proactor.material import RIG, SMALL, run
+from timeful.domains.dialogue_set import DialogueSource
 from timeful.domains.generator import generate
 from timeful.domains.library import load_domain
 from timeful.metrics.proactor.alignment import alignments
@@ -19,7 +20,6 @@ from timeful.metrics.proactor.repeatability import final_consistency, trajectory
 from timeful.records.recorder import read_record
 from timeful.suites.proactor.further import FURTHER, alike_runs, further, of_references
 from timeful.suites.proactor.numbers import make_cells
-from timeful.suites.proactor.source import Source
 from timeful.suites.proactor.tables import text_tables
 
 ONE = replace(SMALL, thresholds=(0.2,), timings=("by-turn",), runs=1)
@@ -56,7 +56,7 @@ def test_the_references_are_scored_once_a_dialogue_as_the_dialogues_are(tmp_path
 
 def test_runs_are_alike_by_their_means_and_by_their_conversations(tmp_path: Path) -> None:
     sweep = replace(ONE, runs=2)
-    rig = replace(RIG, temperature=1.0, source=Source(size=3))
+    rig = replace(RIG, temperature=1.0, source=DialogueSource(size=3))
     (cell,) = make_cells(run(tmp_path / "warm", sweep, rig).rows)
     found = alike_runs(cell)
     assert found is not None
@@ -88,7 +88,7 @@ def test_runs_are_alike_by_their_means_and_by_their_conversations(tmp_path: Path
 def test_what_is_not_known_is_a_dash_and_said(tmp_path: Path) -> None:
     (cell,) = make_cells(run(tmp_path / "shop", ONE).rows)
     assert further([cell])[cell.title]["ic"] is None, "it was not asked to ask"
-    loan = replace(RIG, source=Source(domain="loan", size=2))
+    loan = replace(RIG, source=DialogueSource(domain="loan", size=2))
     rows = run(tmp_path / "loan", ONE, loan).rows
     assert of_references(make_cells(rows)) == []
     said = text_tables(rows, {"source": {"domain": "loan", "size": 2}})

@@ -18,6 +18,7 @@ from tests.suites.proactor.material import FAST, FILES, RIG, SLOW, SMALL, run
 from timeful.core.units import in_seconds, milliseconds
 from timeful.dialogues.abcd_shape import write_abcd
 from timeful.dialogues.jsonl import write_jsonl
+from timeful.domains.dialogue_set import DialogueSource, load_dialogue_set
 from timeful.domains.generator import generate
 from timeful.domains.library import load_domain
 from timeful.environments.dialogue.timing import Paced
@@ -28,12 +29,10 @@ from timeful.models.role import read_role
 from timeful.records.recorder import read_record, record_hash
 from timeful.runs.experiment import report_again
 from timeful.seeding import child
-from timeful.suites.proactor.material import material
 from timeful.suites.proactor.numbers import Cell, make_cells
 from timeful.suites.proactor.outlook import outlook
 from timeful.suites.proactor.rows import ProactorRow
 from timeful.suites.proactor.run import experiment
-from timeful.suites.proactor.source import Source
 from timeful.suites.proactor.spec import RULES, ProactorSpec, Rig
 from timeful.suites.proactor.sweep import Sweep, episodes
 from timeful.suites.proactor.tables import text_tables
@@ -113,7 +112,10 @@ def test_a_wall_clock_is_said_beforehand_to_take_the_time_of_the_conversations()
 
     assert "minutes" not in told(RIG)
     wall = replace(RIG, clock="wall")
-    ends = [Paced().timetable(one, child(0, "any")).end for one in material(RIG.source).dialogues]
+    ends = [
+        Paced().timetable(one, child(0, "any")).end
+        for one in load_dialogue_set(RIG.source).dialogues
+    ]
     minutes = sum(map(in_seconds, ends)) / 60
     found = re.search(r"take ([\d]+) minutes in all, ([\d]+) or more with 2 workers", told(wall))
     assert found is not None
@@ -214,7 +216,7 @@ def test_an_endpoint_and_what_was_recorded_of_it_give_the_same_numbers(tmp_path:
     pytest.importorskip("openai")
     cassette = tmp_path / "said.jsonl"
     sweep = replace(ONE, timings=("by-turn",))
-    rig = replace(RIG, source=Source(size=1))
+    rig = replace(RIG, source=DialogueSource(size=1))
     with FakeServer(script) as server:
         live = read_role(
             "openai:m", stand_in="rules", base_url=server.base_url, record=str(cassette)
@@ -237,7 +239,7 @@ def test_an_endpoint_and_what_was_recorded_of_it_give_the_same_numbers(tmp_path:
 
 def test_an_endpoint_in_wall_time_is_timed_by_when_its_tokens_come(tmp_path: Path) -> None:
     pytest.importorskip("openai")
-    rig = replace(RIG, source=Source(size=1), clock="wall", arrival=True)
+    rig = replace(RIG, source=DialogueSource(size=1), clock="wall", arrival=True)
     with FakeServer(script) as server:
         live = read_role("openai:m", stand_in="rules", base_url=server.base_url)
         (row,) = run(tmp_path, replace(ONE, timings=("by-turn",)), rig, live).rows
@@ -251,7 +253,7 @@ def test_an_endpoint_that_fails_costs_the_episode_and_not_the_run(tmp_path: Path
     sweep = replace(ONE, timings=("by-turn",))
     with FakeServer([Status(400)]) as server:
         broken = read_role("openai:m", stand_in="rules", base_url=server.base_url)
-        finished = run(tmp_path, sweep, replace(RIG, source=Source(size=1)), broken)
+        finished = run(tmp_path, sweep, replace(RIG, source=DialogueSource(size=1)), broken)
     (row,) = finished.rows
     assert row.status == "failed"
     assert row.error
@@ -269,7 +271,7 @@ def test_dialogues_of_ones_own_in_both_shapes(tmp_path: Path) -> None:
     sweep = replace(ONE, timings=("by-turn",))
     cells = {}
     for name in ("own.jsonl", "own.json.gz"):
-        source = Source(data=str(tmp_path / name), split="", size=None)
+        source = DialogueSource(data=str(tmp_path / name), split="", size=None)
         cells[name] = make_cells(run(tmp_path / f"run-{name}", sweep, Rig(source=source)).rows)[0]
     lines, shaped = cells["own.jsonl"].numbers, cells["own.json.gz"].numbers
     assert lines["pt"] == shaped["pt"]
@@ -287,9 +289,9 @@ def test_dialogues_of_ones_own_in_both_shapes(tmp_path: Path) -> None:
 def test_dialogues_that_cannot_be_are_refused_before_anything_is_played(tmp_path: Path) -> None:
     made = list(generate(load_domain("shop"), n=1, seed=5))
     write_jsonl(tmp_path / "own.jsonl", made)
-    source = Source(data=str(tmp_path / "own.jsonl"), split="trian", size=None)
+    source = DialogueSource(data=str(tmp_path / "own.jsonl"), split="trian", size=None)
     with pytest.raises(SettingsError, match="Did you mean 'train'"):
-        material(source)
+        load_dialogue_set(source)
     untimed = Rig(source=replace(source, split="train"))
     with pytest.raises(SettingsError, match="turn 1 has no start_s"):
         run(tmp_path / "run", replace(ONE, timings=("timestamps",)), untimed)
@@ -298,11 +300,13 @@ def test_dialogues_that_cannot_be_are_refused_before_anything_is_played(tmp_path
         tmp_path / "bare.jsonl",
         [made[0].__class__(id="bare", split="test", turns=made[0].turns)],
     )
-    with pytest.raises(SettingsError, match="dialogue bare has no reference"):
-        material(Source(data=str(tmp_path / "bare.jsonl"), size=None))
+    with pytest.raises(SettingsError, match="bare"):
+        load_dialogue_set(DialogueSource(data=str(tmp_path / "bare.jsonl"), size=None))
     silent = made[0].__class__(id="silent", split="train", turns=made[0].turns)
     write_jsonl(tmp_path / "some.jsonl", [silent, *made])
-    found = material(Source(data=str(tmp_path / "some.jsonl"), split="", size=None))
+    found = load_dialogue_set(
+        DialogueSource(data=str(tmp_path / "some.jsonl"), split="", size=None)
+    )
     assert len(found.dialogues) == 2, "in one of several nothing may ever have been ready"
 
 
@@ -325,7 +329,7 @@ def test_what_cannot_be_is_refused(wrong: dict[str, object], says: str) -> None:
 
 @pytest.mark.parametrize("interface", ["polling:2", "loop", "fixed-rate:1", "frozen"])
 def test_every_interface_plays_the_same_conversation(tmp_path: Path, interface: str) -> None:
-    rig = replace(RIG, interface=interface, source=Source(size=1))
+    rig = replace(RIG, interface=interface, source=DialogueSource(size=1))
     rows = run(tmp_path, replace(ONE, timings=("pace",), paces=(FAST,)), rig).rows
     assert [row.status for row in rows] == ["ok"]
     assert rows[0].scored > 0

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from textwrap import wrap
 
 from timeful.core.units import in_seconds
+from timeful.domains.dialogue_set import load_dialogue_set
 from timeful.environments.dialogue.timing import ByTurn, Stamped
 from timeful.seeding import child
-from timeful.suites.proactor.material import material
 from timeful.suites.proactor.spec import Part, ProactorSpec
 from timeful.suites.proactor.words import WIDTH
 
@@ -48,7 +48,7 @@ def _count(values: Iterable[object]) -> int:
 
 def _real_s(spec: ProactorSpec) -> float:
     """About how long a conversation takes; one that waits takes no time of its own."""
-    law, dialogue = spec.law, material(spec.rig.source).dialogues[spec.place]
+    law, dialogue = spec.law, load_dialogue_set(spec.rig.source).dialogues[spec.place]
     if isinstance(law, ByTurn):
         return 0.0
     if isinstance(law, Stamped):

@@ -9,6 +9,7 @@ from timeful.agents.proactive.lookup import Lookup
 from timeful.agents.proactive.retrieval import Retrieval
 from timeful.core.clock import Clock, VirtualClock, WallClock
 from timeful.core.units import Duration, seconds
+from timeful.domains.dialogue_set import DialogueSource, load_dialogue_set
 from timeful.environments.dialogue.world import Conversation
 from timeful.interfaces.event_driven import EventDriven
 from timeful.interfaces.fixed_rate import FixedRate
@@ -22,8 +23,6 @@ from timeful.records.recorder import Recorder
 from timeful.runs.episode import EpisodeSetting, Interface, play_episode
 from timeful.seeding import child_seed
 from timeful.suites.proactor.agents import agent_file, connect
-from timeful.suites.proactor.material import material
-from timeful.suites.proactor.source import Source
 from timeful.suites.proactor.spec import ProactorSpec, Rig
 
 
@@ -39,7 +38,7 @@ def play(
     In a run, everybody meets a conversation at the same pace, whatever thinks how fast.
     """
     rig = spec.rig
-    about = material(rig.source)
+    about = load_dialogue_set(rig.source)
     dialogue = about.dialogues[spec.place]
     seed = child_seed(rig.seed, "proactor", dialogue.id, spec.run)
     catalog = about.knowledge.catalog
@@ -116,6 +115,6 @@ def _clock(rig: Rig) -> Clock:
 
 
 @lru_cache(maxsize=2)
-def _lookup(source: Source) -> Lookup:
-    about = material(source)
+def _lookup(source: DialogueSource) -> Lookup:
+    about = load_dialogue_set(source)
     return Lookup(about.knowledge, observes=about.observes)

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from timeful.domains.dialogue_set import DialogueSource
 from timeful.metrics.proactor.spread import Spread
 from timeful.runs.results import ResultRow
 from timeful.suites.proactor.further import FURTHER, alike_runs, further, of_references
@@ -12,7 +13,6 @@ from timeful.suites.proactor.judging import Bench
 from timeful.suites.proactor.numbers import COLUMNS, Cell, main_cells, ranking
 from timeful.suites.proactor.published import PUBLISHED, SOURCE, nearest_data
 from timeful.suites.proactor.rows import ProactorRow
-from timeful.suites.proactor.source import Source
 from timeful.suites.proactor.spec import NAME
 from timeful.suites.proactor.words import TIMINGS, tokens_a_second
 
@@ -62,7 +62,7 @@ def episode_lines(rows: Sequence[ProactorRow]) -> list[EpisodeLine]:
     return found
 
 
-def result_rows(cells: Sequence[Cell], source: Source, bench: Bench) -> list[ResultRow]:
+def result_rows(cells: Sequence[Cell], source: DialogueSource, bench: Bench) -> list[ResultRow]:
     """All numbers, and below them the published ones of models that were not run here."""
     return [
         *(row for cell in cells for row in _cell(cell, source)),
@@ -72,7 +72,7 @@ def result_rows(cells: Sequence[Cell], source: Source, bench: Bench) -> list[Res
     ]
 
 
-def _cell(cell: Cell, source: Source) -> Iterator[ResultRow]:
+def _cell(cell: Cell, source: DialogueSource) -> Iterator[ResultRow]:
     for name, found in cell.numbers.items():
         yield _row(cell, source, COLUMNS[name], found)
     for name in ("lost", "lost_late", "late", "empty"):
@@ -81,7 +81,7 @@ def _cell(cell: Cell, source: Source) -> Iterator[ResultRow]:
         yield _row(cell, source, f"{COLUMNS[name]}, a lost turn as 0", cell.of_all(name))
 
 
-def _of_main(cells: Sequence[Cell], source: Source, bench: Bench) -> Iterator[ResultRow]:
+def _of_main(cells: Sequence[Cell], source: DialogueSource, bench: Bench) -> Iterator[ResultRow]:
     ranked, more = ranking(cells), further(cells)
     group = f"PRI in the group {'; '.join(sorted(ranked))}"
     for cell in cells:
@@ -104,7 +104,7 @@ def _of_main(cells: Sequence[Cell], source: Source, bench: Bench) -> Iterator[Re
                 yield _row(cell, source, f"run-to-run consistency, {title}", found)
 
 
-def _references(cells: Sequence[Cell], source: Source) -> Iterator[ResultRow]:
+def _references(cells: Sequence[Cell], source: DialogueSource) -> Iterator[ResultRow]:
     for one in of_references(cells):
         for metric, value, n in (
             (f"EC, sigma {one.sigma}", one.action_level, one.n_actions),
@@ -126,7 +126,7 @@ def _references(cells: Sequence[Cell], source: Source) -> Iterator[ResultRow]:
             )
 
 
-def _row(cell: Cell, source: Source, metric: str, found: Spread | None) -> ResultRow:
+def _row(cell: Cell, source: DialogueSource, metric: str, found: Spread | None) -> ResultRow:
     pace = "" if cell.timing == "by-turn" else f", {tokens_a_second(cell)} tokens/s"
     return ResultRow(
         suite=NAME,

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 
+from timeful.domains.dialogue_set import load_dialogue_set
 from timeful.environments.dialogue.timing import Stamped
 from timeful.errors import SettingsError
 from timeful.runs.experiment import Experiment
 from timeful.suites.proactor.agents import agent_file
 from timeful.suites.proactor.dialogues import SAMPLE, Pages
-from timeful.suites.proactor.material import material
 from timeful.suites.proactor.play import play
 from timeful.suites.proactor.report import write_report
 from timeful.suites.proactor.rows import ProactorRow, summarize
@@ -44,17 +44,20 @@ def check(specs: Sequence[ProactorSpec]) -> None:
         RecordError: If a cassette cannot be read.
     """
     for source in {spec.rig.source for spec in specs}:
-        material(source)
+        load_dialogue_set(source)
     for spec in {(spec.agent, spec.voice): spec for spec in specs}.values():
         file = agent_file(spec.agent)
         if spec.rig.asks and file.question_prompts is None:
             raise SettingsError(f"the agent {spec.title} has no prompts to raise questions with")
         spec.voice.check(pace=spec.pace)
-        if spec.voice.is_stand_in and not material(spec.rig.source).knowledge.ontology.workflows:
+        if (
+            spec.voice.is_stand_in
+            and not load_dialogue_set(spec.rig.source).knowledge.ontology.workflows
+        ):
             raise SettingsError(
                 "the offline agent follows workflows, and there are none; give --ontology, or a "
                 "language model"
             )
     for spec in {(spec.timing, spec.place): spec for spec in specs}.values():
         if isinstance(spec.law, Stamped):
-            spec.law.timetable(material(spec.rig.source).dialogues[spec.place])
+            spec.law.timetable(load_dialogue_set(spec.rig.source).dialogues[spec.place])

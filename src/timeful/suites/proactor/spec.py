@@ -19,12 +19,12 @@ from timeful.agents.proactive.agent import Policy
 from timeful.agents.proactive.retrieval import CAUTIOUS, EAGER, TEMPERATURE, check_temperature
 from timeful.agents.session import Transcripts
 from timeful.core.units import in_seconds, seconds
+from timeful.domains.dialogue_set import DialogueSource
 from timeful.environments.dialogue.timing import ByTurn, Paced, Stamped, Timing
 from timeful.errors import SettingsError, check_known
 from timeful.interfaces.laws import check_fits
 from timeful.models.pace import Pace
 from timeful.models.role import ModelRole
-from timeful.suites.proactor.source import Source
 
 NAME = "proactor"
 
@@ -104,7 +104,7 @@ class Rig:
         SettingsError: If one of them cannot be.
     """
 
-    source: Source = field(default_factory=Source)
+    source: DialogueSource = field(default_factory=DialogueSource)
     asks: bool = False
     policy: Policy = "finish"
     tempo: Tempo = field(default_factory=Tempo)

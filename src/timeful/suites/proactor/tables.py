@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from textwrap import wrap
 
+from timeful.domains.dialogue_set import DialogueSource
 from timeful.metrics.proactor.tables import alignment_table
 from timeful.suites.proactor.breakdowns import actions, subflows, timed
 from timeful.suites.proactor.further import FURTHER, alike_runs, further, of_references
@@ -19,7 +20,6 @@ from timeful.suites.proactor.numbers import (
 )
 from timeful.suites.proactor.published import PUBLISHED, READY, nearest_data
 from timeful.suites.proactor.rows import ProactorRow
-from timeful.suites.proactor.source import Source
 from timeful.suites.proactor.words import WIDTH, condition, mean_of, remarks, text
 
 HEADS = ("PRI", "AC", "MaxAC", "Diff", "PT", "FTR", "RAR")
@@ -57,7 +57,9 @@ def text_tables(
     return "\n\n".join("\n".join(block) for block in map(list, blocks) if block) + "\n"
 
 
-def _beyond(cells: Sequence[Cell], settings: Mapping[str, object], source: Source) -> Iterator[str]:
+def _beyond(
+    cells: Sequence[Cell], settings: Mapping[str, object], source: DialogueSource
+) -> Iterator[str]:
     """What else there is to see, and what to try next."""
     curve = "the trade-off over thresholds, " if curve_cells(cells) else ""
     yield from _wrapped(
@@ -68,7 +70,8 @@ def _beyond(cells: Sequence[Cell], settings: Mapping[str, object], source: Sourc
     )
     is_made = source.data is None
     untried = {
-        "--domain loan, where nothing is observed": is_made and source.domain == Source().domain,
+        "--domain loan, where nothing is observed": is_made
+        and source.domain == DialogueSource().domain,
         "--questions": not settings.get("asks"),
         "--data FILE, conversations of your own (docs/annotation.md)": is_made,
         "--model openai:NAME with --base-url URL": all(cell.stand_in for cell in cells),
@@ -84,11 +87,11 @@ def _wrapped(sentences: Iterable[str]) -> Iterator[str]:
         yield from wrap(one, WIDTH, break_on_hyphens=False)
 
 
-def source_of(settings: Mapping[str, object]) -> Source:
+def source_of(settings: Mapping[str, object]) -> DialogueSource:
     """Which conversations a run was about."""
     told = settings["source"]
     assert isinstance(told, dict), "a run says what it was about"
-    return Source(**told)
+    return DialogueSource(**told)
 
 
 def the_best(cells: Sequence[Cell]) -> Cell | None:
@@ -105,7 +108,7 @@ def the_best(cells: Sequence[Cell]) -> Cell | None:
 # --- Table 1 --------------------------------------------------------------------------------------
 
 
-def _table_1(cells: Sequence[Cell], source: Source) -> Iterator[str]:
+def _table_1(cells: Sequence[Cell], source: DialogueSource) -> Iterator[str]:
     if not cells:
         return
     yield from wrap(f"Table 1: {source.title}; {condition(cells[0])}", WIDTH)
@@ -193,7 +196,7 @@ def judges_words(bench: Bench) -> str:
     return " ".join(said)
 
 
-def _references(cells: Sequence[Cell], source: Source) -> Iterator[str]:
+def _references(cells: Sequence[Cell], source: DialogueSource) -> Iterator[str]:
     found = of_references(cells)
     if found:
         yield "The references themselves: EC, ready so many turns before it was done"
@@ -203,7 +206,7 @@ def _references(cells: Sequence[Cell], source: Source) -> Iterator[str]:
         yield "The references: nobody recorded what was done, so that there is no EC"
 
 
-def _published(source: Source) -> Iterator[str]:
+def _published(source: DialogueSource) -> Iterator[str]:
     data = nearest_data(source.title)
     rows = sorted(PUBLISHED[data], key=lambda row: -row.pri)
     yield from wrap(
@@ -224,7 +227,7 @@ def _head() -> Iterator[str]:
 # --- Table 8 and the breakdowns -------------------------------------------------------------------
 
 
-def _ready(cells: Sequence[Cell], source: Source) -> Iterator[str]:
+def _ready(cells: Sequence[Cell], source: DialogueSource) -> Iterator[str]:
     found = [(cell, ready_per_turn(cell)) for cell in cells]
     if not any(each for _, each in found):
         return
