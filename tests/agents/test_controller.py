@@ -30,7 +30,7 @@ from timeful.interfaces.loop import Loop
 from timeful.interfaces.polling import Polling
 from timeful.interfaces.reflex import Reflex
 from timeful.models.model import Prompt
-from timeful.models.pace import NO_WAIT, tokens
+from timeful.models.pace import NO_TIME, tokens
 from timeful.models.rules import Answer, RuleModel
 from timeful.models.scripted import ScriptedModel
 from timeful.records.events import (
@@ -51,7 +51,7 @@ from timeful.seeding import child
 
 EP: Interface = partial(EventDriven, full=False)
 LOOP: Interface = partial(Loop, full=False)
-POLL: Interface = partial(Polling, interval=tokens(40), cost=NO_WAIT, full=False)
+POLL: Interface = partial(Polling, interval=tokens(40), cost=NO_TIME, full=False)
 REFLEX: Interface = partial(Reflex, rule=reflex, delay=tokens(12), full=False)
 
 COOK = ['<prepare dish="D1"/>', '<stage dish="D1"/>']

@@ -9,7 +9,7 @@ its last token; when it starts afresh, its last conclusion is still shown beside
 from timeful.agents.playbook import Playbook
 from timeful.agents.session import Session
 from timeful.agents.thought import Thought
-from timeful.core.units import Duration, Instant
+from timeful.core.units import Duration
 from timeful.models.model import Guidance, Model
 
 
@@ -27,7 +27,7 @@ async def agile(
     """
     plan = _Plan(session, planner, playbook)
     while not session.over:
-        await session.wait(plan.thought, until=Instant(session.next_tick - reserve))
+        await session.wait(plan.thought, until=session.next_tick - reserve)
         await _react(session, reactor, playbook, plan.words(), reserve)
         await session.tick()
         plan.renew()
@@ -39,7 +39,7 @@ async def agile_concurrent(
     """Plan and react in turns, on one throughput (appendix C.5): the planner waits meanwhile."""
     plan = _Plan(session, planner, playbook)
     while not session.over:
-        await session.wait(plan.thought, until=Instant(session.next_tick - reserve))
+        await session.wait(plan.thought, until=session.next_tick - reserve)
         paused = plan.thought.interrupt("the reactor's turn")
         await _react(session, reactor, playbook, plan.words(), reserve)
         if paused:
@@ -54,7 +54,7 @@ async def agile_reduced(
     """Show the reactor only what finished plans answered (appendix C.3, table 10)."""
     plan = _Plan(session, planner, playbook)
     while not session.over:
-        await session.wait(plan.thought, until=Instant(session.next_tick - reserve))
+        await session.wait(plan.thought, until=session.next_tick - reserve)
         await _react(session, reactor, playbook, plan.answers(), reserve)
         await session.tick()
         plan.renew()

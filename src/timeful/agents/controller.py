@@ -14,7 +14,7 @@ from timeful.agents.prompts.kitchen import Briefing, Situation, control, read_ch
 from timeful.agents.prompts.tutor import Lesson, tutoring
 from timeful.agents.session import Session
 from timeful.agents.thought import Thought
-from timeful.core.units import Duration, Instant
+from timeful.core.units import START, Duration
 from timeful.environments.environment import Observation
 from timeful.environments.kitchen.actions import Action
 from timeful.environments.kitchen.settings import TICK, in_ticks
@@ -75,7 +75,7 @@ async def controller(
             history=tuple(desk.history),
             refused=refused,
             calls=calls,
-            ends=Instant(settings.briefing.world.budget),
+            ends=START + settings.briefing.world.budget,
         )
         answer = await session.think(model, control(situation, settings.briefing))
         if session.over:
@@ -191,7 +191,7 @@ class _Desk:
     def _span(self, tokens: int | None) -> Duration | None:
         if tokens is None:
             return None
-        return Duration(tokens * (self._tutor.pace or TOKEN_TIME).per_token)
+        return tokens * (self._tutor.pace or TOKEN_TIME).per_token
 
 
 def _named(view: KitchenView, name: str) -> ProblemView:

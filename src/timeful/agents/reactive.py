@@ -8,7 +8,7 @@ like any other; the budget covers them, so the reasoning is cut a little earlier
 
 from timeful.agents.playbook import Playbook
 from timeful.agents.session import Session
-from timeful.core.units import Duration
+from timeful.core.units import NO_TIME, Duration
 from timeful.models.model import Model
 
 FORCED_CALLS = 3
@@ -42,8 +42,8 @@ async def reactive_forced(
     """
     while not session.over:
         asked = playbook.react(session.view)
-        cut = max(0, budget - FORCED_CALLS * forced)
-        thought = session.think(model, asked, limit=Duration(cut))
+        cut = max(NO_TIME, budget - FORCED_CALLS * forced)
+        thought = session.think(model, asked, limit=cut)
         parsed = playbook.read_action(await thought)
         calls = 0
         while not parsed.actions and calls < FORCED_CALLS:

@@ -135,7 +135,7 @@ class Session:
             ModelError: If the thought's model failed.
         """
         stream = None if thought is None else thought.stream
-        until = FAR if span is None else Instant(self.now + whole(span))
+        until = FAR if span is None else (self.now + whole(span))
         over = await self._port.engage(stream, until)
         if thought is not None and thought.done:
             thought.stream.result()
@@ -249,7 +249,7 @@ class Session:
             ),
         )
         if limit is not None:
-            stream.limit(Instant(kernel.now + limit))
+            stream.limit(kernel.now + limit)
         return Thought(stream, self._port.turn, self._port.attend)
 
     async def call(

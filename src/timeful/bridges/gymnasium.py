@@ -245,7 +245,7 @@ class WorldEnv(gymnasium.Env[Any, np.int64]):
     def step(self, action: np.int64) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Think, act, and let the world move."""
         before = self.world.score
-        acts_at = Instant(self._now + self._thinking)
+        acts_at = self._now + self._thinking
         # At the very instant of a change the agent goes first, as under every interface.
         seen = list(self.world.advance(Instant(acts_at - 1))) if self._thinking else []
         change = self.world.next_change()

@@ -70,7 +70,7 @@ class Kernel:
         self.current: Activity[Any] | None = None
         self._log = log
         self._wall = self.clock if isinstance(self.clock, WallClock) else None
-        self._heap: list[tuple[int, int, _Target]] = []
+        self._heap: list[tuple[Any, int, _Target]] = []  # instant, order, target
         self._serial = 0
         self._stale = 0  # entries called off since the last sweep
         self._driving = False
@@ -288,7 +288,7 @@ class Kernel:
                     continue
                 if due < at:
                     return
-                self.now = Instant(at)
+                self.now = at
             heappop(heap)
             if log is not None and type(target) is Activity:
                 log(self.now, "resume", target.name)
@@ -337,7 +337,7 @@ class Kernel:
             self._posted.append((at, rank, target))
             self._condition.notify_all()
 
-    def _outside(self, until: int | None) -> bool:
+    def _outside(self, until: Instant | None) -> bool:
         """Let real time pass to `until`; return early, and True, when something is posted."""
         wall = self._wall
         if wall is None:
@@ -348,7 +348,7 @@ class Kernel:
                     return False
                 if until is not None and wall.now() >= until:
                     return False
-                wall.wait(self._condition, None if until is None else Instant(until))
+                wall.wait(self._condition, until)
             posted = list(self._posted)
             self._posted.clear()
         for at, rank, target in posted:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from timeful.core.units import START, Instant
+from timeful.core.units import START, Duration, Instant
 from timeful.environments.environment import Environment, Observation
 from timeful.environments.game import View
 from timeful.errors import IllegalActionError, SettingsError
@@ -256,7 +256,7 @@ def _lives(env: Environment, world: World, purpose: str) -> Iterator[_Step]:
             # At the very instant of the change, the intervention comes first.
             power = int(rng.integers(1, 10))  # soon or late, for changes may be far apart
             late = rng.random() < 0.1 or change >= 1 << 61
-            at = change if late else Instant(now + int((change - now) * rng.random() ** power))
+            at = change if late else (now + Duration(int((change - now) * rng.random() ** power)))
             drawn = world.actions(env.view(), rng)
             taken = next((act for act in drawn if _takes(env, [act], at)), None)
             if taken is not None:

@@ -72,7 +72,7 @@ class Ticking:
 
     def next_change(self) -> Instant | None:
         """The end of the turn under way; None once the game is over."""
-        return None if self.game.done else Instant(self._now + self._period)
+        return None if self.game.done else (self._now + self._period)
 
     @property
     def next_tick(self) -> Instant | None:

@@ -15,7 +15,7 @@ from typing import Literal
 
 from timeful.core.activity import Interrupted
 from timeful.core.kernel import Kernel
-from timeful.core.units import FAR, Instant
+from timeful.core.units import FAR, START
 from timeful.environments.environment import Environment, Living
 from timeful.interfaces.window import Window
 from timeful.records.recorder import Recorder
@@ -37,7 +37,7 @@ class EventDriven(Window):
         self, kernel: Kernel, environment: Environment, recorder: Recorder, *, full: bool
     ) -> None:
         super().__init__(kernel, environment, recorder, full=full)
-        self._origin = kernel.now
+        self._origin = kernel.now - START
         self._aim()
         self.world = kernel.start(self._live(), name="world")
         if isinstance(environment, Living):  # those in it begin when it already turns
@@ -52,7 +52,7 @@ class EventDriven(Window):
         self._intervene(action, by="agent")
 
     def _intervene(self, action: str, *, by: Literal["agent", "reflex"]) -> None:
-        self._environment.intervene((action,), at=Instant(self._kernel.now - self._origin))
+        self._environment.intervene((action,), at=self._kernel.now - self._origin)
         self._record_act(action, by=by)
         self._aim_anew()
 
@@ -64,7 +64,7 @@ class EventDriven(Window):
                 if signal.cause is not _AIM:
                     raise
                 continue
-            self._move(Instant(self._kernel.now - self._origin))
+            self._move(self._kernel.now - self._origin)
             self._aim()
 
     async def _settle(self) -> None:
@@ -81,5 +81,5 @@ class EventDriven(Window):
     def _aim(self) -> None:
         change, known = self._environment.next_change(), self._environment.next_tick
         # A world that an intervention ended has still to move, now, for its end to be seen.
-        self._due = self._kernel.now if change is None else Instant(self._origin + change)
-        self.next_tick = FAR if known is None else Instant(self._origin + known)
+        self._due = self._kernel.now if change is None else self._origin + change
+        self.next_tick = FAR if known is None else self._origin + known

@@ -13,7 +13,7 @@ Real-Time Reasoning Gym, section 2 (T_E and DEFAULT_ACTION).
 
 from timeful.core.kernel import Kernel
 from timeful.core.stream import Stream
-from timeful.core.units import FAR, Duration, Instant
+from timeful.core.units import FAR, NO_TIME, Duration
 from timeful.environments.environment import Environment
 from timeful.errors import SettingsError
 from timeful.interfaces.event_driven import EventDriven
@@ -49,7 +49,7 @@ class FixedRate(EventDriven):
         if not own and (period is None or period <= 0):
             raise SettingsError(f"a world of events needs a period above 0, got {period}")
         self._period = period
-        self._beat = Instant(kernel.now + (period or 0))
+        self._beat = kernel.now + (period or NO_TIME)
         super().__init__(kernel, environment, recorder, full=full)
         if period is not None:
             kernel.start(self._beats(period), name="beats")
@@ -77,7 +77,7 @@ class FixedRate(EventDriven):
             await self._settle()  # what happens at the tick is seen at it
             if self.over:
                 return  # its end has been shown
-            self._beat = self.next_tick = Instant(self._beat + period)
+            self._beat = self.next_tick = self._beat + period
             self._calls += 1
             if self._hidden:
                 self._reveal()

@@ -91,7 +91,7 @@ class Frozen(Window):
         self._patience_ends()
 
     def _patience_ends(self) -> None:
-        self.next_tick = Instant(self._kernel.now + self._patience)
+        self.next_tick = self._kernel.now + self._patience
 
     async def _wait_for_end(self) -> None:
         while not self.over:

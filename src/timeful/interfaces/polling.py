@@ -65,7 +65,7 @@ class Polling(Loop):
         end = FAR if until is None else until
         with self._attention():
             while not stream.done and self._kernel.now < end:
-                look = Instant(min(self._next_look(), end))
+                look = min(self._next_look(), end)
                 await self._kernel.wait_any(stream, deadline=look)
                 if not stream.done and self._kernel.now < end:
                     is_paused = stream.pause(POLL)
@@ -91,7 +91,7 @@ class Polling(Loop):
         with self._attention():
             started, look = self._happened, self._next_look()
             while not (self._is_over(stream, started) or self._is_up(until)):
-                await self._change(stream, Instant(min(look, until)))
+                await self._change(stream, min(look, until))
                 if self._is_over(stream, started) or self._is_up(until):
                     break
                 if self._kernel.now >= look:
@@ -108,7 +108,7 @@ class Polling(Loop):
         return self._looking > 0 or super()._is_open()
 
     def _next_look(self) -> Instant:
-        return Instant(self._kernel.now + self._interval)
+        return self._kernel.now + self._interval
 
     async def _poll(self, end: Instant) -> None:
         """Look, and pay, but not beyond `end`; what happens meanwhile is seen at once."""
@@ -119,6 +119,6 @@ class Polling(Loop):
         if self._cost:
             self._looking += 1
             try:
-                await self._kernel.sleep(Duration(min(self._cost, end - self._kernel.now)))
+                await self._kernel.sleep(min(self._cost, end - self._kernel.now))
             finally:
                 self._looking -= 1

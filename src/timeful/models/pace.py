@@ -7,9 +7,8 @@ Token time is the pace without a first-token delay at which one token lasts exac
 
 from dataclasses import dataclass
 
-from timeful.core.units import Duration, milliseconds
+from timeful.core.units import NO_TIME, Duration, milliseconds
 
-NO_WAIT = milliseconds(0)
 """No delay."""
 
 TOKEN = milliseconds(1)
@@ -20,7 +19,7 @@ TOKEN = milliseconds(1)
 class Pace:
     """A constant pace: `first` before anything comes, then `per_token` for each token."""
 
-    first: Duration = NO_WAIT
+    first: Duration = NO_TIME
     per_token: Duration = TOKEN
 
     def __post_init__(self) -> None:
@@ -29,7 +28,7 @@ class Pace:
 
     def __call__(self, tokens: int) -> Duration:
         """The time from the start of a thought until its `tokens`-th token is known."""
-        return Duration(self.first + tokens * self.per_token)
+        return self.first + tokens * self.per_token
 
 
 TOKEN_TIME = Pace()
@@ -44,4 +43,4 @@ def tokens(count: int) -> Duration:
     """
     if count < 0:
         raise ValueError(f"a number of tokens must not be negative, got {count}")
-    return Duration(count * TOKEN)
+    return count * TOKEN

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from timeful.core.clock import monotonic_ns
 from timeful.core.source import Chunk, End
-from timeful.core.units import Duration
+from timeful.core.units import NO_TIME, Duration
 
 READ_AHEAD = 64
 """Chunks that are read before anybody pulls them; after that the server has to wait."""
@@ -34,7 +34,7 @@ class StreamBuffer:
         self._wake: Callable[[], None] | None = None
         self._stop: Callable[[], object] | None = None
         self._began = monotonic_ns()
-        self._arrived = Duration(0)
+        self._arrived = NO_TIME
 
     # --- the thread that pulls ---------------------------------------------------------------
 

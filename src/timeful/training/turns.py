@@ -16,7 +16,7 @@ from timeful.agents.proactive.agent import proactive
 from timeful.agents.proactive.settings import AgentFile, load_agent
 from timeful.catalogs.catalog import Catalog
 from timeful.core.clock import VirtualClock
-from timeful.core.units import START, Duration, Instant, seconds
+from timeful.core.units import NO_TIME, START, Duration, Instant, seconds
 from timeful.dialogues.dialogue import Dialogue
 from timeful.domains.dialogue_set import load_dialogue_set
 from timeful.environments.dialogue.timing import Stamped
@@ -75,7 +75,7 @@ class TurnScene:
             environment=Conversation(
                 self._begun(),
                 # Where nothing is to come, the last turn itself stays open.
-                Stamped(closing=Duration(0) if self._goes_on else self.span),
+                Stamped(closing=NO_TIME if self._goes_on else self.span),
                 seed=0,  # of a pace that varies, which this has not
                 actions=tuple(self.catalog.actions),
                 workflows=self.workflows,

@@ -21,7 +21,7 @@ import numpy as np
 from timeful.agents.players import Player
 from timeful.agents.players.scripts import Rung, ladder
 from timeful.agents.tool_user import Reply, Transcript
-from timeful.core.units import Duration, in_seconds, milliseconds
+from timeful.core.units import in_seconds, milliseconds
 from timeful.environments.coding.cases import Case
 from timeful.environments.coding.task import EXECUTE
 from timeful.environments.timed.world import TIMER
@@ -276,7 +276,7 @@ def _price(rung: Rung) -> int:
 
 def _words(tokens: int) -> float:
     """The seconds that an answer of so many tokens usually takes."""
-    return in_seconds(Duration(PACE.first + tokens * PACE.per_token))
+    return in_seconds(PACE.first + tokens * PACE.per_token)
 
 
 def _look() -> Answer:

@@ -38,7 +38,7 @@ def best_return(world: DeliberationSettings) -> float:
     """
     unit = gcd(*world.gaps, *world.durations)
     gaps = [gap // unit for gap in world.gaps]
-    spans = [span // unit for span in world.durations]
+    spans: list[int] = [span // unit for span in world.durations]
     late, early = world.tasks * max(spans), world.tasks * max(gaps)
     slack = np.arange(-late, early + 1)
     chances = _chances(world)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from timeful.core.units import Duration, seconds
+from timeful.core.units import NO_TIME, Duration, seconds
 from timeful.errors import SettingsError
 
 
@@ -87,7 +87,7 @@ class DeliberationSettings:
 
     def as_step(self) -> "DeliberationSettings":
         """The step abstraction of this world: the same, but that thinking takes no time."""
-        return replace(self, durations=(Duration(0),) * self.modes)
+        return replace(self, durations=(NO_TIME,) * self.modes)
 
     def rules(self) -> Rules:
         """The settings as numbers, for the dynamics."""

@@ -33,7 +33,7 @@ class DeliberationView:
 
     def slack(self, task: Task) -> Duration:
         """How long there is until the deadline of an open task."""
-        return Duration(task.deadline - self.at)
+        return task.deadline - self.at
 
     def text(self) -> str:
         """One line for each task."""

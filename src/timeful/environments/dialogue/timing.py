@@ -16,7 +16,7 @@ from math import exp, inf
 
 import numpy as np
 
-from timeful.core.units import START, Duration, Instant, in_seconds, seconds
+from timeful.core.units import NO_TIME, START, Duration, Instant, in_seconds, seconds
 from timeful.dialogues.dialogue import Dialogue, Turn
 from timeful.errors import SettingsError
 
@@ -102,18 +102,18 @@ class Stamped:
                     f"dialogue {dialogue.id}: turn {turn.number} has a start_s before the turn "
                     "before it"
                 )
-        begins = [Instant(one - at[0]) for one in at]
+        begins = [Instant(instant - at[0]) for instant in at]
         said, spoken = [], START
         for turn, (begin, following) in zip(dialogue.turns, pairwise([*begins, None]), strict=True):
             assert begin is not None
-            spoken = Instant(begin + self._span(turn))
+            spoken = begin + self._span(turn)
             arrives = spoken if following is None else min(spoken, following)
             said.append(Said(begins=begin, arrives=arrives))
-        return Timetable(turns=tuple(said), end=Instant(spoken + self.closing))
+        return Timetable(turns=tuple(said), end=spoken + self.closing)
 
     def _span(self, turn: Turn) -> Duration:
         if self.speaking_wpm is None:
-            return Duration(0)
+            return NO_TIME
         return seconds(_MINUTE_S * _words(turn) / self.speaking_wpm)
 
 
@@ -155,23 +155,23 @@ class Paced:
         now = START
         for place, turn in enumerate(dialogue.turns):
             if place:
-                now = Instant(now + self._answered(dialogue.turns[place - 1], rng))
+                now = now + self._answered(dialogue.turns[place - 1], rng)
             span = (
                 in_seconds(self.action)
                 if turn.speaker == "action"
                 else _MINUTE_S * _words(turn) / self.speaking_wpm
             )
-            arrives = Instant(now + self._drawn(span, rng))
+            arrives = now + self._drawn(span, rng)
             said.append(Said(begins=now, arrives=arrives))
             now = arrives
         if dialogue.turns:
-            now = Instant(now + self._answered(dialogue.turns[-1], rng))
+            now = now + self._answered(dialogue.turns[-1], rng)
         return Timetable(turns=tuple(said), end=now)
 
     def _answered(self, turn: Turn, rng: np.random.Generator) -> Duration:
         """From when a turn is there until the next begins."""
         reading = _MINUTE_S * _words(turn) / self.reading_wpm if self.reading_wpm else 0.0
-        return Duration(self._drawn(reading, rng) + self._drawn(in_seconds(self.pause), rng))
+        return self._drawn(reading, rng) + self._drawn(in_seconds(self.pause), rng)
 
     def _drawn(self, span_s: float, rng: np.random.Generator) -> Duration:
         # Drawn also where nothing varies, so that what one span is never shifts the others.

@@ -200,7 +200,7 @@ class Conversation:
             self._state.due = planned
         else:
             assert self._patience is not None, "only a conversation by turn has no instants"
-            self._state.due = Instant(now + self._patience)
+            self._state.due = now + self._patience
 
     def _happen(
         self,

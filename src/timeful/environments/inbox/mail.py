@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from timeful.core.units import Duration, Instant, in_seconds, seconds
+from timeful.core.units import START, Duration, Instant, in_seconds, seconds
 from timeful.environments.inbox.settings import URGENCIES, InboxSettings, Urgency
 
 _SENDERS = (
@@ -66,7 +66,7 @@ class Email:
     @property
     def slack(self) -> Duration:
         """From arrival to deadline."""
-        return Duration(self.deadline - self.arrives)
+        return self.deadline - self.arrives
 
 
 def draw_mail(settings: InboxSettings, rng: np.random.Generator) -> tuple[Email, ...]:
@@ -84,8 +84,8 @@ def draw_mail(settings: InboxSettings, rng: np.random.Generator) -> tuple[Email,
         urgency = URGENCIES[int(rng.choice(len(URGENCIES), p=settings.urgency))]
         least, most = settings.slack(urgency)
         slack = seconds(float(rng.uniform(in_seconds(least), in_seconds(most))))
-        arrives = Instant(seconds(now))
-        numbers.append((arrives, urgency, Instant(arrives + slack)))
+        arrives = START + seconds(now)
+        numbers.append((arrives, urgency, arrives + slack))
     emails = []
     for number, (arrives, urgency, deadline) in enumerate(numbers, start=1):
         matters = _MATTERS[urgency]

@@ -69,7 +69,7 @@ class InboxView:
 
     def left(self, letter: Letter) -> Duration:
         """How long there is until the deadline of an open letter."""
-        return Duration(letter.deadline - self.at)
+        return letter.deadline - self.at
 
     def text(self) -> str:
         """The clock, the main task, and one line for each letter that is still open."""

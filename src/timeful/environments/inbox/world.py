@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from timeful.core.units import START, Duration, Instant
+from timeful.core.units import NO_TIME, START, Duration, Instant
 from timeful.environments.agenda import Agenda
 from timeful.environments.environment import Observation
 from timeful.environments.inbox.actions import IN_INBOX, Doing, read_action
@@ -79,7 +79,7 @@ class Inbox:
         view = InboxView(
             at=START,
             turn=0,
-            horizon=Instant(self._settings.horizon),
+            horizon=START + self._settings.horizon,
             focus="main",
             units=self._units,
             written=0,
@@ -115,7 +115,7 @@ class Inbox:
                 switched=to_inbox or (doing.verb == "return" and state.view.focus == "inbox"),
                 interrupted=to_inbox and not state.view.is_written and at > state.writing_since,
             )
-            state.agenda.add(Instant(at + self._span(doing)), state.doing)
+            state.agenda.add(at + self._span(doing), state.doing)
 
     def _check(self, action: str, doing: Doing) -> None:
         """Refuse what makes no sense now.
@@ -144,20 +144,20 @@ class Inbox:
         if verb == "return":
             return settings.back
         if verb not in IN_INBOX:
-            return Duration(0)
-        look = settings.check if verb == "check" or view.focus == "main" else 0
+            return NO_TIME
+        look = settings.check if verb == "check" or view.focus == "main" else NO_TIME
         is_closed = verb in ("open", "handle", "remind") and (
             verb == "open" or not view.letter(doing.number).opened
         )
-        own = {"handle": settings.handle, "remind": settings.remind}.get(verb, 0)
-        return Duration(look + is_closed * settings.open + own)
+        own = {"handle": settings.handle, "remind": settings.remind}.get(verb, NO_TIME)
+        return look + settings.open * is_closed + own
 
     # --- what happens ------------------------------------------------------------------------
 
     def advance(self, to: Instant) -> tuple[Observation, ...]:
         """Let emails come and run out, and actions end, through an instant."""
         state, seen = self._state, list[Observation]()
-        horizon = Instant(self._settings.horizon)
+        horizon = START + self._settings.horizon
         while not state.over and (due := state.agenda.take(min(to, horizon))) is not None:
             at, what = due
             seen += self._end(what, at) if isinstance(what, Doing) else self._fall_due(what, at)
@@ -238,7 +238,7 @@ class Inbox:
         elif doing.verb in ("remind", "ignore") and letter.state == "open":
             letter = replace(letter, set_aside=doing.verb)
             if doing.after is not None:
-                state.agenda.add(Instant(at + doing.after), _Due("reminder", doing.number))
+                state.agenda.add(at + doing.after, _Due("reminder", doing.number))
         return self._happen(event, at, {"email": doing.number, **data}, letter, is_quiet=True)
 
     def _finish(self, at: Instant, why: str) -> Observation:
@@ -275,7 +275,7 @@ class Inbox:
         """The next event or the horizon; None once the episode is over."""
         if self._state.over:
             return None
-        horizon, due = Instant(self._settings.horizon), self._state.agenda.next
+        horizon, due = START + self._settings.horizon, self._state.agenda.next
         return horizon if due is None else min(due, horizon)
 
     # --- what can be seen --------------------------------------------------------------------

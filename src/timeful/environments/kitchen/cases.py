@@ -11,7 +11,7 @@ from itertools import product
 
 import numpy as np
 
-from timeful.core.units import Duration
+from timeful.core.units import NO_TIME, Duration
 from timeful.environments.kitchen.settings import Case, Dish, Problem, ticks
 from timeful.errors import SettingsError
 from timeful.seeding import child
@@ -182,7 +182,7 @@ def _follow(first: Dish, second: Dish, gap: Duration) -> Dish:
     more calls; with one slot, its offset stays as drawn.
     """
     staged = second.prep + ticks(2 * _CALL)
-    return replace(second, offset=Duration(max(first.offset + gap - staged, 0)))
+    return replace(second, offset=max(first.offset + gap - staged, NO_TIME))
 
 
 def _dish(rng: np.random.Generator, name: str, family: str) -> Dish:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from timeful.core.units import FAR, START, Duration, Instant
+from timeful.core.units import FAR, NO_TIME, START, Duration, Instant
 from timeful.environments.kitchen.actions import Action, Verb
 from timeful.environments.kitchen.settings import Case, KitchenSettings, in_ticks, ticks
 from timeful.environments.kitchen.state import Doing, State, Writing
@@ -95,7 +95,7 @@ class Laws:
             switches=state.shown.switches + (mode != state.shown.mode),
             checks=state.shown.checks + (action.verb == "check"),
         )
-        doing = Doing(action=action, start=at, end=Instant(at + self._span(state, action)))
+        doing = Doing(action=action, start=at, end=at + self._span(state, action))
         begun = replace(state, shown=shown, doing=doing, timer=None)
         return self._stop_writing(begun, at) if action.verb in _MODES else begun
 
@@ -107,7 +107,7 @@ class Laws:
                 return self.settings.staging
             case "finish":
                 return state.dish(action.target).finish
-        return Duration(0)
+        return NO_TIME
 
     def _check(self, state: State, action: Action) -> None:
         match action.verb:
@@ -133,7 +133,7 @@ class Laws:
     def _wait_until(self, state: State, action: Action, at: Instant) -> Instant | None:
         """When a wait is over, unless something happens first."""
         if action.number is not None:
-            return Instant(at + ticks(action.number))
+            return at + ticks(action.number)
         # A dish that has signalled meanwhile ends a wait at once: it never signals again.
         return None if state.is_anything_to_come else at
 
@@ -185,7 +185,7 @@ class Laws:
             after = replace(state.after(state.timer), timer=None)
             yield Event(at=state.timer, name="timer", data={}, state=after)
         if self.settings.budget <= to:
-            budget = Instant(self.settings.budget)
+            budget = START + self.settings.budget
             after = replace(state.after(budget), is_over=True)
             yield Event(at=budget, name="budget", data={}, state=after)
 
@@ -232,7 +232,7 @@ class Laws:
 
     def _staged(self, state: State, action: Action, at: Instant) -> State:
         rings = tuple(
-            Instant(at + offset) if dish.name == action.target else ring
+            (at + offset) if dish.name == action.target else ring
             for dish, offset, ring in zip(
                 state.shown.dishes, self.offsets, state.rings, strict=True
             )
@@ -253,7 +253,7 @@ class Laws:
         if not self.settings.writes_itself:
             return state
         count = min(state.problem(action.target).left, action.number or FAR)
-        until = Instant(at + ticks(count))
+        until = at + ticks(count)
         return replace(state, writing=Writing(problem=action.target, since=at, until=until))
 
     def _told(self, state: State, action: Action) -> State:

@@ -7,7 +7,7 @@ durations in nanoseconds; people and prompts count ticks, one to each generated 
 from dataclasses import dataclass
 from typing import Literal
 
-from timeful.core.units import START, Duration, Instant, milliseconds
+from timeful.core.units import NO_TIME, START, Duration, Instant, milliseconds
 from timeful.errors import SettingsError, check_known
 
 TICK = milliseconds(1)
@@ -24,7 +24,7 @@ def ticks(count: int) -> Duration:
     """
     if count < 0:
         raise SettingsError(f"a span must not be negative, got {count} ticks")
-    return Duration(count * TICK)
+    return count * TICK
 
 
 def in_ticks(span: int) -> float:
@@ -75,7 +75,7 @@ class Dish:
 
     def deadline(self, signal: Instant) -> Instant:
         """Until when it counts: the end of its ideal window or, if soft, of keeping warm."""
-        return Instant(signal + self.window + (self.slack or 0))
+        return signal + self.window + (self.slack or NO_TIME)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +161,7 @@ class Utility:
                 )
 
 
-_NO_TIME, _BUDGET = ticks(0), ticks(8000)
+_BUDGET = ticks(8000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,7 +181,7 @@ class KitchenSettings:
         SettingsError: If one of them cannot be.
     """
 
-    staging: Duration = _NO_TIME
+    staging: Duration = NO_TIME
     jitter: float = 3.0
     budget: Duration = _BUDGET
     judged: Judged = "end"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from timeful.core.units import Duration, Instant
+from timeful.core.units import NO_TIME, START, Duration, Instant
 from timeful.environments.kitchen.settings import Dish, Problem, in_ticks
 
 Stage = Literal["raw", "prepared", "staged", "signalled", "finished"]
@@ -36,18 +36,18 @@ class DishView:
             prep=dish.prep,
             finish=dish.finish,
             window=dish.window,
-            slack=dish.slack or Duration(0),
+            slack=dish.slack or NO_TIME,
         )
 
     @property
     def window_end(self) -> Instant:
         """The end of its ideal window, once it has signalled."""
-        return Instant((self.signal or 0) + self.window)
+        return (self.signal or START) + self.window
 
     @property
     def deadline(self) -> Instant:
         """Until when it counts, once it has signalled: for a soft dish, while it keeps warm."""
-        return Instant(self.window_end + self.slack)
+        return self.window_end + self.slack
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from timeful.core.units import START, Duration, Instant
+from timeful.core.units import START, Instant
 from timeful.environments.environment import Observation
 from timeful.environments.kitchen.actions import parse
 from timeful.environments.kitchen.dynamics import Laws
@@ -45,7 +45,7 @@ class Kitchen:
         # One draw for each dish, so that no dish depends on which others whistle.
         jitter = rng.normal(0.0, settings.jitter, size=len(case.dishes))
         offsets = tuple(
-            Duration(max(dish.offset + round(late) * TICK * dish.is_whistle, 0))
+            max(dish.offset + round(late) * TICK * dish.is_whistle, 0)
             for dish, late in zip(case.dishes, jitter, strict=True)
         )
         self._laws = Laws(case=case, settings=settings, offsets=offsets)

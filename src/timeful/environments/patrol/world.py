@@ -128,7 +128,7 @@ class Patrol:
 
     def next_change(self) -> Instant | None:
         """The end of the tick under way; None once the episode is over."""
-        return None if self.is_over else Instant(START + self._period * (self._state.tick + 1))
+        return None if self.is_over else (START + self._period * (self._state.tick + 1))
 
     def view(self) -> PatrolView:
         """What can be seen now."""

@@ -13,10 +13,8 @@ from math import exp, inf
 
 import numpy as np
 
-from timeful.core.units import Duration, in_seconds, seconds
+from timeful.core.units import NO_TIME, Duration, in_seconds, seconds
 from timeful.errors import SettingsError
-
-NO_TIME = Duration(0)
 
 
 @dataclass(frozen=True, slots=True)

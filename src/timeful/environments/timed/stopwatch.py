@@ -10,10 +10,8 @@ from math import ceil, floor, inf
 
 import numpy as np
 
-from timeful.core.units import START, Duration, Instant, in_seconds
+from timeful.core.units import NO_TIME, START, Duration, Instant, in_seconds
 from timeful.errors import SettingsError
-
-NO_TIME = Duration(0)
 
 
 @dataclass(slots=True)
@@ -42,7 +40,7 @@ class Stopwatch:
     def stop(self, at: Instant) -> None:
         """The tool is done."""
         if self.running_since is not None:
-            self.tools = Duration(self.tools + at - self.running_since)
+            self.tools = self.tools + at - self.running_since
             self.running_since = None
 
     def elapsed(self, at: Instant = START) -> Duration:
@@ -54,12 +52,12 @@ class Stopwatch:
         """The first instant at which so much counts, if nothing changes until then."""
         since = self.running_since
         if since is not None:
-            return Instant(since + max(0, budget - self.elapsed(since)))
+            return since + max(NO_TIME, budget - self.elapsed(since))
         return Instant(self.tools + max(0, ceil((budget - self.tools) / self._alpha)))
 
     def _tools(self, at: Instant) -> Duration:
         since = self.running_since
-        return self.tools if since is None else Duration(self.tools + at - since)
+        return self.tools if since is None else self.tools + at - since
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 from timeful.core.activity import Event
 from timeful.core.kernel import Kernel
-from timeful.core.units import START, Duration, Instant, in_seconds, seconds
+from timeful.core.units import NO_TIME, START, Duration, Instant, in_seconds, seconds
 from timeful.core.work import Call
 from timeful.environments.agenda import Agenda
 from timeful.environments.environment import Observation
@@ -121,7 +121,7 @@ class TimedTask:
             check_known("tool", name, names(self._tools))
         self._budget = PATIENCE if time.budget is None or time.is_soft else time.budget
         self._kernel: Kernel | None = None
-        self._origin = START
+        self._origin = NO_TIME
         self._stirred: Callable[[], None] = _nobody
         self._state = _State(stopwatch=Stopwatch(time.alpha))
 
@@ -133,7 +133,7 @@ class TimedTask:
     def live(self, kernel: Kernel, recorder: Recorder, stirred: Callable[[], None]) -> None:
         """Begin now; from here on the real work of tools is done in threads."""
         self._kernel = kernel
-        self._origin = kernel.now
+        self._origin = kernel.now - START
         self._stirred = stirred
 
     # --- interventions -----------------------------------------------------------------------
@@ -182,13 +182,13 @@ class TimedTask:
             state.running = call
             state.agenda.add(at, _End(call, at))
             return
-        left = Duration(self._budget - self._counted(at))
+        left = self._budget - self._counted(at)
         work = None if call.name == TIMER.name else self._task.begin(call, left)
         state.calls += 1
         state.running = call
         state.stopwatch.start(at)
         if work is None:
-            self._end_at(call, at, Done(took=Duration(0), result=None), at)
+            self._end_at(call, at, Done(took=NO_TIME, result=None), at)
         elif self._kernel is None:
             self._end_at(call, at, work.run(), at)
         else:
@@ -207,14 +207,14 @@ class TimedTask:
             raise
         state.work = None
         if self._kernel is not None and state is self._state and not state.over:
-            self._end_at(call, began, done, Instant(self._kernel.now - self._origin))
+            self._end_at(call, began, done, self._kernel.now - self._origin)
             self._stirred()
 
     def _end_at(self, call: ToolCall, began: Instant, done: Done, back: Instant) -> None:
         """A call is over when its latency is, and not before its work is `back`."""
         rng = child(self._seed, "latency", self._state.calls)
         span = self._time.law(call.name).draw(rng, done.took)
-        self._state.agenda.add(Instant(max(began + span, back)), _End(call, began, done.result))
+        self._state.agenda.add(max(began + span, back), _End(call, began, done.result))
 
     # --- what happens ------------------------------------------------------------------------
 

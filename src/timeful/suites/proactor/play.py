@@ -8,7 +8,7 @@ from timeful.agents.proactive.agent import proactive
 from timeful.agents.proactive.lookup import Lookup
 from timeful.agents.proactive.retrieval import Retrieval
 from timeful.core.clock import Clock, VirtualClock, WallClock
-from timeful.core.units import Duration, seconds
+from timeful.core.units import NO_TIME, seconds
 from timeful.domains.dialogue_set import DialogueSource, load_dialogue_set
 from timeful.environments.dialogue.world import Conversation
 from timeful.interfaces.event_driven import EventDriven
@@ -70,7 +70,7 @@ def interface(rig: Rig) -> Interface:
     full, span = rig.transcripts == "full", seconds(rig.span_s)
     match rig.law:
         case "polling":
-            return partial(Polling, interval=span, cost=Duration(0), full=full)
+            return partial(Polling, interval=span, cost=NO_TIME, full=full)
         case "loop":
             return partial(Loop, full=full)
         case "fixed-rate":

@@ -9,7 +9,7 @@ from timeful.agents.playbook import playbook
 from timeful.agents.reactive import FORCED_TOKENS, reactive, reactive_forced
 from timeful.agents.session import Agent
 from timeful.core.clock import Clock, VirtualClock, WallClock
-from timeful.core.units import Duration
+from timeful.core.units import NO_TIME, Duration
 from timeful.environments.registry import make_game
 from timeful.environments.ticking import Ticking
 from timeful.interfaces.event_driven import EventDriven
@@ -19,7 +19,6 @@ from timeful.interfaces.loop import Loop
 from timeful.interfaces.polling import Polling
 from timeful.models.model import Model
 from timeful.models.model_spec import Role
-from timeful.models.pace import NO_WAIT
 from timeful.records.recorder import Recorder
 from timeful.runs.episode import EpisodeSetting, Interface, play_episode
 from timeful.sandbox.policy import PolicyProcess
@@ -58,7 +57,7 @@ def interface(spec: EpisodeSpec) -> Interface:
         case "loop":
             return partial(Loop, full=full)
         case "polling":
-            return partial(Polling, interval=spec.interval, cost=NO_WAIT, full=full)
+            return partial(Polling, interval=spec.interval, cost=NO_TIME, full=full)
     return partial(FixedRate, full=full)
 
 
@@ -110,5 +109,5 @@ def _forced(spec: EpisodeSpec, model: Model) -> Duration:
     calls, most of the turn is left to think.
     """
     if model.pace is not None:
-        return Duration(model.pace(FORCED_TOKENS))
-    return Duration(spec.span(spec.step) // 20)
+        return model.pace(FORCED_TOKENS)
+    return spec.span(spec.step) // 20

@@ -156,7 +156,7 @@ class EpisodeSpec:
 
     def span(self, amount: int) -> Duration:
         """Convert an amount of this episode's unit to a span."""
-        return Duration(amount * TOKEN) if self.clock == "token" else milliseconds(amount)
+        return (amount * TOKEN) if self.clock == "token" else milliseconds(amount)
 
     @property
     def models(self) -> tuple[ModelSpec, ...]:

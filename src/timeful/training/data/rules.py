@@ -18,7 +18,7 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from timeful.core.units import Duration, Instant, in_seconds
+from timeful.core.units import Instant, in_seconds
 from timeful.environments.timed.stopwatch import Stopwatch, TimerSettings
 from timeful.environments.timed.world import TIMER
 from timeful.records.events import EpisodeStarted, Event, Happened, Noted
@@ -149,7 +149,7 @@ def _claims_right(trace: _Trace, timer: TimerSettings, last: float, slack: float
 
     A conclusion with other numbers only claims something that nobody can check.
     """
-    counted = timer.scale * in_seconds(Duration(trace.over.get("counted", 0)))
+    counted = timer.scale * in_seconds(trace.over.get("counted", 0))
     slack += _CLAIM * counted
     for told in _CONCLUSION.findall(_THOUGHT.sub("", trace.spoken[-1])):
         claims = [float(claim) for claim in _CLAIMED.findall(told)]

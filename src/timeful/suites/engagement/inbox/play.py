@@ -6,7 +6,7 @@ from timeful.agents.assistant import assistant
 from timeful.agents.prompts.inbox import Briefing, Writing
 from timeful.agents.triage import as_recommended, urgent_first
 from timeful.core.clock import VirtualClock
-from timeful.core.units import Duration
+from timeful.core.units import NO_TIME
 from timeful.environments.inbox.mail import draw_mail
 from timeful.environments.inbox.policy import answer_urgent
 from timeful.environments.inbox.task import draw_task
@@ -70,11 +70,11 @@ def interface(spec: InboxSpec) -> Interface:
     full = spec.transcripts == "full"
     match spec.interface:
         case "polling":
-            return partial(Polling, interval=spec.poll, cost=Duration(0), full=full)
+            return partial(Polling, interval=spec.poll, cost=NO_TIME, full=full)
         case "loop":
             return partial(Loop, full=full)
         case "reflex":
-            return partial(Reflex, rule=answer_urgent, delay=Duration(0), full=full)
+            return partial(Reflex, rule=answer_urgent, delay=NO_TIME, full=full)
     return partial(EventDriven, full=full)
 
 

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from timeful.agents.prompts.inbox import PricedBy
 from timeful.agents.session import Transcripts
-from timeful.core.units import Duration, in_seconds, seconds
+from timeful.core.units import NO_TIME, Duration, in_seconds, seconds
 from timeful.environments.inbox.settings import InboxSettings
 from timeful.environments.inbox.task import DECOMPOSITIONS, Decomposition
 from timeful.errors import SettingsError, check_known
@@ -99,7 +99,7 @@ class InboxSpec:
         """What a decision about an email costs: the same for any, or its tokens."""
         if self.priced_by == "tokens":
             return self.writing_pace
-        return Pace(first=self.world.triage, per_token=Duration(0))
+        return Pace(first=self.world.triage, per_token=NO_TIME)
 
     def settings(self) -> dict[str, Any]:
         """All that makes the episode what it is, as its record begins."""

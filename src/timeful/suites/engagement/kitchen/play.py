@@ -6,6 +6,7 @@ from functools import partial
 from timeful.agents.controller import ControllerSettings, controller
 from timeful.agents.prompts.kitchen import Briefing
 from timeful.core.clock import VirtualClock
+from timeful.core.units import NO_TIME
 from timeful.environments.game import View
 from timeful.environments.kitchen.policy import reflex
 from timeful.environments.kitchen.settings import in_ticks
@@ -16,7 +17,7 @@ from timeful.interfaces.loop import Loop
 from timeful.interfaces.polling import Polling
 from timeful.interfaces.reflex import Reflex
 from timeful.models.filler_text import FillerModel
-from timeful.models.pace import NO_WAIT, TOKEN_TIME
+from timeful.models.pace import TOKEN_TIME
 from timeful.models.rules import RuleModel
 from timeful.records.recorder import Recorder
 from timeful.runs.episode import EpisodeSetting, Interface, play_episode
@@ -72,7 +73,7 @@ def interface(law: Law, rig: Rig) -> Interface:
         case "loop":
             return partial(Loop, full=full)
         case "polling":
-            return partial(Polling, interval=rig.interval, cost=NO_WAIT, full=full)
+            return partial(Polling, interval=rig.interval, cost=NO_TIME, full=full)
         case "reflex":
             return partial(Reflex, rule=_reflex, delay=rig.delay, full=full)
         case "event-driven":

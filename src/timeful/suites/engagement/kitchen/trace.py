@@ -170,7 +170,7 @@ class _Reader:
             made.deeds.append(self._deed)
         if event.by == "reflex":
             # The engine knew of it for as long as it took to react.
-            self._see(made, action.target, Instant(at - made.settings["delay"]))
+            self._see(made, action.target, at - made.settings["delay"])
 
     def _see(self, made: Trace, dish: str, at: Instant) -> None:
         signal = made.signals[dish]
