@@ -28,7 +28,7 @@ LENGTHS = (7, 3, 12, 1, 7)
 def way(request, monkeypatch):
     """Both ways to decode; models that have no short one go the other way twice."""
     if request.param == "own forward pass":
-        monkeypatch.setattr(sampler, "take_apart", lambda model: None)
+        monkeypatch.setattr(sampler, "extract_weights", lambda model: None)
     return request.param
 
 
