@@ -2,8 +2,7 @@
 
 What is timed of each way: "JSON lines" is the whole of `timeful metrics proactor-turns`, from a
 file of a kilobyte a turn; "objects" begins with opportunities in memory, as agents and records
-have them, and is what the target is for; "plain" scores these one turn after the other; "arrays"
-begins where arrays were made already.
+have them.
 """
 
 from collections.abc import Callable
@@ -16,9 +15,8 @@ import numpy as np
 
 from timeful.core.clock import cpu_seconds
 from timeful.dialogues.opportunity import STATUSES, Input, Inputs, Opportunity
-from timeful.metrics.proactor.arrays import turn_arrays
 from timeful.metrics.proactor.files import PredictedTurn, read_turns
-from timeful.metrics.proactor.turns import MeanScores, mean_scores, score_turn
+from timeful.metrics.proactor.turns import MeanScores, mean_scores
 from timeful.seeding import child
 
 ROUNDS = 5
@@ -85,14 +83,9 @@ def report(path: Path) -> None:
     """Time each way to score the turns of a file."""
     # Read again, so that no two of them share an object.
     turns = list(read_turns(path))
-    arrays = turn_arrays(turns)
     jobs: dict[str, Callable[[], MeanScores]] = {
-        "JSON lines": lambda: turn_arrays(read_turns(path)).mean(),
-        "objects": lambda: turn_arrays(turns).mean(),
-        "plain": lambda: mean_scores(
-            score_turn(one.turn, one.predictions, one.references, one.ready_ranges) for one in turns
-        ),
-        "arrays": arrays.mean,
+        "JSON lines": lambda: mean_scores(turn.scores() for turn in read_turns(path)),
+        "objects": lambda: mean_scores(turn.scores() for turn in turns),
     }
     rounds = [{name: timed(job) for name, job in jobs.items()} for _ in range(ROUNDS)]
     for outcomes in rounds:

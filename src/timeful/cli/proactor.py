@@ -81,10 +81,10 @@ def turns(file: Path, as_json: bool) -> None:
     the turns with predictions.
     """
     from timeful.metrics.proactor import tables
-    from timeful.metrics.proactor.arrays import turn_arrays
     from timeful.metrics.proactor.files import read_turns
+    from timeful.metrics.proactor.turns import mean_scores
 
-    found = turn_arrays(read_turns(file)).mean()
+    found = mean_scores(turn.scores() for turn in read_turns(file))
     if as_json:
         print(json.dumps(tables.turns_json(found), indent=2))
     else:

@@ -28,9 +28,8 @@ from timeful.domains.generator import generate
 from timeful.domains.library import load_domain
 from timeful.environments.dialogue.timing import ByTurn, Paced
 from timeful.errors import SettingsError
-from timeful.metrics.proactor.arrays import turn_arrays
 from timeful.metrics.proactor.files import PredictedTurn
-from timeful.metrics.proactor.turns import MeanScores
+from timeful.metrics.proactor.turns import MeanScores, mean_scores
 from timeful.models.pace import Pace
 from timeful.models.rules import Answer
 from timeful.models.scripted import ListSource
@@ -85,7 +84,7 @@ def predicted(name: str, threshold: float) -> Iterator[PredictedTurn]:
 
 @cache
 def scores(name: str, threshold: float) -> MeanScores:
-    return turn_arrays(predicted(name, threshold)).mean()
+    return mean_scores(turn.scores() for turn in predicted(name, threshold))
 
 
 @pytest.mark.parametrize(

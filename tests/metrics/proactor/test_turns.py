@@ -1,8 +1,7 @@
-"""The metrics of turns: worked by hand, their laws, and many turns at once as one by one."""
+"""The metrics of turns: worked by hand, and their laws."""
 
 import random
 from dataclasses import asdict, replace
-from math import isnan
 
 import pytest
 from hypothesis import given, settings
@@ -10,10 +9,8 @@ from hypothesis import strategies as st
 
 from tests.metrics.proactor.judged import Turn, opportunities, opportunity, turns
 from timeful.dialogues.opportunity import Inputs, Opportunity, Value
-from timeful.metrics.proactor.arrays import turn_arrays
 from timeful.metrics.proactor.matching import best_match, match, normal
 from timeful.metrics.proactor.turns import (
-    METRICS,
     TurnScores,
     mean_scores,
     relative_difference,
@@ -198,17 +195,3 @@ def test_a_difference_above_nothing_is_undefined() -> None:
     assert relative_difference(0.0, 0.0) is None
     assert relative_difference(None, None) is None
     assert relative_difference(0.4, 0.5) == pytest.approx(0.25)
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(turns, max_size=6))
-def test_many_turns_at_once_are_scored_as_one_by_one_bit_for_bit(some: list[Turn]) -> None:
-    arrays = turn_arrays(some)
-    found, single = arrays.scores(), [scored(turn) for turn in some]
-    for place, one in enumerate(single):
-        for name in METRICS:
-            if one is None:
-                assert isnan(found[name][place])
-            else:
-                assert found[name][place] == getattr(one, name)
-    assert arrays.mean() == mean_scores(single)

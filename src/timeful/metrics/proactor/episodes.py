@@ -19,9 +19,8 @@ from timeful.dialogues.dialogue import Turn
 from timeful.dialogues.opportunity import Opportunity
 from timeful.dialogues.prediction import Prediction, read_prediction
 from timeful.errors import RecordError
-from timeful.metrics.proactor.arrays import turn_arrays
 from timeful.metrics.proactor.files import PredictedTurn
-from timeful.metrics.proactor.turns import MeanScores
+from timeful.metrics.proactor.turns import MeanScores, mean_scores
 from timeful.records.events import (
     Acted,
     EpisodeEnded,
@@ -276,7 +275,7 @@ def score_conversations(conversations: Iterable[Conversed | None]) -> ConversedS
     """Score conversations together, each turn alike; None is an episode that failed."""
     every = list(conversations)
     whole = [one for one in every if one is not None]
-    means = turn_arrays(turn for one in whole for turn in one.turns).mean()
+    means = mean_scores(turn.scores() for one in whole for turn in one.turns)
     has_references = any(turn.references for one in whole for turn in one.turns)
     if not has_references:
         means = replace(means, means={**means.means, **dict.fromkeys(OF_REFERENCES)})

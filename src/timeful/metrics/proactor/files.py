@@ -14,6 +14,7 @@ from timeful.dialogues.files import read_bytes, read_lines
 from timeful.dialogues.opportunity import Opportunity
 from timeful.errors import SettingsError
 from timeful.metrics.proactor.ranking import COLUMNS, Result
+from timeful.metrics.proactor.turns import TurnScores, score_turn
 
 _Number = Annotated[int, msgspec.Meta(ge=1, le=2**53)]
 """Of a turn; above 2 ** 53 JSON does not hold every number."""
@@ -27,6 +28,10 @@ class PredictedTurn(msgspec.Struct, frozen=True, kw_only=True):
     predictions: tuple[Opportunity, ...]
     references: tuple[Opportunity, ...]
     ready_ranges: dict[str, tuple[_Number, ...]]
+
+    def scores(self) -> TurnScores | None:
+        """All metrics of the turn; None without predictions."""
+        return score_turn(self.turn, self.predictions, self.references, self.ready_ranges)
 
 
 class _Name(msgspec.Struct):

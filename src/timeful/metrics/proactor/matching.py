@@ -62,4 +62,8 @@ def match(prediction: Opportunity, reference: Opportunity) -> float:
 
 def best_match(prediction: Opportunity, references: Iterable[Opportunity]) -> float:
     """The best match with a reference of the same name, 0 if there is none (equation 1)."""
-    return max((match(prediction, one) for one in references), default=0.0)
+    name = prediction.name
+    return max(
+        [match(prediction, reference) for reference in references if reference.name == name],
+        default=0.0,
+    )

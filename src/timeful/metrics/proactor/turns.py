@@ -2,7 +2,7 @@
 
 P are the predictions and Q the references at turn t; R_a are the turns at which the action named
 a is ready in the reference of the whole dialogue. Two predictions of one name are two: P is taken
-as it is given. `arrays.py` scores many turns at once, with the same numbers bit for bit.
+as it is given.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -95,38 +95,49 @@ def score_turn(
     """
     if not predictions:
         return None
-    matches = [best_match(one, references) for one in predictions]
-    names = {one.name for one in references}
-    last = [max(ranges.get(one.name, ()), default=0) for one in predictions]
-    early = [number >= turn for number in last]
-    ready = [one.is_ready for one in predictions]
-    faults = sum(is_ready and not number for is_ready, number in zip(ready, last, strict=True))
-    triggered = [one.status == "triggered" for one in predictions]
-    is_known = [one.name in names for one in predictions]
+    names = {reference.name for reference in references}
+    total = best = 0.0
+    ready = early = ready_early = faults = triggered = true_triggered = ready_known = 0
+    for prediction in predictions:
+        is_ready, is_triggered = prediction.is_ready, prediction.status == "triggered"
+        is_known = prediction.name in names
+        if is_known:
+            match = best_match(prediction, references)
+            total += match
+            best = max(best, match)
+        turns = ranges.get(prediction.name, ())
+        is_early = bool(turns) and max(turns) >= turn
+        early += is_early
+        ready += is_ready
+        ready_early += is_ready and is_early
+        ready_known += is_ready and is_known
+        faults += is_ready and not turns
+        triggered += is_triggered
+        true_triggered += is_triggered and is_known
     count = len(predictions)
     return TurnScores(
-        ac=_total(matches) / count,
-        max_ac=max(matches),
-        pt=_both(ready, early) / count,
-        pt_all=sum(early) / count,
-        ftr=faults / (sum(ready) or 1),
+        ac=total / count,
+        max_ac=best,
+        pt=ready_early / count,
+        pt_all=early / count,
+        ftr=faults / (ready or 1),
         ftr_per_prediction=faults / count,
-        rar=sum(ready) / count,
-        atr=_both(triggered, is_known) / count,
-        false_triggered=(sum(triggered) - _both(triggered, is_known)) / count,
-        frr=(sum(ready) - _both(ready, is_known)) / count,
+        rar=ready / count,
+        atr=true_triggered / count,
+        false_triggered=(triggered - true_triggered) / count,
+        frr=(ready - ready_known) / count,
     )
 
 
 def mean_scores(scores: Iterable[TurnScores | None]) -> MeanScores:
     """Average turns; a turn without predictions is None."""
-    every = list(scores)
-    scored = [one for one in every if one is not None]
+    turns = list(scores)
+    scored = [turn for turn in turns if turn is not None]
     return MeanScores(
-        n_turns=len(every),
-        n_skipped=len(every) - len(scored),
+        n_turns=len(turns),
+        n_skipped=len(turns) - len(scored),
         means={
-            name: fmean(getattr(one, name) for one in scored) if scored else None
+            name: fmean([getattr(turn, name) for turn in scored]) if scored else None
             for name in METRICS
         },
     )
@@ -139,15 +150,3 @@ def relative_difference(ac: float | None, max_ac: float | None) -> float | None:
     undefined: no match at all is neither reliable nor unreliable **(chosen)**.
     """
     return (max_ac - ac) / ac if ac and max_ac is not None else None
-
-
-def _both(one: Sequence[bool], other: Sequence[bool]) -> int:
-    return sum(a and b for a, b in zip(one, other, strict=True))
-
-
-def _total(values: Iterable[float]) -> float:
-    """A sum from the first to the last, which `sum` is no longer since Python 3.12."""
-    total = 0.0
-    for value in values:
-        total += value
-    return total

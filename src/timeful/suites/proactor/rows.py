@@ -10,7 +10,6 @@ from timeful.core.units import in_seconds
 from timeful.dialogues.opportunity import Opportunity
 from timeful.errors import RecordError
 from timeful.metrics.proactor.alignment import margins
-from timeful.metrics.proactor.arrays import turn_arrays
 from timeful.metrics.proactor.episodes import Conversed, read_conversation
 from timeful.metrics.proactor.files import PredictedTurn
 from timeful.metrics.proactor.matching import best_match
@@ -167,9 +166,8 @@ def _named(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _counted(found: Conversed) -> dict[str, Any]:
-    scores = turn_arrays(found.turns).scores()
-    is_scored = ~np.isnan(scores["ac"])
-    scored = int(is_scored.sum())
+    scores = [turn_scores for turn in found.turns if (turn_scores := turn.scores())]
+    scored = len(scores)
     return {
         "dialogue": found.dialogue,
         "subflow": found.subflow,
@@ -185,7 +183,7 @@ def _counted(found: Conversed) -> dict[str, Any]:
         "tokens": found.tokens,
         "ready": tuple(sum(one.is_ready for one in turn.predictions) for turn in found.turns),
         "sums": {
-            **{name: float(scores[name][is_scored].sum()) for name in METRICS},
+            **{name: float(np.sum([getattr(turn, name) for turn in scores])) for name in METRICS},
             **_dependency(found),
         },
         "actions": actions_of(found.turns),
