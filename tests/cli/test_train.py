@@ -16,8 +16,8 @@ pytest.importorskip("trl", reason="training needs the extra `train`")
 from tests.training.material import checkpoint, file_of, metrics
 from timeful.cli.main import app
 from timeful.cli.train import train
-from timeful.cli.train_next import next_command
-from timeful.cli.train_told import Patience, Told
+from timeful.cli.train_hints import next_command
+from timeful.cli.train_progress import GracefulInterrupt, TrainingProgress
 from timeful.errors import SettingsError
 from timeful.records.events import EpisodeStarted
 from timeful.records.recorder import read_record
@@ -122,25 +122,25 @@ def test_two_trainings_in_one_folder_are_kept_apart(start: Path) -> None:
 
 
 def test_who_is_left_alone_says_so_in_a_line(start: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from timeful.training import learning
+    from timeful.training import grpo
 
-    def learn(*_: Any, **__: Any) -> Path:
+    def train_grpo(*_: Any, **__: Any) -> Path:
         raise RuntimeError("[gloo/transport/tcp/pair.cc:553] Connection closed by peer [127.0.0.1]")
 
-    monkeypatch.setattr(learning, "learn", learn)
+    monkeypatch.setattr(grpo, "train_grpo", train_grpo)
     said = invoke(str(start / "a.toml"), "--set", f"run.out={str(start / 'alone')!r}")
     assert said.exit_code == 1
     assert said.stderr.splitlines()[-1] == "timeful: another process of this training has ended"
 
 
 def test_who_interrupts_is_told_how_to_go_on(start: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from timeful.training import learning
+    from timeful.training import grpo
 
     def interrupted(*args: Any, progress: Any, **others: Any) -> Path:
         progress(1, 4)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(learning, "learn", interrupted)
+    monkeypatch.setattr(grpo, "train_grpo", interrupted)
     said = invoke(str(start / "a.toml"), "--set", f"run.out={str(start / 'stopped')!r}")
     assert said.exit_code == 130
     assert "1 of 4 updates were done; the same command begins anew" in said.stderr
@@ -149,15 +149,15 @@ def test_who_interrupts_is_told_how_to_go_on(start: Path, monkeypatch: pytest.Mo
 def test_weights_and_biases_without_a_login_is_said_in_a_line(
     start: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from timeful.training import learning
+    from timeful.training import grpo
 
     class UsageError(Exception):
         __module__ = "wandb.errors.errors"
 
-    def learn(*_: Any, **__: Any) -> Path:
+    def train_grpo(*_: Any, **__: Any) -> Path:
         raise UsageError("No API key configured.")
 
-    monkeypatch.setattr(learning, "learn", learn)
+    monkeypatch.setattr(grpo, "train_grpo", train_grpo)
     said = invoke(str(start / "a.toml"), "--set", f"run.out={str(start / 'wandb')!r}")
     assert isinstance(said.exception, SettingsError)
     assert "No API key configured. Or keep its numbers here" in str(said.exception)
@@ -178,7 +178,7 @@ def test_a_slow_update_has_a_line_of_its_own_with_the_time_that_is_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     after([n * each for n in range(20)], monkeypatch)
-    told = Told(tmp_path)
+    told = TrainingProgress(tmp_path)
     for done in range(1, 21):
         told.advance(done, 20)
         told.measured("reward 0.5" + ", and much more" * 9)
@@ -195,7 +195,7 @@ def test_on_a_terminal_a_bar_stays_below_the_lines(
 ) -> None:
     after([0.0, 1.0, 2.0], monkeypatch)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    told = Told(tmp_path)
+    told = TrainingProgress(tmp_path)
     for done in (1, 2):
         told.advance(done, 20)
         told.measured("reward 0.5")
@@ -212,7 +212,7 @@ def test_the_first_control_c_waits_for_the_update_and_the_second_does_not(
         os.kill(os.getpid(), signal.SIGINT)
 
     before = signal.getsignal(signal.SIGINT)
-    with Patience(speaks=True) as stops:
+    with GracefulInterrupt(speaks=True) as stops:
         with pytest.raises(KeyboardInterrupt):
             press()  # nothing is learnt yet
         assert not stops()
@@ -234,15 +234,15 @@ def test_a_training_that_is_stopped_writes_a_checkpoint_and_comes_to_the_same_by
         return invoke(str(start / "a.toml"), *options, "--set", f"run.out={str(start / name)!r}")
 
     assert run("unbroken").exit_code == 0
-    advance = Told.advance
+    advance = TrainingProgress.advance
 
-    def pressed(self: Told, done: int, of: int) -> None:
+    def pressed(self: TrainingProgress, done: int, of: int) -> None:
         advance(self, done, of)
         if done == 3:
             os.kill(os.getpid(), signal.SIGINT)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Told, "advance", pressed)
+        patch.setattr(TrainingProgress, "advance", pressed)
         said = run("broken")
     assert said.exit_code == 130
     # A batch is learnt from twice, and a checkpoint is not written in between.
@@ -255,7 +255,7 @@ def test_a_training_that_is_stopped_writes_a_checkpoint_and_comes_to_the_same_by
 
 
 def test_what_comes_next_are_the_cases_it_learnt_from_on_the_other_side(start: Path) -> None:
-    from timeful.training.reading import read_config
+    from timeful.training.config_io import read_config
 
     def next_of(*changes: str) -> list[str]:
         command = next_command(read_config(start / "a.toml", changes), Path("it") / "policy")

@@ -140,8 +140,8 @@ def test_in_a_training_it_is_a_path_from_the_settings_and_a_part_of_what_goes_on
     tmp_path: Path,
 ) -> None:
     pytest.importorskip("torch")
+    from timeful.training.config_io import read_config
     from timeful.training.folder import check_folder, open_folder
-    from timeful.training.reading import read_config
 
     own(tmp_path, "def of(events): return 1")
     (tmp_path / "a.toml").write_text(
@@ -162,15 +162,15 @@ def test_in_a_training_one_that_breaks_leaves_the_record_at_which_it_did(tmp_pat
     from types import SimpleNamespace
 
     from timeful.records.recorder import read_record
-    from timeful.training.rewarding import by_record
-    from timeful.training.rollouts import Played
+    from timeful.training.reward_functions import reward_by_record
+    from timeful.training.rollouts import Rollout
 
     name = own(tmp_path, "def of(events, progress):\n    return progress / (len(events) - 4)")
     scene: Any = SimpleNamespace(key="case", turn=None)
     good, bad = task(RIGHT), calls(task(RIGHT), 0)[:1] + task(RIGHT)[1:]
     good = [*good[:1], thought(1), *good[1:]]
-    groups = [[Played(scene=scene, sampling=7, events=tuple(one), ok=True)] for one in (good, bad)]
-    rewards = by_record(Reward(name=name), out=tmp_path / "episodes")
+    groups = [[Rollout(scene=scene, sampling=7, events=tuple(one), ok=True)] for one in (good, bad)]
+    rewards = reward_by_record(Reward(name=name), out=tmp_path / "episodes")
     assert rewards(groups[:1], 3, 0.5) == [[0.5]]
     with pytest.raises(
         RewardError, match=r"line 2: ZeroDivisionError.*broke at the record .*00003"

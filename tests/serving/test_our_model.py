@@ -16,7 +16,7 @@ from timeful.models.local.model import LocalModel
 from timeful.models.local.request import Request, Sampling
 from timeful.models.local.sampler import Sampler
 from timeful.models.model import Message, Prompt
-from timeful.training.servers import ServerSampler
+from timeful.training.remote_samplers import ServerSampler
 
 
 def pulled(model, prompt: Prompt, **how) -> tuple[str, End]:

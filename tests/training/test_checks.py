@@ -13,7 +13,7 @@ import pytest
 from tests.training.material import checkpoint, config, file_of
 from timeful.environments.reasoning.split import Split
 from timeful.errors import SandboxError, SettingsError
-from timeful.training.checks import check, check_scenes, check_targets, layers
+from timeful.training.checks import check, check_targets, check_task_count, layers
 from timeful.training.config import (
     CasesPart,
     Config,
@@ -23,9 +23,9 @@ from timeful.training.config import (
     SftPart,
     TurnsPart,
 )
+from timeful.training.config_io import read_config, recipe, recipes
 from timeful.training.folder import METRICS, SETTINGS, check_folder, clear, open_folder, settings_of
-from timeful.training.reading import read_config, recipe, recipes
-from timeful.training.scenes import TimelyScene
+from timeful.training.rollout_tasks import TimelyTask
 
 pytest.importorskip("trl", reason="training needs the extra `train`")
 
@@ -139,11 +139,11 @@ def test_a_template_must_offer_the_tools_that_are_left_to_it(start: Path, tmp_pa
 
 
 def test_calls_are_offered_as_the_file_says(start: Path) -> None:
-    from timeful.training.cases import scenes_for
+    from timeful.training.cases import make_rollout_tasks
 
     for changes, wanted in (((), "text"), (("cases.calls=native",), "native")):
-        scenes = scenes_for(read(start, *changes)).values()
-        assert {scene.spec.rig.calls for scene in scenes if isinstance(scene, TimelyScene)} == {
+        scenes = make_rollout_tasks(read(start, *changes)).values()
+        assert {scene.spec.rig.calls for scene in scenes if isinstance(scene, TimelyTask)} == {
             wanted
         }
 
@@ -316,14 +316,14 @@ def test_targets_are_compared_with_the_layers_that_there_are(start: Path) -> Non
 
 
 def test_cases_must_be_there_and_enough(start: Path) -> None:
-    from timeful.training.cases import scenes_for
+    from timeful.training.cases import make_rollout_tasks
 
     with pytest.raises(SettingsError, match="level"):
-        scenes_for(read(start, "cases.sets=['levle:8']"))
+        make_rollout_tasks(read(start, "cases.sets=['levle:8']"))
     found = read(start)
-    assert len(scenes_for(found)) == 4
+    assert len(make_rollout_tasks(found)) == 4
     with pytest.raises(SettingsError, match=r"lower rollout\.cases"):
-        check_scenes(found, 1)
+        check_task_count(found, 1)
 
 
 @pytest.mark.parametrize("sets", [["mixed"], ["levels:8", "sums"]])
@@ -332,14 +332,14 @@ def test_no_problem_that_is_learnt_from_is_on_the_side_that_is_tested_on(
 ) -> None:
     from timeful.suites.timely.families import problems
     from timeful.suites.timely.spec import Source
-    from timeful.training.cases import scenes_for
+    from timeful.training.cases import make_rollout_tasks
 
     def asked(split: Split | None) -> set[str]:
         source = Source(sets=tuple(sets), size=200, split=split)
         return {one.question for one in problems(source.sets, source, 0).values()}
 
-    scenes = scenes_for(read(start, f"cases.sets={sets}", "cases.size=200")).values()
-    learnt = {scene.spec.case for scene in scenes if isinstance(scene, TimelyScene)}
+    scenes = make_rollout_tasks(read(start, f"cases.sets={sets}", "cases.size=200")).values()
+    learnt = {scene.spec.case for scene in scenes if isinstance(scene, TimelyTask)}
     source = Source(sets=tuple(sets), size=200, split="train")
     assert learnt == problems(source.sets, source, 0).keys()
     assert not asked("train") & asked("test")
@@ -364,11 +364,11 @@ def test_data_sets_are_looked_at(start: Path) -> None:
 def test_nothing_heavy_is_loaded_by_the_checks(start: Path) -> None:
     program = (
         "import sys; from pathlib import Path\n"
-        "from timeful.training.reading import read_config\n"
+        "from timeful.training.config_io import read_config\n"
         "from timeful.training.checks import check\n"
-        "from timeful.training.cases import scenes_for\n"
+        "from timeful.training.cases import make_rollout_tasks\n"
         f"found = read_config(Path({str(start / 'a.toml')!r}))\n"
-        "check(found); scenes_for(found)\n"
+        "check(found); make_rollout_tasks(found)\n"
         "print([one for one in ('torch', 'transformers', 'trl') if one in sys.modules])\n"
     )
     said = subprocess.run(
@@ -495,7 +495,7 @@ def test_the_problems_of_the_page_are_learnt_from_and_want_math_verify(
     start: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from timeful.suites.timely import families
-    from timeful.training.cases import scenes_for
+    from timeful.training.cases import make_rollout_tasks
 
     page = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
     [lines] = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
@@ -505,7 +505,7 @@ def test_the_problems_of_the_page_are_learnt_from_and_want_math_verify(
     monkeypatch.setitem(sys.modules, "math_verify", None)
     families.let_go()  # of a checker that another test has made
     with pytest.raises(SettingsError, match=r"pip install 'timeful\[timely\]'"):
-        scenes_for(found)
+        make_rollout_tasks(found)
     monkeypatch.undo()
     pytest.importorskip("math_verify")
-    assert len(scenes_for(found)) == 4
+    assert len(make_rollout_tasks(found)) == 4

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from transformers import AutoModelForCausalLM
 
 from tests.training.material import checkpoint, config
-from tests.training.test_learning import KilledError, gaps_of, killed_at, same, train
+from tests.training.test_grpo import KilledError, gaps_of, killed_at, same, train
 from timeful.models.local.checkpoint import load
 from timeful.models.local.request import Request, Sampling
 from timeful.models.local.sampler import Sampler
@@ -121,9 +121,9 @@ def test_a_policy_is_written_in_the_type_it_was_asked_for(
 
 
 def test_4_bits_are_counted_for_the_layers_that_have_them(start: Path) -> None:
-    from timeful.training.loading import sketch
+    from timeful.training.loading import load_empty_model
     from timeful.training.memory import _shrunk
 
     found = ModelPart(path=str(start), quantise="nf4", dtype="bfloat16")
     # q, k, v, o of 16 x 16 and gate, up, down of 16 x 32; not the table of tokens, nor LoRA.
-    assert sum(one.numel() for one in _shrunk(sketch(found))) == 4 * 16 * 16 + 3 * 16 * 32
+    assert sum(one.numel() for one in _shrunk(load_empty_model(found))) == 4 * 16 * 16 + 3 * 16 * 32

@@ -16,17 +16,17 @@ from transformers import AutoModelForCausalLM
 
 from tests.training.material import checkpoint, config
 from tests.training.test_credit import reference
-from tests.training.test_learning import train
+from tests.training.test_grpo import train
 from tests.training.test_many_turns import settings as of_games
-from timeful.training.adapter import Sample, TimedGRPOTrainer
 from timeful.training.config import Config, OptimiserPart
 from timeful.training.credit import shared_out
-from timeful.training.rolling import Rolling
-from timeful.training.rollouts import Played
+from timeful.training.rolling import RolloutFunction
+from timeful.training.rollouts import Rollout
+from timeful.training.trl_trainer import Sample, TimedGRPOTrainer
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of libraries, about each other
 
-Group = Sequence[Played]
+Group = Sequence[Rollout]
 
 
 def rewards(groups: Sequence[Group], update: int, progress: float) -> list[list[float | None]]:
@@ -71,7 +71,7 @@ def advantages(found: Config, group: Group, given: list[float | None]) -> list[l
 
 def gradients(
     found: Config,
-    played: Sequence[Played],
+    played: Sequence[Rollout],
     samples: Sequence[Sample],
     weights: list[dict[str, torch.Tensor]],
 ) -> dict[str, torch.Tensor]:
@@ -130,13 +130,13 @@ def test_an_update_is_what_the_equations_say(
         rollout=replace(found.rollout, temperature=0.8),
     )
     seen: dict[str, Any] = {"weights": []}
-    learn, play, step = TimedGRPOTrainer.train, Rolling.__call__, torch.optim.AdamW.step
+    learn, play, step = TimedGRPOTrainer.train, RolloutFunction.__call__, torch.optim.AdamW.step
 
     def learnt(self: Any, **others: Any) -> Any:
         seen["model"] = self.model
         return learn(self, **others)
 
-    def noted(self: Rolling, *args: Any) -> list[Sample]:
+    def noted(self: RolloutFunction, *args: Any) -> list[Sample]:
         self.tell = lambda update, played, rewards: seen.update(played=played)
         seen["samples"] = [older(one) for one in play(self, *args)]
         return list(seen["samples"])
@@ -148,7 +148,7 @@ def test_an_update_is_what_the_equations_say(
         return step(self, *args, **others)
 
     monkeypatch.setattr(TimedGRPOTrainer, "train", learnt)
-    monkeypatch.setattr(Rolling, "__call__", noted)
+    monkeypatch.setattr(RolloutFunction, "__call__", noted)
     monkeypatch.setattr(torch.optim.AdamW, "step", stepped)
     train(found, rewards)
     expected = gradients(found, seen["played"], seen["samples"], seen["weights"])

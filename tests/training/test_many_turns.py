@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from tests.training.material import config, metrics
 from tests.training.talker import talker
-from tests.training.test_learning import gaps_of
+from tests.training.test_grpo import gaps_of
 from timeful.errors import SettingsError, TimefulError
 from timeful.models.local.checkpoint import load
 from timeful.models.local.request import GenerationConfig
@@ -21,8 +21,7 @@ from timeful.models.local.sampler import Sampler
 from timeful.records.events import Sampled
 from timeful.rewards.registry import Reward
 from timeful.sandbox.workspace import choose_backend
-from timeful.training.adapter import TimedGRPOTrainer
-from timeful.training.cases import scenes_for
+from timeful.training.cases import make_rollout_tasks
 from timeful.training.config import (
     CasesPart,
     Config,
@@ -31,11 +30,12 @@ from timeful.training.config import (
     RewardPart,
     RolloutPart,
 )
-from timeful.training.learning import learn
-from timeful.training.rewarding import by_record
-from timeful.training.rolling import Rolling
-from timeful.training.rollouts import Played, Player
+from timeful.training.grpo import train_grpo
+from timeful.training.reward_functions import reward_by_record
+from timeful.training.rolling import RolloutFunction
+from timeful.training.rollouts import Player, Rollout
 from timeful.training.trajectory import WORLD, rows
+from timeful.training.trl_trainer import TimedGRPOTrainer
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of libraries, about each other
 
@@ -86,7 +86,7 @@ def settings(family: Any, folder: Path, **others: Any) -> Config:
     return replace(whole, model=ModelPart(path=str(model), adapter="full", dtype="float32"))
 
 
-def check_rows(played: Sequence[Played]) -> None:
+def check_rows(played: Sequence[Rollout]) -> None:
     """Rows hold the very ids and log-probabilities that were sampled, and mark them alone.
 
     Most episodes are one conversation; where one was silent, it was rewritten, and is two.
@@ -124,7 +124,7 @@ def test_the_sampled_ids_are_learnt_from_and_what_the_world_said_is_masked(
     family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = settings(family, tmp_path)
-    scenes = scenes_for(found)
+    scenes = make_rollout_tasks(found)
     player = Player(Sampler(load(Path(found.model.path))), style=GenerationConfig())
     played = player.play(
         [(one, n) for one in scenes.values() for n in range(3 if family == "coding" else 12)]
@@ -142,7 +142,7 @@ def test_the_sampled_ids_are_learnt_from_and_what_the_world_said_is_masked(
         return seen[-1]
 
     monkeypatch.setattr(TimedGRPOTrainer, "_by_turn", noted)
-    learn(found, scenes, by_record(Reward(name="timely")))
+    train_grpo(found, scenes, reward_by_record(Reward(name="timely")))
     assert len(metrics(tmp_path / "out")) == found.optimiser.steps
     assert not any(line["failed"] for line in metrics(tmp_path / "out"))
     assert len(seen) == found.optimiser.steps, "credit is given by turn"
@@ -159,11 +159,11 @@ def test_sampler_and_trainer_agree_over_many_turns(
 
 def test_each_token_has_the_advantage_of_its_turn(tmp_path: Path) -> None:
     found = settings("fiction", tmp_path)
-    scenes = scenes_for(found)
+    scenes = make_rollout_tasks(found)
     player = Player(Sampler(load(Path(found.model.path))), style=GenerationConfig())
     key = next(iter(scenes))
     given = iter([0.0, 0.25, 0.5, 1.0])
-    rolling = Rolling(
+    rolling = RolloutFunction(
         player=player,
         scenes=scenes,
         rewards=lambda groups, update, progress: [[next(given) for _ in groups[0]]],
@@ -189,9 +189,9 @@ def test_a_sandbox_that_is_missing_is_said_by_every_failure(
         raise SettingsError("there is no sandbox")
 
     found = settings("coding", tmp_path)
-    scenes = scenes_for(found)
+    scenes = make_rollout_tasks(found)
     families._backend.cache_clear()
     monkeypatch.setattr(families, "choose_backend", refused)
     with pytest.raises(TimefulError, match=r"every rollout of update 0 failed.*no sandbox"):
-        learn(found, scenes, by_record(Reward(name="timely")))
+        train_grpo(found, scenes, reward_by_record(Reward(name="timely")))
     families._backend.cache_clear()

@@ -28,7 +28,7 @@ MANY = ("rollout.samples=8", "rollout.max_tokens=20", "optimiser.steps=2", "rewa
 
 def train(file: Path, changes: tuple[str, ...], rank: int = 0, processes: int = 1) -> None:
     """Train as one of so many processes, and keep the weights that it comes to."""
-    from timeful.training.adapter import TimedGRPOTrainer
+    from timeful.training.trl_trainer import TimedGRPOTrainer
 
     ordinary = TimedGRPOTrainer.train
 
@@ -57,7 +57,7 @@ def started(file: Path, *changes: str, processes: int = 1) -> list[BaseProcess]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["timeful.training.learning", "tests.training.test_processes"])
+    context.set_forkserver_preload(["timeful.training.grpo", "tests.training.test_processes"])
     running = [
         context.Process(target=as_torchrun, args=(file, changes, rank, processes, port))
         for rank in range(processes)

@@ -16,8 +16,8 @@ from timeful.models.local.batching import Batcher, Slot
 from timeful.models.local.request import GenerationConfig
 from timeful.models.pace import Pace
 from timeful.records.events import EpisodeFailed
-from timeful.training.rolling import Rolling
-from timeful.training.rollouts import Played, Player, sampling_seed
+from timeful.training.rolling import RolloutFunction
+from timeful.training.rollouts import Player, Rollout, sampling_seed
 
 SCENE: Any = SimpleNamespace(key="a")
 
@@ -32,13 +32,13 @@ def test_of_several_conversations_one_is_drawn_by_how_much_was_said_in_it() -> N
     events = (begun(0), said(0, (1,), 5, 6, 7), begun(1), said(1, (2,), 5))
     drawn = Counter(
         one.row.prompt_ids
-        for one in (Played(scene=SCENE, sampling=n, events=events, ok=True) for n in range(400))
+        for one in (Rollout(scene=SCENE, sampling=n, events=events, ok=True) for n in range(400))
         if one.row
     )
     # Three in four; four standard deviations are 35.
     assert drawn.total() == 400
     assert 265 < drawn[1,] < 335
-    failed = Played(scene=SCENE, sampling=0, events=events, ok=False)
+    failed = Rollout(scene=SCENE, sampling=0, events=events, ok=False)
     assert failed.row is None
 
 
@@ -76,10 +76,10 @@ def test_an_update_is_told_by_its_number_and_a_group_shares_its_scene() -> None:
     told: list[Any] = []
     sampler = SimpleNamespace(policy=0)
 
-    def play(tasks: Sequence[tuple[Any, int]]) -> list[Played]:
+    def play(tasks: Sequence[tuple[Any, int]]) -> list[Rollout]:
         asked.extend((scene.key, seed) for scene, seed in tasks)
         assert sampler.policy == 7, "records name the weights that they are of"
-        return [Played(scene=scene, sampling=n, events=(), ok=True) for scene, n in tasks]
+        return [Rollout(scene=scene, sampling=n, events=(), ok=True) for scene, n in tasks]
 
     def rewards(groups: Any, update: int, progress: float) -> list[list[float | None]]:
         told.append((update, progress, [len(group) for group in groups]))
@@ -87,7 +87,7 @@ def test_an_update_is_told_by_its_number_and_a_group_shares_its_scene() -> None:
 
     player: Any = SimpleNamespace(sampler=sampler, play=play)
     scenes: Any = {key: SimpleNamespace(key=key) for key in "ab"}
-    rolling = Rolling(
+    rolling = RolloutFunction(
         player=player,
         scenes=scenes,
         rewards=rewards,

@@ -14,14 +14,14 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tests.training.material import metrics
 from tests.training.talker import talker
-from tests.training.test_learning import KilledError, killed_at, same
+from tests.training.test_grpo import KilledError, killed_at, same
 from timeful.errors import SettingsError
 from timeful.models.local.checkpoint import load
 from timeful.training.checks import check
 from timeful.training.config import ModelPart, RunPart, SftConfig, SftPart
 from timeful.training.examples import encode, examples
 from timeful.training.folder import POLICY
-from timeful.training.sft import imitate
+from timeful.training.sft import train_sft
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of libraries, about each other
 
@@ -108,7 +108,7 @@ def test_it_learns_the_examples_and_goes_on_after_a_kill(
     whole = settings(start, tmp_path / "whole", adapter=adapter, epochs=4)
     check(whole)
     said: list[str] = []
-    imitate(whole, measured=said.append)
+    train_sft(whole, measured=said.append)
     found = metrics(tmp_path / "whole")
     assert said == [f"loss {line['trl']['loss']:.4g}" for line in found]
     assert not capsys.readouterr().out, "what TRL prints is not what came of it"
@@ -118,12 +118,12 @@ def test_it_learns_the_examples_and_goes_on_after_a_kill(
 
     cut = settings(start, tmp_path / "cut", adapter=adapter, epochs=4)
     with pytest.raises(KilledError):
-        imitate(cut, progress=killed_at(3))
-    imitate(cut)
+        train_sft(cut, progress=killed_at(3))
+    train_sft(cut)
     assert metrics(tmp_path / "cut") == found
     assert same(weights(tmp_path / "cut" / POLICY), weights(tmp_path / "whole" / POLICY))
     shutil.rmtree(tmp_path / "cut" / POLICY)  # killed before it was written
-    imitate(cut)
+    train_sft(cut)
     assert metrics(tmp_path / "cut") == found
     assert same(weights(tmp_path / "cut" / POLICY), weights(tmp_path / "whole" / POLICY))
 

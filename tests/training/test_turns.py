@@ -24,16 +24,16 @@ from timeful.models.scripted import ScriptedModel
 from timeful.records.events import Noted, ThoughtEnded, ThoughtStarted
 from timeful.records.recorder import Recorder
 from timeful.rewards.registry import REWARDS, Reward, reward_of
-from timeful.training.cases import scenes_for, scenes_of
+from timeful.training.cases import make_rollout_tasks, timely_tasks
 from timeful.training.config import CasesPart, OptimiserPart, RewardPart, RolloutPart, TurnsPart
-from timeful.training.rewarding import by_judge, by_record
-from timeful.training.rollouts import Played
-from timeful.training.turns import TurnScene, turns_of
+from timeful.training.reward_functions import reward_by_judge, reward_by_record
+from timeful.training.rollouts import Rollout
+from timeful.training.turns import TurnTask, turn_tasks
 
 
 @pytest.fixture(scope="module")
-def scenes() -> Mapping[str, TurnScene]:
-    return turns_of(TurnsPart(size=2), seed=0)
+def scenes() -> Mapping[str, TurnTask]:
+    return turn_tasks(TurnsPart(size=2), seed=0)
 
 
 def says(*names: str) -> ScriptedModel:
@@ -53,14 +53,14 @@ def says(*names: str) -> ScriptedModel:
     return ScriptedModel(lambda prompt: f"<think>.</think><action>{text}</action>", name="m")
 
 
-def play(scene: TurnScene, model: Any, *, sampling: int = 1) -> Played:
+def play(scene: TurnTask, model: Any, *, sampling: int = 1) -> Rollout:
     recorder = Recorder()
     ok = scene.play(model, recorder, sampling=sampling)
-    return Played(scene=scene, sampling=sampling, events=tuple(recorder.events), ok=ok)
+    return Rollout(scene=scene, sampling=sampling, events=tuple(recorder.events), ok=ok)
 
 
 def test_every_turn_is_a_scene_of_one_thought_about_what_was_said_so_far(
-    scenes: Mapping[str, TurnScene],
+    scenes: Mapping[str, TurnTask],
 ) -> None:
     dialogues = {scene.dialogue.id: scene.dialogue for scene in scenes.values()}
     assert len(scenes) == sum(len(one.turns) for one in dialogues.values())
@@ -83,16 +83,16 @@ def test_every_turn_is_a_scene_of_one_thought_about_what_was_said_so_far(
 
 
 def test_its_reward_is_that_of_the_whole_conversation_at_this_turn(
-    scenes: Mapping[str, TurnScene],
+    scenes: Mapping[str, TurnTask],
 ) -> None:
     right = wrong = 0
     for scene in scenes.values():
         names = [one.name for one in scene.dialogue.references.get(scene.turn, ())]
         for reward in ("rac_score", "max_rac_score", "weighted_rac_score"):
-            found = by_record(Reward(name=reward))([[play(scene, says(*names))]], 0, 0.0)
+            found = reward_by_record(Reward(name=reward))([[play(scene, says(*names))]], 0, 0.0)
             assert found[0][0] is not None
         played = play(scene, says())
-        [[silent]] = by_record(Reward(name="rac_score"))([[played]], 0, 0.0)
+        [[silent]] = reward_by_record(Reward(name="rac_score"))([[played]], 0, 0.0)
         assert silent == (0.0 if names else 1.0)
         # Its record says of which turn it is, so that an audit of it comes to the same.
         assert reward_of(played.events, Reward(name="rac_score")) == silent
@@ -103,7 +103,7 @@ def test_its_reward_is_that_of_the_whole_conversation_at_this_turn(
 
 def test_a_prediction_that_takes_longer_than_the_turn_is_lost() -> None:
     part = TurnsPart(size=1, patience=1.0)
-    scene = list(turns_of(part, seed=0).values())[3]
+    scene = list(turn_tasks(part, seed=0).values())[3]
     for per_token, is_lost in ((seconds(0.0001), False), (seconds(1), True)):
         model = ScriptedModel(lambda p: "a b c d", name="m", pace=Pace(per_token=per_token))
         played = play(scene, model)
@@ -116,7 +116,7 @@ def test_a_prediction_that_takes_longer_than_the_turn_is_lost() -> None:
 
 def test_with_timestamps_a_turn_is_open_until_the_next_began_in_the_data() -> None:
     part = TurnsPart(size=1, timing="timestamps")
-    for scene in turns_of(part, seed=0).values():
+    for scene in turn_tasks(part, seed=0).values():
         turns = scene.dialogue.turns
         if scene.place + 1 < len(turns):
             began, then = turns[scene.place].at, turns[scene.place + 1].at
@@ -126,18 +126,18 @@ def test_with_timestamps_a_turn_is_open_until_the_next_began_in_the_data() -> No
 
 
 def test_turns_are_drawn_by_the_seed_and_dialogues_by_their_length() -> None:
-    some = turns_of(TurnsPart(size=3, each=2), seed=0)
+    some = turn_tasks(TurnsPart(size=3, each=2), seed=0)
     assert len(some) == 6
-    assert list(some) == list(turns_of(TurnsPart(size=3, each=2), seed=0))
-    assert list(some) != list(turns_of(TurnsPart(size=3, each=2), seed=1))
+    assert list(some) == list(turn_tasks(TurnsPart(size=3, each=2), seed=0))
+    assert list(some) != list(turn_tasks(TurnsPart(size=3, each=2), seed=1))
     with pytest.raises(SettingsError, match="1 turns or fewer"):
-        turns_of(TurnsPart(size=2, longest=1), seed=0)
+        turn_tasks(TurnsPart(size=2, longest=1), seed=0)
     with pytest.raises(SettingsError, match="unknown agent"):
-        turns_of(TurnsPart(agent="reasonin"), seed=0)
+        turn_tasks(TurnsPart(agent="reasonin"), seed=0)
 
 
 def test_turns_of_which_only_ready_ranges_are_known_are_for_a_judge_alone(
-    scenes: Mapping[str, TurnScene], tmp_path: Path
+    scenes: Mapping[str, TurnTask], tmp_path: Path
 ) -> None:
     dialogue = msgspec.structs.replace(next(iter(scenes.values())).dialogue, references={})
     write_jsonl(tmp_path / "bare.jsonl", [dialogue])
@@ -148,13 +148,13 @@ def test_turns_of_which_only_ready_ranges_are_known_are_for_a_judge_alone(
         reward=RewardPart(name="rac_score"),
     )
     with pytest.raises(SettingsError, match="only ready ranges are known, and rac_score"):
-        scenes_for(found)
-    assert scenes_for(msgspec.structs.replace(found, reward=RewardPart(name="ruler")))
+        make_rollout_tasks(found)
+    assert make_rollout_tasks(msgspec.structs.replace(found, reward=RewardPart(name="ruler")))
 
 
-def test_the_agents_of_the_paper_all_play(scenes: Mapping[str, TurnScene]) -> None:
+def test_the_agents_of_the_paper_all_play(scenes: Mapping[str, TurnTask]) -> None:
     for agent in ("non-reasoning", "reasoning", "reasoning-asg"):
-        scene = list(turns_of(TurnsPart(size=1, agent=agent), seed=0).values())[4]
+        scene = list(turn_tasks(TurnsPart(size=1, agent=agent), seed=0).values())[4]
         played = play(scene, says())
         assert played.ok
         assert sum(isinstance(one, ThoughtStarted) for one in played.events) == 1
@@ -172,14 +172,14 @@ def settings(base_url: str = "http://localhost:1/v1", **others: Any) -> RulerJud
 
 
 def test_a_judge_scores_the_groups_of_an_update_and_each_candidate_gets_its_own(
-    scenes: Mapping[str, TurnScene], tmp_path: Path
+    scenes: Mapping[str, TurnTask], tmp_path: Path
 ) -> None:
     some = list(scenes.values())[3:5]
     action = sorted(some[0].catalog.actions)[:2]
     groups = [[play(one, says()), play(one, says(*action))] for one in some]
     judge = rule_judge(lambda attempt: 0.25 if action[0] in attempt[-1].content else 0.75)
     log = tmp_path / "ruler.jsonl"
-    given = by_judge(HYBRID, judge, settings(), log=log)(groups, 5, 0.0)
+    given = reward_by_judge(HYBRID, judge, settings(), log=log)(groups, 5, 0.0)
     assert given == [[0.75, 0.25], [0.75, 0.25]]
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     assert {line["group"] for line in lines} == {f"5/{one.key}" for one in some}
@@ -187,13 +187,13 @@ def test_a_judge_scores_the_groups_of_an_update_and_each_candidate_gets_its_own(
     def nobody(attempt: Any) -> float:
         raise AssertionError("what was scored is not asked for again")
 
-    assert by_judge(HYBRID, rule_judge(nobody), settings(), log=log)(groups, 5, 0.0) == given
+    assert reward_by_judge(HYBRID, rule_judge(nobody), settings(), log=log)(groups, 5, 0.0) == given
     warmer = rule_judge(lambda attempt: 0.5)
-    by_judge(HYBRID, warmer, settings(temperature=1.0), log=log)(groups, 5, 0.0)
+    reward_by_judge(HYBRID, warmer, settings(temperature=1.0), log=log)(groups, 5, 0.0)
     assert len(warmer.asked) == 2, "another judge than the one in the log"
 
 
-def test_groups_are_asked_for_side_by_side(scenes: Mapping[str, TurnScene], tmp_path: Path) -> None:
+def test_groups_are_asked_for_side_by_side(scenes: Mapping[str, TurnTask], tmp_path: Path) -> None:
     both = Barrier(2)
 
     def rule(attempt: Any) -> float:
@@ -202,12 +202,12 @@ def test_groups_are_asked_for_side_by_side(scenes: Mapping[str, TurnScene], tmp_
 
     groups = [[play(one, says())] for one in list(scenes.values())[3:5]]
     judge = settings(max_concurrent_api_number=2)
-    given = by_judge(HYBRID, rule_judge(rule), judge, log=tmp_path / "log")(groups, 0, 0.0)
+    given = reward_by_judge(HYBRID, rule_judge(rule), judge, log=tmp_path / "log")(groups, 0, 0.0)
     assert given == [[0.5], [0.5]]
 
 
 def test_all_rewards_of_a_turn_are_given_by_name(
-    scenes: Mapping[str, TurnScene], tmp_path: Path
+    scenes: Mapping[str, TurnTask], tmp_path: Path
 ) -> None:
     scene = next(one for one in scenes.values() if one.dialogue.references.get(one.turn))
     right = {one.name for one in scene.dialogue.references[scene.turn]}
@@ -218,9 +218,9 @@ def test_all_rewards_of_a_turn_are_given_by_name(
     for name in names:
         reward = Reward(name=name)
         rewards = (
-            by_judge(reward, judge, settings(), log=tmp_path / name)
-            if reward.spec.needs_judge
-            else by_record(reward)
+            reward_by_judge(reward, judge, settings(), log=tmp_path / name)
+            if reward.kind.needs_judge
+            else reward_by_record(reward)
         )
         found = set()
         for progress in (0.0, 0.5, 1.0):
@@ -233,23 +233,27 @@ def test_all_rewards_of_a_turn_are_given_by_name(
 
 
 def test_who_failed_has_no_reward_and_a_dropped_group_has_none_at_all(
-    scenes: Mapping[str, TurnScene], tmp_path: Path
+    scenes: Mapping[str, TurnTask], tmp_path: Path
 ) -> None:
     scene = list(scenes.values())[3]
     whole, other = play(scene, says()), play(scene, says(min(scene.catalog.actions)))
-    failed = Played(scene=scene, sampling=3, events=(), ok=False)
+    failed = Rollout(scene=scene, sampling=3, events=(), ok=False)
     judge = rule_judge(lambda attempt: 0.5)
-    given = by_judge(HYBRID, judge, settings(), log=tmp_path / "a")([[whole, failed, other]], 0, 0)
+    given = reward_by_judge(HYBRID, judge, settings(), log=tmp_path / "a")(
+        [[whole, failed, other]], 0, 0
+    )
     assert given == [[0.5, None, 0.5]]
     mute = ScriptedModel(lambda prompt: "I would rather not.", name="mute")
-    given = by_judge(HYBRID, mute, settings(), log=tmp_path / "b")([[whole, failed, other]], 0, 0)
+    given = reward_by_judge(HYBRID, mute, settings(), log=tmp_path / "b")(
+        [[whole, failed, other]], 0, 0
+    )
     assert given == [[None, None, None]]
-    given = by_judge(HYBRID, judge, settings(), log=tmp_path / "c")([[failed, failed]], 0, 0)
+    given = reward_by_judge(HYBRID, judge, settings(), log=tmp_path / "c")([[failed, failed]], 0, 0)
     assert given == [[None, None]]
 
 
 def test_a_judge_that_has_never_scored_anything_ends_the_training(
-    scenes: Mapping[str, TurnScene], tmp_path: Path
+    scenes: Mapping[str, TurnTask], tmp_path: Path
 ) -> None:
     """A wrong key or address would otherwise be a training of nothing, to its end."""
     group = [play(list(scenes.values())[3], says())]
@@ -257,7 +261,7 @@ def test_a_judge_that_has_never_scored_anything_ends_the_training(
     with FakeServer(lambda body: [Status(401) if broken[0] else Say(_scores(body))]) as server:
         judge = settings(server.base_url, max_retries=0, api_key_name="MY_KEY")
         model = judge.endpoint("")
-        rewards = by_judge(HYBRID, model, judge, log=tmp_path / "log")
+        rewards = reward_by_judge(HYBRID, model, judge, log=tmp_path / "log")
         for _ in range(2):  # also where the log has what was refused before
             with pytest.raises(ModelError, match=r"(?s)update 0: .*401.*MY_KEY"):
                 rewards([group], 0, 0.0)
@@ -270,16 +274,16 @@ def test_a_judge_that_has_never_scored_anything_ends_the_training(
 
 def test_a_judge_may_score_whole_tasks_too(tmp_path: Path) -> None:
     part = CasesPart(sets=("levels:8",), size=1, budgets=("10s",))
-    [scene] = scenes_of(part, max_tokens=20, seed=0, transcripts="full").values()
+    [scene] = timely_tasks(part, max_tokens=20, seed=0, transcripts="full").values()
     group = []
     for text in ("<answer>1</answer>", "<answer>2</answer>"):
         recorder = Recorder()
         model = ScriptedModel(lambda prompt, text=text: text, name="m")  # type: ignore[misc]
         assert scene.play(model, recorder, sampling=0)
-        group.append(Played(scene=scene, sampling=0, events=tuple(recorder.events), ok=True))
+        group.append(Rollout(scene=scene, sampling=0, events=tuple(recorder.events), ok=True))
     judge = rule_judge(lambda attempt: 0.9 if "2" in attempt[-1].content else 0.2)
-    silent = Played(scene=scene, sampling=1, events=tuple(task(RIGHT, tokens=())), ok=True)
-    rewards = by_judge(Reward(name="ruler"), judge, settings(), log=tmp_path / "log")
+    silent = Rollout(scene=scene, sampling=1, events=tuple(task(RIGHT, tokens=())), ok=True)
+    rewards = reward_by_judge(Reward(name="ruler"), judge, settings(), log=tmp_path / "log")
     assert rewards([[*group, silent]], 0, 0) == [[0.2, 0.9, 0.0]]
 
 
@@ -298,7 +302,7 @@ def _scores(body: dict[str, Any]) -> str:
 @pytest.mark.filterwarnings("ignore")  # of libraries, about each other
 def test_a_training_of_turns_with_a_judge_at_an_endpoint(tmp_path: Path) -> None:
     pytest.importorskip("trl", reason="training needs the extra `train`")
-    from timeful.training.learning import learn
+    from timeful.training.grpo import train_grpo
 
     part = TurnsPart(size=1, agent="non-reasoning")
     with FakeServer(lambda body: [Say(_scores(body))]) as server:
@@ -313,9 +317,9 @@ def test_a_training_of_turns_with_a_judge_at_an_endpoint(tmp_path: Path) -> None
             optimiser=OptimiserPart(steps=2, learning_rate=1e-3),
         )
         reward = Reward(name=found.reward.name)
-        rewards = by_judge(reward, judge.endpoint(""), judge, log=tmp_path / "ruler.jsonl")
-        scenes = scenes_for(found)
-        policy = learn(found, scenes, rewards)
+        rewards = reward_by_judge(reward, judge.endpoint(""), judge, log=tmp_path / "ruler.jsonl")
+        scenes = make_rollout_tasks(found)
+        policy = train_grpo(found, scenes, rewards)
         asked = len(server.requests)
     assert (policy / "model.safetensors").is_file()
     lines = [

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from timeful.environments.reasoning.split import Split
     from timeful.training.data.columns import Kind
     from timeful.training.data.episodes import LeftOut
-    from timeful.training.data.judging import Verdict
     from timeful.training.data.settings import Settings
     from timeful.training.data.traces import Judging, Made
+    from timeful.training.data.verify import Verdict
     from timeful.training.data.writing import Format
 
 _LISTED = 20
@@ -66,7 +66,7 @@ def _play(
     replace: bool,
     retry_failed: bool,
 ) -> "Made":
-    from timeful.training.data.playing import common, specs_of
+    from timeful.training.data.generate import common, specs_of
     from timeful.training.data.traces import experiment
 
     specs = specs_of(settings)

@@ -65,7 +65,7 @@ def list_parts() -> None:
     from timeful.suites.realtime.spec import EXPERIMENTS, LAWS
     from timeful.suites.timely.families import PARTS
     from timeful.suites.timely.presets import PRESETS
-    from timeful.training.reading import recipes
+    from timeful.training.config_io import recipes
 
     models = ("rules", "openai:NAME", "replay:FILE", "local:PATH")
     parts: dict[str, dict[str, Iterable[str]]] = {

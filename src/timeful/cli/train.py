@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 import click
 
 from timeful.cli.main import Lazy
-from timeful.cli.train_next import next_command
-from timeful.cli.train_told import Patience, Silent, Told
+from timeful.cli.train_hints import next_command
+from timeful.cli.train_progress import GracefulInterrupt, NullProgress, TrainingProgress
 from timeful.errors import SettingsError
 
 if TYPE_CHECKING:
     from timeful.training.config import Config, SftConfig
-    from timeful.training.rollouts import Rewards
+    from timeful.training.rollouts import RewardFunction
 
 NAMED: dict[str, str] = {"quick": "timeful.cli.train_quick:quick"}
 """Trainings with commands of their own, by the place that defines them; looked up before files."""
@@ -35,7 +35,7 @@ class Trainings(Lazy):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Those with a name, and the settings in the package."""
-        from timeful.training.reading import recipes
+        from timeful.training.config_io import recipes
 
         return [*super().list_commands(ctx), *recipes()]
 
@@ -91,9 +91,9 @@ def from_file(
     """Train as a file of settings says."""
     from timeful.training.checks import check, check_settings, lacks
     from timeful.training.config import Config
+    from timeful.training.config_io import read_config, recipe, recipes
     from timeful.training.doubts import doubts
     from timeful.training.folder import check_folder
-    from timeful.training.reading import read_config, recipe, recipes
 
     if is_printed:
         is_ours = str(path) in recipes() and not path.exists()
@@ -136,34 +136,36 @@ def _processes() -> int:
 def _tell_outlook(
     config: "Config | SftConfig", processes: int, lacking: dict[str, SettingsError]
 ) -> None:
-    from timeful.training.cases import scenes_for
-    from timeful.training.checks import check_scenes
+    from timeful.training.cases import make_rollout_tasks
+    from timeful.training.checks import check_task_count
     from timeful.training.config import Config
 
-    scenes = scenes_for(config) if isinstance(config, Config) else {}
+    scenes = make_rollout_tasks(config) if isinstance(config, Config) else {}
     if isinstance(config, Config):
-        check_scenes(config, len(scenes))
+        check_task_count(config, len(scenes))
     _quieten()
-    from timeful.training.outlook import outlook
+    from timeful.training.dry_run import describe_training
 
-    for n, paragraph in enumerate(outlook(config, scenes, processes=processes, lacking=lacking)):
+    for n, paragraph in enumerate(
+        describe_training(config, scenes, processes=processes, lacking=lacking)
+    ):
         print(f"\n{paragraph}" if n else paragraph)
     sys.stdout.flush()
 
 
 def _learn(config: "Config", *, is_first: bool, replace: bool) -> None:
-    from timeful.training.cases import scenes_for
-    from timeful.training.checks import check_scenes
+    from timeful.training.cases import make_rollout_tasks
+    from timeful.training.checks import check_task_count
 
-    scenes = scenes_for(config)
-    check_scenes(config, len(scenes))
+    scenes = make_rollout_tasks(config)
+    check_task_count(config, len(scenes))
     with _opened(config, is_first=is_first, replace=replace) as opened:
         if opened is None:
             return
         told, stops = opened
-        from timeful.training.learning import learn
+        from timeful.training.grpo import train_grpo
 
-        policy = learn(
+        policy = train_grpo(
             config,
             scenes,
             _rewards(config),
@@ -181,9 +183,9 @@ def _imitate(config: "SftConfig", *, is_first: bool, replace: bool) -> None:
         if opened is None:
             return
         told, stops = opened
-        from timeful.training.sft import imitate
+        from timeful.training.sft import train_sft
 
-        policy = imitate(
+        policy = train_sft(
             config,
             progress=told.advance,
             warn=told.warn,
@@ -193,32 +195,32 @@ def _imitate(config: "SftConfig", *, is_first: bool, replace: bool) -> None:
         told.end(policy, next_command(config, policy))
 
 
-def _rewards(config: "Config") -> "Rewards":
+def _rewards(config: "Config") -> "RewardFunction":
     from timeful.rewards.registry import Reward
     from timeful.training.folder import EPISODES, RULER
-    from timeful.training.rewarding import by_judge, by_record
+    from timeful.training.reward_functions import reward_by_judge, reward_by_record
 
     reward = Reward(name=config.reward.name, parameters=config.reward.parameters)
     judge = config.judge
     if judge is None:
-        return by_record(reward, out=Path(config.run.out) / EPISODES)
+        return reward_by_record(reward, out=Path(config.run.out) / EPISODES)
     # Each process has a log of its own, since each asks for its own groups.
     rank = os.environ.get("RANK", "0")
     name = RULER if rank == "0" else RULER.replace(".", f"-{rank}.")
     model = judge.endpoint(os.environ.get(judge.api_key_name, ""))
-    return by_judge(reward, model, judge, log=Path(config.run.out) / name)
+    return reward_by_judge(reward, model, judge, log=Path(config.run.out) / name)
 
 
 @contextmanager
 def _opened(
     config: "Config | SftConfig", *, is_first: bool, replace: bool
-) -> "Iterator[tuple[Told, Patience] | None]":
+) -> "Iterator[tuple[TrainingProgress, GracefulInterrupt] | None]":
     """The folder of a training, held until it is over; None if there is nothing to do."""
     from timeful.runs.lock import locked
     from timeful.training.folder import CHECKPOINTS, POLICY, done, open_folder
 
     out = Path(config.run.out)
-    told = Told(out) if is_first else Silent(out)
+    told = TrainingProgress(out) if is_first else NullProgress(out)
     with locked(out) if is_first else nullcontext():
         if is_first and open_folder(config, replace=replace) and not done(out):
             print(f"going on in {out}", file=sys.stderr)
@@ -228,7 +230,7 @@ def _opened(
             return
         _quieten()
         try:
-            with Patience(speaks=is_first) as patience:
+            with GracefulInterrupt(speaks=is_first) as patience:
                 yield told, patience
         except KeyboardInterrupt:
             told.stopped(any((out / CHECKPOINTS).glob("checkpoint-*")))

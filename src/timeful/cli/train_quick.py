@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import click
 
 from timeful.cli.suite import FILE
-from timeful.cli.train_next import laid_out
-from timeful.cli.train_told import span
+from timeful.cli.train_hints import laid_out
+from timeful.cli.train_progress import span
 from timeful.errors import SettingsError
 
 if TYPE_CHECKING:

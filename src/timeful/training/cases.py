@@ -16,11 +16,11 @@ from timeful.suites.timely.families import cases_of
 from timeful.suites.timely.spec import Rig, Source, TimelySpec
 from timeful.training.config import CasesPart, Config
 from timeful.training.folder import POLICY
-from timeful.training.scenes import Scene, TimelyScene
-from timeful.training.turns import turns_of
+from timeful.training.rollout_tasks import RolloutTask, TimelyTask
+from timeful.training.turns import turn_tasks
 
 
-def scenes_for(config: Config) -> Mapping[str, Scene]:
+def make_rollout_tasks(config: Config) -> Mapping[str, RolloutTask]:
     """The scenes of a training by their keys.
 
     Raises:
@@ -28,14 +28,14 @@ def scenes_for(config: Config) -> Mapping[str, Scene]:
     """
     seed = config.run.seed
     if isinstance(config.cases, CasesPart):
-        return scenes_of(
+        return timely_tasks(
             config.cases,
             max_tokens=config.rollout.max_tokens,
             seed=seed,
             # A judge reads what was asked and said, and so does who makes data of records.
             transcripts="full" if config.judge is not None or config.run.records else "answers",
         )
-    found = turns_of(config.cases, seed=seed, max_tokens=config.rollout.max_tokens)
+    found = turn_tasks(config.cases, seed=seed, max_tokens=config.rollout.max_tokens)
     dialogues = [scene.dialogue for scene in found.values()]
     bare = [one.id for one in dialogues if one.ready_ranges and not one.references]
     if bare and find_spec(config.reward.name).of == "turn":
@@ -46,13 +46,13 @@ def scenes_for(config: Config) -> Mapping[str, Scene]:
     return found
 
 
-def scenes_of(
+def timely_tasks(
     part: CasesPart,
     *,
     max_tokens: int,
     seed: int,
     transcripts: Transcripts = "answers",
-) -> dict[str, Scene]:
+) -> dict[str, RolloutTask]:
     """The scenes by their keys: each case under each budget, with a device of its own.
 
     Args:
@@ -73,7 +73,7 @@ def scenes_of(
     )
     names = cases_of(part.family, source.sets, source, seed=seed)
     voice = ModelRole(stand_in="policy", supplied=f"local:{POLICY}")
-    found: dict[str, Scene] = {}
+    found: dict[str, RolloutTask] = {}
     for name, written in product(names, part.budgets):
         rng = child(seed, "device", name, written)
         budget = read_budget(written)
@@ -100,5 +100,5 @@ def scenes_of(
             budget=budget,
             span=budget.span(None),
         )
-        found[spec.key] = TimelyScene(spec)
+        found[spec.key] = TimelyTask(spec)
     return found

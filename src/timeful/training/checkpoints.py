@@ -15,7 +15,7 @@ from transformers.trainer import OPTIMIZER_NAME, SCHEDULER_NAME, TRAINER_STATE_N
 from timeful.training.folder import CHECKPOINTS
 
 
-class Joint:
+class SynchronizedCheckpoints:
     """Mixed into a trainer: a checkpoint's last file is written when all processes wrote theirs."""
 
     accelerator: Any

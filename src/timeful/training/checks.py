@@ -69,7 +69,7 @@ def lacks(config: Config | SftConfig, *, is_offline: bool = False) -> dict[str, 
     return found
 
 
-def check_scenes(config: Config, count: int) -> None:
+def check_task_count(config: Config, count: int) -> None:
     """Find out whether there are cases enough for an update.
 
     Raises:

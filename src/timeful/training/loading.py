@@ -46,7 +46,7 @@ def load_model(part: ModelPart) -> Any:
     Raises:
         SettingsError: If they cannot be had.
     """
-    options: dict[str, Any] = {"dtype": getattr(torch, learning_dtype(part))}
+    options: dict[str, Any] = {"dtype": getattr(torch, training_dtype(part))}
     if part.quantise == "nf4":
         from transformers import BitsAndBytesConfig  # noqa: PLC0415 - needs another extra
 
@@ -69,7 +69,7 @@ def load_model(part: ModelPart) -> Any:
     return model
 
 
-def sketch(part: ModelPart) -> Any:
+def load_empty_model(part: ModelPart) -> Any:
     """The model without weights, as wide and as deep, with LoRA's matrices.
 
     Raises:
@@ -82,7 +82,7 @@ def sketch(part: ModelPart) -> Any:
             f"the settings of {part.path} cannot be had: {_first(error)}"
         ) from error
     with torch.device("meta"):
-        model = AutoModelForCausalLM.from_config(config, dtype=getattr(torch, learning_dtype(part)))
+        model = AutoModelForCausalLM.from_config(config, dtype=getattr(torch, training_dtype(part)))
         lora = adapter(part)
         if lora is None:
             return model
@@ -91,7 +91,7 @@ def sketch(part: ModelPart) -> Any:
         return get_peft_model(model, lora)
 
 
-def learning_dtype(part: ModelPart) -> str:
+def training_dtype(part: ModelPart) -> str:
     """In what type its weights are held while it learns.
 
     Where all of them learn it is float32, whatever they are before and after: a step of a millionth

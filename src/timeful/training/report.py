@@ -16,7 +16,7 @@ import msgspec
 from timeful.errors import RecordError
 from timeful.runs.experiment import read_settings
 from timeful.runs.page import Block, Bullets, Figure, Notice, Paragraph, Section, Table, render
-from timeful.training.alarm import span_of
+from timeful.training.collapse_detection import span_of
 from timeful.training.folder import CURVES, METRICS, REPORT, done
 from timeful.training.quick.rows import Line
 

@@ -5,17 +5,17 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from timeful.errors import ModelError
-from timeful.training.adapter import Sample
 from timeful.training.credit import shared_out, turn_advantages
-from timeful.training.rollouts import Played, Player, Rewards, sampling_seed
-from timeful.training.scenes import Scene
+from timeful.training.rollout_tasks import RolloutTask
+from timeful.training.rollouts import Player, RewardFunction, Rollout, sampling_seed
+from timeful.training.trl_trainer import Sample
 
-Tell = Callable[[int, Sequence[Played], Sequence[float | None]], None]
+Tell = Callable[[int, Sequence[Rollout], Sequence[float | None]], None]
 """Told of each update what was played and how it was rewarded."""
 
 
 @dataclass(kw_only=True)
-class Rolling:
+class RolloutFunction:
     """A `Roll` for the trainer: plays groups of episodes, rewards them, and gives credit.
 
     Args:
@@ -33,8 +33,8 @@ class Rolling:
     """
 
     player: Player
-    scenes: Mapping[str, Scene]
-    rewards: Rewards
+    scenes: Mapping[str, RolloutTask]
+    rewards: RewardFunction
     seed: int
     by_turn: bool = False
     discount: float = 1.0
@@ -57,7 +57,7 @@ class Rolling:
             raise ModelError(
                 f"every rollout of update {update} failed, the first one by: {failures[0]}"
             )
-        groups: list[Sequence[Played]] = []
+        groups: list[Sequence[Rollout]] = []
         for _, same in groupby(keys):
             start = sum(map(len, groups))
             groups.append(played[start : start + len(list(same))])
@@ -69,14 +69,14 @@ class Rolling:
             for sample in self._samples(group, some)
         ]
 
-    def _tasks(self, keys: Sequence[str], update: int) -> Iterator[tuple[Scene, int]]:
+    def _tasks(self, keys: Sequence[str], update: int) -> Iterator[tuple[RolloutTask, int]]:
         start = self.first()
         for key, same in groupby(keys):
             for member, _ in enumerate(same, start):
                 yield self.scenes[key], sampling_seed(self.seed, update, key, member)
             start = 0
 
-    def _samples(self, group: Sequence[Played], given: Sequence[float | None]) -> list[Sample]:
+    def _samples(self, group: Sequence[Rollout], given: Sequence[float | None]) -> list[Sample]:
         if not self.by_turn:
             return [Sample(row=p.row, reward=r) for p, r in zip(group, given, strict=True)]
         turns = turn_advantages(
@@ -90,5 +90,5 @@ class Rolling:
         ]
 
 
-def _by_turn(played: Played, reward: float | None) -> tuple[float, ...] | None:
+def _by_turn(played: Rollout, reward: float | None) -> tuple[float, ...] | None:
     return None if reward is None else shared_out(reward, played.turn_rewards)

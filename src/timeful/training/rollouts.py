@@ -18,7 +18,7 @@ from timeful.models.pace import TOKEN_TIME, Pace
 from timeful.records.events import EpisodeFailed, Event
 from timeful.records.recorder import Recorder
 from timeful.seeding import child, child_seed
-from timeful.training.scenes import Scene
+from timeful.training.rollout_tasks import RolloutTask
 from timeful.training.trajectory import Row, rows, turn_rewards
 
 AT_ONCE = 256
@@ -26,10 +26,10 @@ AT_ONCE = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Played:
+class Rollout:
     """An episode that was played; `ok` is False if it failed."""
 
-    scene: Scene
+    scene: RolloutTask
     sampling: int
     events: tuple[Event, ...]
     ok: bool
@@ -96,13 +96,13 @@ class Player:
         self._name = name
         self._at_once = at_once
 
-    def play(self, tasks: Sequence[tuple[Scene, int]]) -> list[Played]:
+    def play(self, tasks: Sequence[tuple[RolloutTask, int]]) -> list[Rollout]:
         """Play scenes, each with a seed of what is sampled; in their order.
 
         Raises:
             KernelError: A bug of the timeline; anything else that goes wrong fails its episode.
         """
-        found: list[Played] = []
+        found: list[Rollout] = []
         for start in range(0, len(tasks), self._at_once):
             wave = tasks[start : start + self._at_once]
             with (
@@ -121,17 +121,19 @@ class Player:
                     raise
         return found
 
-    def _play(self, scene: Scene, sampling: int, seat: Slot) -> Played:
+    def _play(self, scene: RolloutTask, sampling: int, seat: Slot) -> Rollout:
         recorder = Recorder()
         with seat:
             model = LocalModel(
                 self.sampler.checkpoint, seat, style=self._style, pace=self._pace, name=self._name
             )
             ok = scene.play(model, recorder, sampling=sampling)
-        return Played(scene=scene, sampling=sampling, events=tuple(recorder.events), ok=ok)
+        return Rollout(scene=scene, sampling=sampling, events=tuple(recorder.events), ok=ok)
 
 
-Rewards = Callable[[Sequence[Sequence[Played]], int, float], Sequence[Sequence[float | None]]]
+RewardFunction = Callable[
+    [Sequence[Sequence[Rollout]], int, float], Sequence[Sequence[float | None]]
+]
 """The rewards of the groups of an update, each group of one scene, given the number of the update
 and how far the training is (0 to 1).
 

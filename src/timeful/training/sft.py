@@ -8,18 +8,18 @@ from datasets import Dataset
 from transformers import PrinterCallback
 from trl import SFTTrainer
 
-from timeful.training.arguments import sft_arguments
-from timeful.training.checkpoints import Joint, last_checkpoint, update_of
+from timeful.training.checkpoints import SynchronizedCheckpoints, last_checkpoint, update_of
 from timeful.training.config import SftConfig
 from timeful.training.doubts import context_of
 from timeful.training.examples import examples
 from timeful.training.folder import METRICS, POLICY
-from timeful.training.learning import Progress, Told, go_on
+from timeful.training.grpo import Progress, ProgressCallback, run_trainer
 from timeful.training.loading import adapter, load_model, load_tokenizer, save
-from timeful.training.tally import Tally
+from timeful.training.sft_metrics import SftMetricsCallback
+from timeful.training.trainer_arguments import sft_arguments
 
 
-def imitate(
+def train_sft(
     config: SftConfig,
     *,
     progress: Progress = lambda done, of: None,
@@ -49,21 +49,21 @@ def imitate(
     tokenizer = load_tokenizer(config.model)
     context = context_of(config.model)
     data = Dataset.from_list(list(examples(config.sft, tokenizer, warn, context=context)))
-    tally = Tally(out / METRICS, measured)
+    tally = SftMetricsCallback(out / METRICS, measured)
     trainer = _Trainer(
         load_model(config.model),
         args=sft_arguments(config),
         train_dataset=data,
         processing_class=tokenizer,
         peft_config=adapter(config.model),
-        callbacks=[Told(progress, stops)],
+        callbacks=[ProgressCallback(progress, stops)],
     )
     trainer.remove_callback(PrinterCallback)
     latest = last_checkpoint(out)
     if trainer.accelerator.is_main_process:
         tally.open(update_of(latest))
         trainer.add_callback(tally)
-    go_on(trainer, latest)
+    run_trainer(trainer, latest)
     if trainer.accelerator.is_main_process:
         policy = trainer.accelerator.unwrap_model(trainer.model)
         save(policy, tokenizer, config.model, out)
@@ -71,5 +71,5 @@ def imitate(
     return out / POLICY
 
 
-class _Trainer(Joint, SFTTrainer):  # type: ignore[misc]  # TRL is not followed by mypy
+class _Trainer(SynchronizedCheckpoints, SFTTrainer):  # type: ignore[misc]  # TRL is not followed by mypy
     """TRL's trainer by examples."""

@@ -35,7 +35,7 @@ _LAST = seconds(10)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TurnScene:
+class TurnTask:
     """One turn of a dialogue, and how it is asked about.
 
     Args:
@@ -130,7 +130,7 @@ def _agent(name: str, most_tokens: int | None) -> AgentFile:
     return msgspec.structs.replace(file, llm=llm)
 
 
-def turns_of(part: TurnsPart, *, seed: int, max_tokens: int | None = None) -> dict[str, TurnScene]:
+def turn_tasks(part: TurnsPart, *, seed: int, max_tokens: int | None = None) -> dict[str, TurnTask]:
     """The turns to learn from, by their keys.
 
     Args:
@@ -143,12 +143,12 @@ def turns_of(part: TurnsPart, *, seed: int, max_tokens: int | None = None) -> di
     """
     _agent(part.agent, max_tokens)
     about = load_dialogue_set(part.source(seed))
-    found: dict[str, TurnScene] = {}
+    found: dict[str, TurnTask] = {}
     for dialogue in about.dialogues:
         if len(dialogue.turns) > part.longest:
             continue
         for place in _drawn(part, dialogue, seed):
-            scene = TurnScene(
+            scene = TurnTask(
                 dialogue=dialogue,
                 place=place,
                 agent=part.agent,

@@ -16,9 +16,9 @@ from timeful.errors import SettingsError
 from timeful.models.pace import Pace
 from timeful.records.events import Happened
 from timeful.records.recorder import read_record
-from timeful.training.data.playing import specs_of
+from timeful.training.data.generate import specs_of
 from timeful.training.data.settings import read_settings
-from timeful.training.data.teller import TELLER, time_in_full
+from timeful.training.data.solution_writer import SOLUTION_WRITER, time_in_full
 
 MIXED = """
 each = 2
@@ -194,7 +194,7 @@ def test_the_teller_tells_every_step_when_nothing_hurries_it(family: str) -> Non
     from timeful.core.units import Duration, Instant
 
     problem = load(family, size=3, seed=2)[2]
-    rule = TELLER.make(problem)
+    rule = SOLUTION_WRITER.make(problem)
     rounds: tuple[Round, ...] = ()
     for _ in range(20):
         view = TimedView(

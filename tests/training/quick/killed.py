@@ -1,8 +1,8 @@
 """What a process that is to be killed has loaded before it begins."""
 
 from tests.training.quick import material
-from timeful.training import learning, rewarding
+from timeful.training import grpo, reward_functions
 from timeful.training.quick import grading
-from timeful.training.tiny import decoder, teaching
+from timeful.training.tiny import decoder, pretrain
 
-__all__ = ["decoder", "grading", "learning", "material", "rewarding", "teaching"]
+__all__ = ["decoder", "grading", "grpo", "material", "pretrain", "reward_functions"]

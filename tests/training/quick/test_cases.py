@@ -13,7 +13,7 @@ from timeful.training.quick import stages
 from timeful.training.quick.cases import in_turn, lessons, relative, scenes
 from timeful.training.quick.recipe import find_recipe
 from timeful.training.quick.stages import Kind, Stage, perform
-from timeful.training.scenes import TimelyScene
+from timeful.training.rollout_tasks import TimelyTask
 
 QUICK = find_recipe("quick")
 
@@ -31,12 +31,12 @@ def side(question: str) -> str:
     return "train" if place < 0.8 else "validation" if place < 0.9 else "test"
 
 
-def question(scene: TimelyScene) -> str:
+def question(scene: TimelyTask) -> str:
     rig = scene.spec.rig
     return problems(rig.source.sets, rig.source, rig.seed)[scene.spec.case].question
 
 
-def drawn(split: Split, count: int) -> list[TimelyScene]:
+def drawn(split: Split, count: int) -> list[TimelyTask]:
     limits = in_turn(QUICK, count)
     return scenes(QUICK, split, limits, model=Path("model"), seed=3, cap=9)
 
@@ -74,7 +74,7 @@ def test_what_is_sampled_hangs_on_the_seed_and_on_the_scene(tmp_path: Path) -> N
     from timeful.training.quick.grading import grade
 
     class Nobody:
-        def play(self, tasks: list[tuple[TimelyScene, int]]) -> list[None]:
+        def play(self, tasks: list[tuple[TimelyTask, int]]) -> list[None]:
             seeds.append({sampling for _, sampling in tasks})
             return []
 
@@ -90,7 +90,7 @@ def test_what_is_sampled_hangs_on_the_seed_and_on_the_scene(tmp_path: Path) -> N
 def test_a_recipe_is_chosen_by_problems_of_its_own(
     kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    played: list[TimelyScene] = []
+    played: list[TimelyTask] = []
     monkeypatch.setattr(stages, "_play", lambda stage, cases, out: played.extend(cases))
     monkeypatch.setattr(Stage, "took", lambda stage, split: [9] * stage.recipe.problems)
     recipe = replace(find_recipe("smoke", timer=True), exam="validation")

@@ -9,7 +9,7 @@ import pytest
 from tests.training.quick.material import asked, begin, pretend, row
 from timeful.errors import RecordError
 from timeful.suites.timely.rows import TimelyRow
-from timeful.training.alarm import collapse
+from timeful.training.collapse_detection import collapse
 from timeful.training.quick.asked import Asked
 from timeful.training.quick.claim import Verdict, one_ways, sentences, verdict
 from timeful.training.quick.figures import over_seeds

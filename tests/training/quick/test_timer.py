@@ -26,8 +26,8 @@ from timeful.training.quick.recipe import BASE, TIMER, TIMER_SMOKE
 from timeful.training.quick.report import write_report
 from timeful.training.quick.rows import read_clocks, with_clock
 from timeful.training.quick.stages import Stage
-from timeful.training.rewarding import by_record
-from timeful.training.rollouts import Played, Player
+from timeful.training.reward_functions import reward_by_record
+from timeful.training.rollouts import Player, Rollout
 from timeful.training.tiny.language import eighths, ids
 from timeful.training.trajectory import rows
 
@@ -79,7 +79,7 @@ def test_who_is_graded_by_a_wrong_timer_is_so_in_every_room(whole: Path) -> None
     assert len(each) == 12
 
 
-def played(model: Path, limits: list[Limit], scale: float = 1.0) -> list[Played]:
+def played(model: Path, limits: list[Limit], scale: float = 1.0) -> list[Rollout]:
     """Each limit once, by a model that asks the timer now and then."""
     timer = TimerSettings(scale=scale)
     some = scenes(TIMER_SMOKE, "train", limits, model=model, seed=3, cap=16, timer=timer)
@@ -122,7 +122,7 @@ def test_a_group_shares_its_device_which_nobody_tells(whole: Path) -> None:
     assert a.row is not None
     assert b.row is not None
     assert a.row.prompt_ids == b.row.prompt_ids
-    given = by_record(Reward(name="timely"))([[a], [b]], 0, 0.0)
+    given = reward_by_record(Reward(name="timely"))([[a], [b]], 0, 0.0)
     for one, limit, (reward,) in ((a, slow, given[0]), (b, fast, given[1])):
         told = with_clock(one.events)
         assert limit.span is not None

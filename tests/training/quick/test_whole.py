@@ -23,8 +23,8 @@ from timeful.training.quick.cases import in_turn, lessons, relative, scenes
 from timeful.training.quick.recipe import BASE, find_recipe
 from timeful.training.quick.report import write_report
 from timeful.training.quick.stages import STYLE, perform
+from timeful.training.rollout_tasks import TimelyTask
 from timeful.training.rollouts import Player
-from timeful.training.scenes import TimelyScene
 from timeful.training.tiny.language import ids
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of libraries, about each other
@@ -130,7 +130,7 @@ def test_what_is_read_in_an_episode_is_what_lessons_are_made_of(whole: Path) -> 
     some = scenes(recipe, "test", in_turn(recipe, 4), model=model, seed=3, cap=9)
     player = Player(Sampler(load(model)), style=STYLE, pace=recipe.language.pace)
     for played, budget in zip(player.play([(one, 0) for one in some]), (4, 8, 4, 8), strict=True):
-        assert isinstance(played.scene, TimelyScene)
+        assert isinstance(played.scene, TimelyTask)
         question = _question(played.scene.spec)
         start, signs = question.split(" starts at ")[1][0], question.split(", after ")[1]
         course = Course(int(start), tuple(1 if one == "+" else -1 for one in signs.split()[:-1]))

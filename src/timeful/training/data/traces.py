@@ -28,14 +28,14 @@ from timeful.runs.experiment import Experiment
 from timeful.runs.lock import locked
 from timeful.suites.timely.rows import TimelyRow, summarize
 from timeful.suites.timely.spec import TimelySpec
-from timeful.training.data import playing
+from timeful.training.data import generate
 from timeful.training.data.card import listed, write_card
 from timeful.training.data.columns import COLUMNS, told
 from timeful.training.data.episodes import Episode, LeftOut, Run
-from timeful.training.data.judging import Given, Verdict, judge_all
+from timeful.training.data.filters import RULES, Rule, broken, over_of
 from timeful.training.data.rows import sft_row
-from timeful.training.data.rules import RULES, Rule, broken, over_of
 from timeful.training.data.settings import Judge, Settings
+from timeful.training.data.verify import Given, Verdict, judge_all
 from timeful.training.data.writing import Columns, Row, write_rows
 
 NAME = "traces"
@@ -109,10 +109,10 @@ def experiment(
     """
     return Experiment(
         name=NAME,
-        play=partial(playing.play, api_key=api_key),
+        play=partial(generate.play, api_key=api_key),
         summarize=summarize,
         row=TimelyRow,
-        check=playing.check,
+        check=generate.check,
         write_report=partial(_report, settings=settings, judging=judging, done=done),
     )
 

@@ -18,7 +18,7 @@ from timeful.suites.timely.budgets import NO_LIMIT, Budget, read_budget
 from timeful.suites.timely.families import problems
 from timeful.suites.timely.spec import Rig, Source, TimelySpec
 from timeful.training.quick.recipe import Recipe
-from timeful.training.scenes import TimelyScene
+from timeful.training.rollout_tasks import TimelyTask
 
 TRUE = TimerSettings()
 
@@ -84,7 +84,7 @@ def scenes(
     seed: int,
     cap: int,
     timer: TimerSettings = TRUE,
-) -> list[TimelyScene]:
+) -> list[TimelyTask]:
     """Different problems, one for each limit; as many limits have the same problems.
 
     Args:
@@ -117,7 +117,7 @@ def scenes(
     rigs = {alpha: replace(rig, alpha=alpha) for alpha in {limit.alpha for limit in limits}}
     voice = ModelRole(stand_in="policy", choice=ModelSpec(spec=f"local:{model}"))
     return [
-        TimelyScene(
+        TimelyTask(
             TimelySpec(
                 family="reasoning",
                 case=name,

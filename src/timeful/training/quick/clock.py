@@ -11,7 +11,7 @@ import msgspec
 
 from timeful.metrics.budgets import right_in_time
 from timeful.metrics.statistics import Estimate
-from timeful.training.alarm import LEAST_SPREAD
+from timeful.training.collapse_detection import LEAST_SPREAD
 from timeful.training.quick.asked import Asked
 from timeful.training.quick.claim import LEAST, in_short
 from timeful.training.quick.recipe import BASE

@@ -11,13 +11,13 @@ import msgspec
 
 from timeful.records.events import Event
 from timeful.suites.timely.rows import TimelyRow, summarize
+from timeful.training.rollout_tasks import RolloutTask
 from timeful.training.rollouts import Player, sampling_seed
-from timeful.training.scenes import Scene
 
 
 def grade(
     player: Player,
-    scenes: Sequence[Scene],
+    scenes: Sequence[RolloutTask],
     *,
     seed: int,
     out: Path,

@@ -11,7 +11,7 @@ from timeful.metrics.budgets import by_budget, right_in_time
 from timeful.metrics.statistics import Estimate, bootstrap_grand_mean
 from timeful.seeding import child
 from timeful.suites.timely.rows import TimelyRow
-from timeful.training.alarm import collapse
+from timeful.training.collapse_detection import collapse
 from timeful.training.quick.asked import Asked
 from timeful.training.quick.recipe import BASE
 from timeful.training.quick.rows import ClockRow, read_clocks, read_rows

@@ -45,7 +45,7 @@ from timeful.training.quick.cases import (
 )
 from timeful.training.quick.recipe import BASE, Arm, Recipe, Split
 from timeful.training.quick.rows import read_rows, with_clock
-from timeful.training.scenes import TimelyScene
+from timeful.training.rollout_tasks import TimelyTask
 
 Kind = Literal["teach", "measure", "learn", "grade", "hurry", "mislead"]
 Tracker = Literal["mlflow", "wandb"]
@@ -207,7 +207,7 @@ def _teach(stage: Stage, tell: Tell) -> None:
     import torch  # noqa: PLC0415 - heavy, and only who trains needs it
 
     from timeful.training.tiny.decoder import make_decoder  # noqa: PLC0415 - needs torch
-    from timeful.training.tiny.teaching import teach  # noqa: PLC0415
+    from timeful.training.tiny.pretrain import teach  # noqa: PLC0415
 
     torch.set_num_threads(1)
     recipe, seed = stage.recipe, stage.seed
@@ -236,8 +236,8 @@ def _teach(stage: Stage, tell: Tell) -> None:
 
 
 def _learn(stage: Stage, arm: Arm, tell: Tell) -> None:
-    from timeful.training.learning import learn  # noqa: PLC0415 - needs torch and TRL
-    from timeful.training.rewarding import by_record  # noqa: PLC0415
+    from timeful.training.grpo import train_grpo  # noqa: PLC0415 - needs torch and TRL
+    from timeful.training.reward_functions import reward_by_record  # noqa: PLC0415
 
     recipe, base = stage.recipe, stage.folder / BASE
     limits = in_turn(recipe, recipe.cases * recipe.updates)
@@ -246,10 +246,10 @@ def _learn(stage: Stage, arm: Arm, tell: Tell) -> None:
     cases = scenes(recipe, "train", limits, model=base, seed=stage.seed, cap=arm.cap)
     out = stage.folder / arm.folder
     out.mkdir(exist_ok=True)
-    learn(
+    train_grpo(
         config_of(recipe, arm, base, out, seed=stage.seed, track=stage.track),
         {scene.key: scene for scene in cases},
-        by_record(Reward(name=arm.reward)),
+        reward_by_record(Reward(name=arm.reward)),
         progress=lambda done, of: tell(done / of),
     )
     shutil.rmtree(out / CHECKPOINTS, ignore_errors=True)
@@ -326,13 +326,13 @@ def _exam(
     limits: Sequence[Limit],
     *,
     timer: TimerSettings = TRUE,
-) -> list[TimelyScene]:
+) -> list[TimelyTask]:
     """Problems for whoever is graded, with more tokens than anything needs."""
     recipe, cap = stage.recipe, stage.recipe.limit
     return scenes(recipe, split, limits, model=stage.model, seed=stage.seed, cap=cap, timer=timer)
 
 
-def _play(stage: Stage, cases: Sequence[TimelyScene], *, out: Path) -> None:
+def _play(stage: Stage, cases: Sequence[TimelyTask], *, out: Path) -> None:
     from timeful.models.local.checkpoint import load  # noqa: PLC0415 - needs torch
     from timeful.models.local.sampler import Sampler  # noqa: PLC0415
     from timeful.training.quick.grading import grade  # noqa: PLC0415

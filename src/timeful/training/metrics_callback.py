@@ -16,11 +16,11 @@ from accelerate.utils import gather_object
 from transformers import TrainerCallback
 
 from timeful.rewards.outcome import read_outcome
-from timeful.training.alarm import collapse, span_of, standstill
+from timeful.training.collapse_detection import collapse, span_of, standstill
 from timeful.training.config import Config
 from timeful.training.folder import EPISODES, METRICS
-from timeful.training.rollouts import Played
-from timeful.training.tally import cut_back
+from timeful.training.rollouts import Rollout
+from timeful.training.sft_metrics import truncate_metrics
 
 RECENT = 10
 """So many updates the alarm of collapse looks back on: fewer are noise."""
@@ -29,7 +29,7 @@ STILL = 5
 """So many batches without anything to learn are a standstill."""
 
 
-class Journal(TrainerCallback):  # type: ignore[misc]  # transformers is not followed by mypy
+class MetricsCallback(TrainerCallback):  # type: ignore[misc]  # transformers is not followed by mypy
     """Writes the metrics of a training, and the records of its rollouts if they are kept.
 
     Args:
@@ -64,10 +64,10 @@ class Journal(TrainerCallback):  # type: ignore[misc]  # transformers is not fol
         if self._rank:
             return
         self._out.mkdir(parents=True, exist_ok=True)
-        self._lines = cut_back(self._out / METRICS, update)
+        self._lines = truncate_metrics(self._out / METRICS, update)
         self._said = "; ".join(told.get("alarm", "") for told in self._lines)
 
-    def tell(self, update: int, played: Sequence[Played], rewards: Sequence[float | None]) -> None:
+    def tell(self, update: int, played: Sequence[Rollout], rewards: Sequence[float | None]) -> None:
         """Take note of what was played for an update; all processes do."""
         if self._records:
             for one in played:
@@ -107,7 +107,7 @@ class Journal(TrainerCallback):  # type: ignore[misc]  # transformers is not fol
                 self._said += one
         with (self._out / METRICS).open("ab") as file:
             file.write(msgspec.json.encode(line) + b"\n")
-        self._measured(in_words(line))
+        self._measured(summarize_update(line))
 
     def _collapsed(self, update: int) -> str:
         """The alarm of collapse over the last updates; a policy has the first half to learn."""
@@ -128,7 +128,7 @@ class Journal(TrainerCallback):  # type: ignore[misc]  # transformers is not fol
         return standstill([one.get("alike") for one in last], [one.get("reward") for one in last])
 
 
-def in_words(line: dict[str, Any]) -> str:
+def summarize_update(line: dict[str, Any]) -> str:
     """What was measured of an update, in a few words."""
     found = []
     if line.get("reward") is not None:
@@ -147,7 +147,7 @@ def _key(one: dict[str, Any]) -> str:
     return found
 
 
-def _summary(played: Played, reward: float | None) -> dict[str, Any]:
+def _summary(played: Rollout, reward: float | None) -> dict[str, Any]:
     """What a line needs of an episode, as values that travel between processes."""
     is_task = played.ok and played.scene.turn is None
     outcome = read_outcome(played.events) if is_task else None

@@ -19,26 +19,26 @@ from timeful.models.local.checkpoint import Checkpoint, hold
 from timeful.models.local.request import GenerationConfig
 from timeful.models.local.sampler import Sampler
 from timeful.models.pace import Pace
-from timeful.training.adapter import TimedGRPOTrainer
-from timeful.training.arguments import grpo_arguments
 from timeful.training.checkpoints import last_checkpoint, update_of
 from timeful.training.config import Config
 from timeful.training.folder import PACE, POLICY, PUSHED, save_pace
-from timeful.training.journal import Journal
 from timeful.training.loading import adapter, load_model, load_tokenizer, save
-from timeful.training.rolling import Rolling
-from timeful.training.rollouts import Player, Rewards
-from timeful.training.scenes import Scene
-from timeful.training.servers import Pusher, ServerSampler, VllmSampler
+from timeful.training.metrics_callback import MetricsCallback
+from timeful.training.remote_samplers import Pusher, ServerSampler, VllmSampler
+from timeful.training.rolling import RolloutFunction
+from timeful.training.rollout_tasks import RolloutTask
+from timeful.training.rollouts import Player, RewardFunction
+from timeful.training.trainer_arguments import grpo_arguments
+from timeful.training.trl_trainer import TimedGRPOTrainer
 
 Progress = Callable[[int, int], None]
 """Told after each update how many are done, and of how many."""
 
 
-def learn(
+def train_grpo(
     config: Config,
-    scenes: Mapping[str, Scene],
-    rewards: Rewards,
+    scenes: Mapping[str, RolloutTask],
+    rewards: RewardFunction,
     *,
     progress: Progress = lambda done, of: None,
     warn: Callable[[str], None] = lambda text: None,
@@ -76,17 +76,17 @@ def learn(
         ratio=config.optimiser.ratio,
         processing_class=tokenizer,
         peft_config=adapter(config.model),
-        callbacks=[Told(progress, stops, every=config.optimiser.epochs)],
+        callbacks=[ProgressCallback(progress, stops, every=config.optimiser.epochs)],
     )
     trainer.remove_callback(PrinterCallback)
     policy = trainer.accelerator.unwrap_model(trainer.model)
     # LoRA's layers are within the model that PEFT wraps, which alone says what it takes.
     acts = policy.get_base_model() if isinstance(policy, PeftModel) else policy
     rank = trainer.accelerator.process_index
-    journal = Journal(config, rank=rank, warn=warn, measured=measured)
+    journal = MetricsCallback(config, rank=rank, warn=warn, measured=measured)
     share = trainer.args.per_device_train_batch_size * trainer.args.steps_per_generation
     sampler = _sampler(config, trainer, hold(acts, tokenizer, name=POLICY), api_key)
-    trainer.roll = Rolling(
+    trainer.roll = RolloutFunction(
         player=Player(
             sampler,
             style=GenerationConfig(temperature=config.rollout.temperature),
@@ -108,7 +108,7 @@ def learn(
     trainer.add_callback(journal)
     try:
         if update_of(latest) < config.optimiser.steps:
-            go_on(trainer, latest)
+            run_trainer(trainer, latest)
         else:  # it was killed before the policy was written; transformers would do one update more
             trainer._load_from_checkpoint(latest)
     finally:
@@ -156,7 +156,7 @@ def _sampler(config: Config, trainer: Any, checkpoint: Checkpoint, api_key: str)
     return server
 
 
-def go_on(trainer: Any, checkpoint: str | None) -> None:
+def run_trainer(trainer: Any, checkpoint: str | None) -> None:
     """Train to the end.
 
     Raises:
@@ -167,7 +167,7 @@ def go_on(trainer: Any, checkpoint: str | None) -> None:
         raise KeyboardInterrupt
 
 
-class Told(TrainerCallback):  # type: ignore[misc]  # transformers is not followed by mypy
+class ProgressCallback(TrainerCallback):  # type: ignore[misc]  # transformers is not followed by mypy
     """Tells after each update how many are done, and stops with a checkpoint if it is asked to.
 
     Args:

@@ -19,19 +19,19 @@ from trl import GRPOConfig
 
 from tests.serving.here import Here
 from tests.training.material import checkpoint, config
-from tests.training.test_learning import gaps_of, train
+from tests.training.test_grpo import gaps_of, train
 from timeful.errors import ModelError, TimefulError
 from timeful.models.local.checkpoint import hold, load
 from timeful.models.local.request import Request, Sampling
 from timeful.models.local.sampler import Sampler
 from timeful.rewards.registry import Reward
-from timeful.training.arguments import _vllm
-from timeful.training.cases import scenes_for
+from timeful.training.cases import make_rollout_tasks
 from timeful.training.checks import layers
 from timeful.training.config import Config, ModelPart, OptimiserPart, RolloutPart
-from timeful.training.learning import learn
-from timeful.training.rewarding import by_record
-from timeful.training.servers import ServerSampler, VllmSampler, read
+from timeful.training.grpo import train_grpo
+from timeful.training.remote_samplers import ServerSampler, VllmSampler, read
+from timeful.training.reward_functions import reward_by_record
+from timeful.training.trainer_arguments import _vllm
 
 JSON = "application/json"
 
@@ -83,13 +83,13 @@ def test_a_training_by_a_server_is_learnt_from_with_its_own_probabilities(
         ),
         optimiser=OptimiserPart(steps=2, learning_rate=1e-3, ratio="sampler"),
     )
-    scenes = scenes_for(found)
-    learn(found, scenes, by_record(Reward(name="timely")))
+    scenes = make_rollout_tasks(found)
+    train_grpo(found, scenes, reward_by_record(Reward(name="timely")))
     lines = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
     assert [line["failed"] for line in lines] == [0, 0]
     same = replace(found, rollout=RolloutPart(samples=4, cases=2, max_tokens=12))
     same = replace(same, run=replace(same.run, out=str(tmp_path / "local")))
-    learn(same, scenes, by_record(Reward(name="timely")))
+    train_grpo(same, scenes, reward_by_record(Reward(name="timely")))
     local = json.loads((tmp_path / "local" / "metrics.jsonl").read_text().splitlines()[0])
     assert lines[0]["reward"] == local["reward"]
     assert lines[0]["tokens"] == local["tokens"]

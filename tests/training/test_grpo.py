@@ -23,18 +23,18 @@ from timeful.models.pace import Pace
 from timeful.records.events import EpisodeFailed
 from timeful.records.recorder import Recorder
 from timeful.rewards.registry import Reward
-from timeful.training.adapter import Sample, TimedGRPOTrainer
-from timeful.training.arguments import grpo_arguments
-from timeful.training.cases import scenes_of
-from timeful.training.checkpoints import Joint, last_checkpoint, update_of
+from timeful.training.cases import timely_tasks
+from timeful.training.checkpoints import SynchronizedCheckpoints, last_checkpoint, update_of
 from timeful.training.config import Config, OptimiserPart, RewardPart
 from timeful.training.folder import CHECKPOINTS, POLICY
-from timeful.training.learning import learn, order
-from timeful.training.rewarding import by_record
-from timeful.training.rolling import Rolling
-from timeful.training.rollouts import Played, Rewards
-from timeful.training.scenes import Scene
+from timeful.training.grpo import order, train_grpo
+from timeful.training.reward_functions import reward_by_record
+from timeful.training.rolling import RolloutFunction
+from timeful.training.rollout_tasks import RolloutTask
+from timeful.training.rollouts import RewardFunction, Rollout
+from timeful.training.trainer_arguments import grpo_arguments
 from timeful.training.trajectory import Row
+from timeful.training.trl_trainer import Sample, TimedGRPOTrainer
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of libraries, about each other
 
@@ -45,7 +45,7 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def length(
-    groups: Sequence[Sequence[Played]], update: int, progress: float
+    groups: Sequence[Sequence[Rollout]], update: int, progress: float
 ) -> list[list[float | None]]:
     """A reward that everybody can earn: for saying little."""
     return [
@@ -54,16 +54,18 @@ def length(
     ]
 
 
-def train(settings: Config, rewards: Rewards = length, **others: Any) -> dict[str, torch.Tensor]:
+def train(
+    settings: Config, rewards: RewardFunction = length, **others: Any
+) -> dict[str, torch.Tensor]:
     """Train, and return the weights."""
     from transformers import AutoModelForCausalLM
 
-    scenes = scenes_of(
+    scenes = timely_tasks(
         settings.cases,
         max_tokens=settings.rollout.max_tokens,
         seed=settings.run.seed,
     )
-    policy = learn(settings, scenes, rewards, **others)
+    policy = train_grpo(settings, scenes, rewards, **others)
     return dict(AutoModelForCausalLM.from_pretrained(policy).state_dict())
 
 
@@ -146,12 +148,12 @@ def test_the_last_file_of_a_checkpoint_waits_for_all_processes() -> None:
         def _save_rng_state(self, output_dir: str) -> None:
             done.append(f"written in {output_dir}")
 
-    class Together(Joint, Trainer):
+    class Together(SynchronizedCheckpoints, Trainer):
         accelerator = SimpleNamespace(wait_for_everyone=lambda: done.append("waited"))
 
     Together()._save_rng_state("here")
     assert done == ["written in here", "waited"]
-    assert issubclass(TimedGRPOTrainer, Joint)
+    assert issubclass(TimedGRPOTrainer, SynchronizedCheckpoints)
 
 
 @pytest.mark.parametrize("shuffle", [True, False])
@@ -219,13 +221,13 @@ def test_trl_is_told_what_the_settings_say(tmp_path: Path) -> None:
 def test_rollouts_are_played_and_credited_as_the_settings_say(
     start: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen: list[Rolling] = []
+    seen: list[RolloutFunction] = []
 
-    def called(self: Rolling, *args: Any) -> Any:
+    def called(self: RolloutFunction, *args: Any) -> Any:
         seen.append(self)
         raise KilledError
 
-    monkeypatch.setattr(Rolling, "__call__", called)
+    monkeypatch.setattr(RolloutFunction, "__call__", called)
     found = config(start, tmp_path, reward=RewardPart(name="timely", credit="turn", discount=0.9))
     found = replace(
         found,
@@ -314,7 +316,7 @@ def test_what_is_rewarded_becomes_more_likely(start: Path, tmp_path: Path) -> No
 class Fragile:
     """A scene that breaks for every second seed."""
 
-    inner: Scene
+    inner: RolloutTask
 
     @property
     def key(self) -> str:
@@ -336,16 +338,16 @@ def test_a_rollout_that_fails_is_counted_and_left_out(start: Path, tmp_path: Pat
     cases: list[str] = []
 
     def rewards(
-        groups: Sequence[Sequence[Played]], update: int, progress: float
+        groups: Sequence[Sequence[Rollout]], update: int, progress: float
     ) -> Sequence[Sequence[float | None]]:
-        given = by_record(Reward(name="ep_aware"))(groups, update, progress)
+        given = reward_by_record(Reward(name="ep_aware"))(groups, update, progress)
         seen.extend(given)
         cases.extend(group[0].scene.key for group in groups)
         return given
 
     settings = config(start, tmp_path)
-    scenes = scenes_of(settings.cases, max_tokens=12, seed=0)
-    learn(settings, {key: Fragile(one) for key, one in scenes.items()}, rewards)
+    scenes = timely_tasks(settings.cases, max_tokens=12, seed=0)
+    train_grpo(settings, {key: Fragile(one) for key, one in scenes.items()}, rewards)
     assert cases == [scenes[key].key for key in order(list(scenes), settings)[:6]]
     failed = sum(reward is None for group in seen for reward in group)
     assert 0 < failed < 24
@@ -356,15 +358,15 @@ def test_a_rollout_that_fails_is_counted_and_left_out(start: Path, tmp_path: Pat
 
 
 def test_a_training_ends_only_when_the_rollouts_of_all_processes_failed() -> None:
-    def play(tasks: Sequence[tuple[Scene, int]]) -> list[Played]:
+    def play(tasks: Sequence[tuple[RolloutTask, int]]) -> list[Rollout]:
         why = EpisodeFailed(at=0, boundary="world", error="out of order")
-        return [Played(scene=one, sampling=n, events=(why,), ok=False) for one, n in tasks]
+        return [Rollout(scene=one, sampling=n, events=(why,), ok=False) for one, n in tasks]
 
-    def rolling(others: list[str | None]) -> Rolling:
-        return Rolling(
+    def rolling(others: list[str | None]) -> RolloutFunction:
+        return RolloutFunction(
             player=SimpleNamespace(sampler=SimpleNamespace(), play=play),  # type: ignore[arg-type]
             scenes={"a": SimpleNamespace(key="a")},  # type: ignore[dict-item]
-            rewards=by_record(Reward(name="ep_aware")),
+            rewards=reward_by_record(Reward(name="ep_aware")),
             seed=0,
             gather=lambda own: [*own, *others],
         )

@@ -127,7 +127,7 @@ def _make(problem: Problem) -> Rule:
     return rule
 
 
-TELLER = Player(
+SOLUTION_WRITER = Player(
     name=NAME,
     says="tells a worked solution without mistakes, as fully as there is time; no language model",
     pace=Pace(first=milliseconds(100), per_token=milliseconds(25)),

@@ -9,7 +9,7 @@ from timeful.suites.timely.play import play
 from timeful.suites.timely.spec import TimelySpec
 
 
-class Scene(Protocol):
+class RolloutTask(Protocol):
     """A case with its budget and its luck. Played again, the world does the same again."""
 
     @property
@@ -37,7 +37,7 @@ class Scene(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class TimelyScene:
+class TimelyTask:
     """A game, a problem or an ML task with tools under a budget of time.
 
     Args:

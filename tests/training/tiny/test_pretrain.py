@@ -9,7 +9,7 @@ import torch
 from timeful.environments.reasoning.levels import draw
 from timeful.seeding import child
 from timeful.training.quick.recipe import TIMER_SMOKE
-from timeful.training.tiny import teaching
+from timeful.training.tiny import pretrain
 from timeful.training.tiny.decoder import make_decoder
 from timeful.training.tiny.language import EIGHTHS, TIMER_CALL, eighths, ids
 
@@ -22,7 +22,7 @@ def lessons(asks: float) -> list[tuple[list[int], list[int]]]:
     )
     rng = child(0, "lessons")
     courses = [draw(rng, LANGUAGE.events) for _ in range(200)]
-    return teaching._examples(LANGUAGE, phase, courses, rng)
+    return pretrain._examples(LANGUAGE, phase, courses, rng)
 
 
 @pytest.mark.filterwarnings("ignore")  # of libraries, about each other
@@ -30,16 +30,16 @@ def test_what_the_timer_says_is_read_and_not_learnt_to_say(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     targets: list[int] = []
-    real = teaching.F.cross_entropy
+    real = pretrain.F.cross_entropy
 
     def spy(scores: torch.Tensor, wanted: torch.Tensor, **others: str) -> torch.Tensor:
         targets.extend(wanted.tolist())
         return real(scores, wanted, **others)
 
-    monkeypatch.setattr(teaching.F, "cross_entropy", spy)
+    monkeypatch.setattr(pretrain.F, "cross_entropy", spy)
     some = lessons(asks=1.0)
     model = make_decoder(TIMER_SMOKE.shape, LANGUAGE.tokenizer(), seed=0)
-    teaching._loss(model, LANGUAGE, some)
+    pretrain._loss(model, LANGUAGE, some)
     world = set(ids([eighths(k) for k in range(EIGHTHS + 1)], LANGUAGE))
     said = [token for _, solution in some for token in solution if token not in world]
     assert sorted(targets) == sorted(said)

@@ -14,7 +14,7 @@ _SLOW = 5.0
 _BAR = 24
 
 
-class Told:
+class TrainingProgress:
     """Says on standard error how far a training is, and at the end what came of it."""
 
     def __init__(self, out: Path) -> None:
@@ -84,7 +84,7 @@ class Told:
         print(text, file=sys.stderr)
 
 
-class Silent(Told):
+class NullProgress(TrainingProgress):
     """One of several processes that train together; the first one speaks."""
 
     def advance(self, done: int, of: int) -> None:
@@ -103,7 +103,7 @@ class Silent(Told):
         """Say nothing."""
 
 
-class Patience:
+class GracefulInterrupt:
     """Whether Ctrl-C was pressed, for who asks after each update.
 
     Before anybody asks, and when it is pressed again, it interrupts at once.

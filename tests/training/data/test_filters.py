@@ -8,7 +8,7 @@ import pytest
 
 from tests.training.data.making import saved, timeful
 from timeful.training.data.episodes import Run
-from timeful.training.data.rules import broken
+from timeful.training.data.filters import broken
 
 Change = Callable[[str], str]
 

@@ -11,10 +11,10 @@ from timeful.judges.ruler_prompts import Trajectory
 from timeful.judges.ruler_settings import RulerJudge
 from timeful.models.model import Model
 from timeful.rewards.registry import WHOLE, Reward, reward_of
-from timeful.training.rollouts import Played, Rewards
+from timeful.training.rollouts import RewardFunction, Rollout
 
 
-def by_record(reward: Reward, *, out: Path | None = None) -> Rewards:
+def reward_by_record(reward: Reward, *, out: Path | None = None) -> RewardFunction:
     """A reward that is made of each episode's own record.
 
     Args:
@@ -26,11 +26,11 @@ def by_record(reward: Reward, *, out: Path | None = None) -> Rewards:
     """
 
     def rewards(
-        groups: Sequence[Sequence[Played]], update: int, progress: float
+        groups: Sequence[Sequence[Rollout]], update: int, progress: float
     ) -> list[list[float | None]]:
         return [[rewarded(one, update, progress) for one in group] for group in groups]
 
-    def rewarded(one: Played, update: int, progress: float) -> float | None:
+    def rewarded(one: Rollout, update: int, progress: float) -> float | None:
         try:
             return _reward(one, reward, progress)
         except RewardError as error:
@@ -41,7 +41,9 @@ def by_record(reward: Reward, *, out: Path | None = None) -> Rewards:
     return rewards
 
 
-def by_judge(reward: Reward, judge: Model, settings: RulerJudge, *, log: Path) -> Rewards:
+def reward_by_judge(
+    reward: Reward, judge: Model, settings: RulerJudge, *, log: Path
+) -> RewardFunction:
     """A reward that is made of a judge's scores too; all groups of an update are asked for at once.
 
     Args:
@@ -58,7 +60,7 @@ def by_judge(reward: Reward, judge: Model, settings: RulerJudge, *, log: Path) -
     known = RulerLog(log, about=settings.about())
 
     def rewards(
-        groups: Sequence[Sequence[Played]], update: int, progress: float
+        groups: Sequence[Sequence[Rollout]], update: int, progress: float
     ) -> list[list[float | None]]:
         said = [[_candidate(one) for one in group] for group in groups]
         asked = {
@@ -103,7 +105,7 @@ def by_judge(reward: Reward, judge: Model, settings: RulerJudge, *, log: Path) -
     return rewards
 
 
-def _candidate(played: Played) -> Trajectory:
+def _candidate(played: Rollout) -> Trajectory:
     """What a judge sees of an episode; nothing if it failed, or no thought of it came to an end."""
     try:
         return candidate(played.events) if played.ok else ()
@@ -112,7 +114,7 @@ def _candidate(played: Played) -> Trajectory:
 
 
 def _reward(
-    played: Played,
+    played: Rollout,
     reward: Reward,
     progress: float,
     scores: Mapping[int, float] | None = None,

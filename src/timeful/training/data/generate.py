@@ -32,7 +32,7 @@ from timeful.suites.timely.families import PARTS, cases_of, problems
 from timeful.suites.timely.play import play as play_timely
 from timeful.suites.timely.spec import Rig, TimelySpec
 from timeful.training.data.settings import Problems, Settings, source_of
-from timeful.training.data.teller import NAME, TELLER, time_in_full
+from timeful.training.data.solution_writer import NAME, SOLUTION_WRITER, time_in_full
 
 
 def specs_of(settings: Settings) -> list[TimelySpec]:
@@ -48,7 +48,7 @@ def specs_of(settings: Settings) -> list[TimelySpec]:
         raise SettingsError("the problems are private: no traces may be made of their words")
     cases_of("reasoning", source.sets, source, seed=settings.seed)
     if settings.teacher is None:
-        TELLER.make(next(iter(known.values())))
+        SOLUTION_WRITER.make(next(iter(known.values())))
     rig, who = _rig(settings, settings.problems), _voice(settings)
     return [
         _spec(settings, rig, who, case=case, problem=problem, run=run)
@@ -70,7 +70,7 @@ def check(specs: Sequence[TimelySpec]) -> None:
         SettingsError: If there is no client.
     """
     for who in {spec.voice for spec in specs}:
-        who.check(pace=TELLER.pace)
+        who.check(pace=SOLUTION_WRITER.pace)
 
 
 def play(spec: TimelySpec, recorder: Recorder, *, api_key: str = "") -> bool:
@@ -87,7 +87,9 @@ def play(spec: TimelySpec, recorder: Recorder, *, api_key: str = "") -> bool:
             interface=partial(EventDriven, full=True),
             agent=partial(
                 tool_user,
-                model=RuleModel(case.rule(TELLER), name=NAME, pace=rig.pace or TELLER.pace),
+                model=RuleModel(
+                    case.rule(SOLUTION_WRITER), name=NAME, pace=rig.pace or SOLUTION_WRITER.pace
+                ),
                 briefing=part.briefing,
             ),
             clock=VirtualClock(),

@@ -10,11 +10,11 @@ import pytest
 pytest.importorskip("trl", reason="training needs the extra `train`")
 
 from tests.training.material import config
-from timeful.training import journal as journals
-from timeful.training.alarm import collapse, standstill
+from timeful.training import metrics_callback
+from timeful.training.collapse_detection import collapse, standstill
 from timeful.training.config import OptimiserPart, RewardPart
-from timeful.training.journal import RECENT, STILL, Journal
-from timeful.training.rollouts import Played
+from timeful.training.metrics_callback import RECENT, STILL, MetricsCallback
+from timeful.training.rollouts import Rollout
 
 
 def lived(
@@ -22,7 +22,7 @@ def lived(
 ) -> None:
     """A training whose answers have these lengths in a budget of 1 s and of 4 s."""
     settings = config(out, out, optimiser=OptimiserPart(steps=steps))
-    journal = Journal(settings, rank=0, warn=said.append)
+    journal = MetricsCallback(settings, rank=0, warn=said.append)
     journal.open(first)
     for update, (tight, loose) in enumerate(lengths[first:], first + 1):
         journal._played = {"tokens": {"1s": tight, "4s": loose}}
@@ -104,11 +104,12 @@ def test_a_line_counts_what_was_played_for_each_budget_apart(
     ]
     scene: Any = SimpleNamespace(key="a", turn=None)
     played = [
-        Played(scene=scene, sampling=n, events=(), ok=one is not None) for n, one in enumerate(came)
+        Rollout(scene=scene, sampling=n, events=(), ok=one is not None)
+        for n, one in enumerate(came)
     ]
     told = iter(came)
-    monkeypatch.setattr("timeful.training.journal.read_outcome", lambda events: next(told))
-    journal = Journal(config(tmp_path, tmp_path / "out"), rank=0)
+    monkeypatch.setattr("timeful.training.metrics_callback.read_outcome", lambda events: next(told))
+    journal = MetricsCallback(config(tmp_path, tmp_path / "out"), rank=0)
     journal.open(0)
     journal.tell(0, played, [1.0, 0.5, 0.0, None, None])
     journal.on_log(None, SimpleNamespace(global_step=1), None, logs={"loss": 0.0})
@@ -127,7 +128,7 @@ def test_a_line_counts_what_was_played_for_each_budget_apart(
 
 def test_a_second_process_writes_nothing(tmp_path: Path) -> None:
     settings: Any = config(tmp_path, tmp_path / "out")
-    journal = Journal(settings, rank=1)
+    journal = MetricsCallback(settings, rank=1)
     journal.open(0)
     journal.on_log(None, SimpleNamespace(global_step=1), None, logs={"loss": 0.0})
     assert not (tmp_path / "out").exists()
@@ -138,7 +139,7 @@ def rewarded(
 ) -> list[str]:
     """A training whose groups earned so much, update by update; what it warned of."""
     said: list[str] = []
-    journal = Journal(config(out, out, **parts), rank=0, warn=said.append)
+    journal = MetricsCallback(config(out, out, **parts), rank=0, warn=said.append)
     journal.open(first)
     for update, each in enumerate(groups[first:], first + 1):
         every = [
@@ -154,7 +155,7 @@ def rewarded(
 @pytest.fixture
 def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was played is told as its summary."""
-    monkeypatch.setattr(journals, "_summary", lambda played, reward: played)
+    monkeypatch.setattr(metrics_callback, "_summary", lambda played, reward: played)
 
 
 STUCK: list[list[float | None]] = [[0.0, 0.0, None], [0.0, 0.0, 0.0]]
@@ -201,7 +202,7 @@ def test_a_standstill_has_its_likely_reason(reward: float | None, says: str) -> 
 
 @pytest.mark.usefixtures("plain")
 def test_budgets_stand_in_their_order(tmp_path: Path) -> None:
-    journal = Journal(config(tmp_path, tmp_path), rank=0)
+    journal = MetricsCallback(config(tmp_path, tmp_path), rank=0)
     every = [
         {"key": b, "failed": False, "reward": 0.0, "budget": b, "tokens": 1.0, "right": True}
         for b in ("none", "8s", "10s", "0.5s")

@@ -203,13 +203,13 @@ def test_every_recipe_runs_dry_from_the_box_and_says_what_it_lacks_here(
 
 @pytest.mark.parametrize("name", ["ep", "timely", "proactor"])
 def test_recipes_as_they_stand_have_cases_for_an_update(name: str) -> None:
-    from timeful.training.cases import scenes_for
-    from timeful.training.checks import check_scenes
-    from timeful.training.reading import read_config
+    from timeful.training.cases import make_rollout_tasks
+    from timeful.training.checks import check_task_count
+    from timeful.training.config_io import read_config
 
     found = read_config(Path(name))
     assert isinstance(found, Config)
-    check_scenes(found, len(scenes_for(found)))
+    check_task_count(found, len(make_rollout_tasks(found)))
     assert not doubts(found)
 
 

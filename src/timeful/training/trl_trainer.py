@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from timeful.training.checkpoints import Joint
+from timeful.training.checkpoints import SynchronizedCheckpoints
 from timeful.training.trajectory import Row
 
 os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")  # this file is the answer to its warning
@@ -45,7 +45,7 @@ Roll = Callable[[Sequence[str], int, float], Sequence[Sample]]
 of the update; and how far the training is, from 0 to 1. As many samples come back, in order."""
 
 
-class TimedGRPOTrainer(Joint, GRPOTrainer):  # type: ignore[misc]  # TRL is not followed by mypy
+class TimedGRPOTrainer(SynchronizedCheckpoints, GRPOTrainer):  # type: ignore[misc]  # TRL is not followed by mypy
     """TRL's GRPO trainer over rollouts on the timeline.
 
     `roll` plays them, and is to be set before training; it needs the model that is held here.

@@ -18,9 +18,9 @@ from timeful.training.config import CasesPart, Config, ModelPart, SftConfig
 from timeful.training.doubts import doubts, tokens_of
 from timeful.training.examples import examples
 from timeful.training.hub import is_at_hub
-from timeful.training.loading import learning_dtype, load_tokenizer, sketch
+from timeful.training.loading import load_empty_model, load_tokenizer, training_dtype
 from timeful.training.memory import memory
-from timeful.training.scenes import Scene
+from timeful.training.rollout_tasks import RolloutTask
 
 WIDTH = 80
 _SHOWN = 14
@@ -39,13 +39,13 @@ class Asked:
 class Learner:
     """The model without weights, and its tokenizer."""
 
-    sketch: Any
+    model: Any
     tokenizer: Any
 
     @property
     def context(self) -> int | None:
         """The most tokens of a prompt and its answer; None if nobody says."""
-        return getattr(self.sketch.config, "max_position_embeddings", None)
+        return getattr(self.model.config, "max_position_embeddings", None)
 
 
 class _OverheardError(ModelError):
@@ -68,23 +68,23 @@ class _Listener:
             text = "\n".join(f"[{one.role}] {one.content}" for one in prompt.messages)
             self.asked = Asked(text=text, tokens=0)
         else:
-            sketch, tokenizer = self._learner.sketch, self._learner.tokenizer
-            held = hold(sketch, tokenizer, name=self.name)
+            model, tokenizer = self._learner.model, self._learner.tokenizer
+            held = hold(model, tokenizer, name=self.name)
             ids, _ = PrefixCache(held).write(prompt.messages, prompt.tools)
             self.asked = Asked(text=tokenizer.decode(ids), tokens=len(ids))
         raise _OverheardError("a dry run")
 
 
-def first_prompt(scene: Scene, learner: Learner | None) -> Asked | None:
+def first_prompt(scene: RolloutTask, learner: Learner | None) -> Asked | None:
     """What a model is asked first in a scene; None if the episode fails before."""
     listener = _Listener(learner)
     scene.play(listener, Recorder(), sampling=0)
     return listener.asked
 
 
-def outlook(
+def describe_training(
     config: Config | SftConfig,
-    scenes: Mapping[str, Scene],
+    scenes: Mapping[str, RolloutTask],
     *,
     processes: int = 1,
     lacking: Mapping[str, SettingsError] = MappingProxyType({}),
@@ -107,7 +107,10 @@ def outlook(
     learner = None
     if "model" not in lacks:
         try:
-            learner = Learner(tokenizer=load_tokenizer(config.model), sketch=sketch(config.model))
+            learner = Learner(
+                tokenizer=load_tokenizer(config.model),
+                model=load_empty_model(config.model),
+            )
         except SettingsError as error:
             lacks["model"] = error
     warnings = doubts(config)
@@ -124,7 +127,7 @@ def outlook(
 
 
 def _of_scenes(
-    config: Config, scenes: Mapping[str, Scene], learner: Learner | None, processes: int
+    config: Config, scenes: Mapping[str, RolloutTask], learner: Learner | None, processes: int
 ) -> Iterator[str]:
     keys = list(scenes)
     prompts = [first_prompt(scenes[key], learner) for key in _spread(keys)]
@@ -132,7 +135,7 @@ def _of_scenes(
     yield _what(config, keys, heard, processes, context=learner.context if learner else None)
     if learner is not None:
         longest = max((one.tokens for one in heard), default=0)
-        yield _table(memory(config, learner.sketch, longest, processes))
+        yield _table(memory(config, learner.model, longest, processes))
     if not heard:
         yield "The first episode fails before anything is asked."
     else:
@@ -159,7 +162,7 @@ def _of_examples(
         ("all", f"{updates:,} updates, {part.epochs} times through the examples"),
     ]
     yield _table(lines)
-    yield _table(memory(config, learner.sketch, max(lengths), processes))
+    yield _table(memory(config, learner.model, max(lengths), processes))
     yield _shown(
         "The first example", Asked(text=learner.tokenizer.decode(found[0]), tokens=lengths[0])
     )
@@ -174,14 +177,14 @@ def _spread(keys: Sequence[str]) -> list[str]:
 def _model(part: ModelPart, learner: Learner | None) -> str:
     if learner is None:
         return _table([("model", part.path), ("", "not here: see the end")])
-    model = learner.sketch
+    model = learner.model
     total = sum(one.numel() for one in model.parameters())
     learns = [(name, one) for name, one in model.named_parameters() if one.requires_grad]
     trained = sum(one.numel() for _, one in learns)
     lines = [
         ("model", part.path),
         ("", f"{total:,} parameters, {trained:,} of them learn ({trained / total:.2%})"),
-        ("", f"held in {'4 bits' if part.quantise != 'none' else learning_dtype(part)}"),
+        ("", f"held in {'4 bits' if part.quantise != 'none' else training_dtype(part)}"),
     ]
     if part.adapter == "lora":
         lines.append(("LoRA", f"rank {part.rank}, alpha {part.alpha:g}"))

@@ -8,7 +8,7 @@ import msgspec
 from transformers import TrainerCallback
 
 
-class Tally(TrainerCallback):  # type: ignore[misc]  # transformers is not followed by mypy
+class SftMetricsCallback(TrainerCallback):  # type: ignore[misc]  # transformers is not followed by mypy
     """Writes `metrics.jsonl`, cut back to the checkpoint that a training goes on from.
 
     Args:
@@ -22,7 +22,7 @@ class Tally(TrainerCallback):  # type: ignore[misc]  # transformers is not follo
 
     def open(self, update: int) -> None:
         """Begin after so many updates; later ones, which will be done again, are forgotten."""
-        cut_back(self._path, update)
+        truncate_metrics(self._path, update)
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
         """Write a line, when TRL has measured an update."""
@@ -34,7 +34,7 @@ class Tally(TrainerCallback):  # type: ignore[misc]  # transformers is not follo
             self._measured(f"loss {logs['loss']:.4g}")
 
 
-def cut_back(path: Path, update: int) -> list[dict[str, Any]]:
+def truncate_metrics(path: Path, update: int) -> list[dict[str, Any]]:
     """Leave the lines of so many updates in a file of metrics, and return what they say."""
     lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
     whole = [(one, msgspec.json.decode(one)) for one in lines if one.endswith(b"\n")]
