@@ -15,8 +15,8 @@ from timeful.agents.thought import Thought
 from timeful.core.clock import Clock, VirtualClock
 from timeful.core.source import Chunk
 from timeful.core.units import START, Duration, Instant
-from timeful.environments.agenda import Agenda
 from timeful.environments.environment import Observation
+from timeful.environments.event_queue import EventQueue
 from timeful.errors import IllegalActionError
 from timeful.interfaces.event_driven import EventDriven
 from timeful.interfaces.fixed_rate import FixedRate
@@ -77,13 +77,13 @@ class Bells:
 
     def reset(self) -> None:
         self._view = BellsView()
-        self._agenda: Agenda[tuple[str, int]] = Agenda()
+        self._queue: EventQueue[tuple[str, int]] = EventQueue()
         self._is_over = False
         self._score = 0.0
         self._walking = False
         for bell, at in enumerate(self._rings, start=1):
-            self._agenda.add(at, ("bell", bell))
-        self._agenda.add(self._end, ("closing", 0))
+            self._queue.add(at, ("bell", bell))
+        self._queue.add(self._end, ("closing", 0))
 
     def intervene(self, actions: Sequence[str], *, at: Instant) -> None:
         planned = [self._read(action) for action in actions]
@@ -92,10 +92,10 @@ class Bells:
         for what, number in planned:
             if what == "arrived":
                 self._walking = True
-                self._agenda.add(Instant(at + number * HALF), (what, number))
+                self._queue.add(Instant(at + number * HALF), (what, number))
             else:
                 self._view = replace(self._view, answered=(*self._view.answered, number))
-                self._agenda.add(at, (what, number))
+                self._queue.add(at, (what, number))
 
     def _read(self, action: str) -> tuple[str, int]:
         kind, _, number = action.partition(":")
@@ -109,7 +109,7 @@ class Bells:
 
     def advance(self, to: Instant) -> tuple[Observation, ...]:
         seen = []
-        while not self._is_over and (due := self._agenda.take(to)) is not None:
+        while not self._is_over and (due := self._queue.take(to)) is not None:
             at, (what, number) = due
             view = replace(self._view, at=at, turn=self._view.turn + 1)
             if what == "bell":
@@ -134,7 +134,7 @@ class Bells:
         return tuple(seen)
 
     def next_change(self) -> Instant | None:
-        return None if self._is_over else self._agenda.next
+        return None if self._is_over else self._queue.next
 
     def view(self) -> BellsView:
         return self._view

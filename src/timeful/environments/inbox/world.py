@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from timeful.core.units import NO_TIME, START, Duration, Instant
-from timeful.environments.agenda import Agenda
 from timeful.environments.environment import Observation
+from timeful.environments.event_queue import EventQueue
 from timeful.environments.inbox.actions import IN_INBOX, Doing, read_action
 from timeful.environments.inbox.mail import Email
 from timeful.environments.inbox.scoring import Tally, utility
@@ -31,7 +31,7 @@ class _Due:
 @dataclass(slots=True, kw_only=True)
 class _State:
     view: InboxView
-    agenda: Agenda[_Due | Doing]
+    queue: EventQueue[_Due | Doing]
     doing: Doing | None = None
     writing_since: Instant = START
     """When the main task, on which the attention is, was begun or taken up again."""
@@ -85,9 +85,9 @@ class Inbox:
             written=0,
             letters=(),
         )
-        self._state = _State(view=view, agenda=Agenda())
+        self._state = _State(view=view, queue=EventQueue())
         for email in self._mail:
-            self._state.agenda.add(email.arrives, _Due("email", email.number))
+            self._state.queue.add(email.arrives, _Due("email", email.number))
 
     # --- interventions -----------------------------------------------------------------------
 
@@ -115,7 +115,7 @@ class Inbox:
                 switched=to_inbox or (doing.verb == "return" and state.view.focus == "inbox"),
                 interrupted=to_inbox and not state.view.is_written and at > state.writing_since,
             )
-            state.agenda.add(at + self._span(doing), state.doing)
+            state.queue.add(at + self._span(doing), state.doing)
 
     def _check(self, action: str, doing: Doing) -> None:
         """Refuse what makes no sense now.
@@ -158,7 +158,7 @@ class Inbox:
         """Let emails come and run out, and actions end, through an instant."""
         state, seen = self._state, list[Observation]()
         horizon = START + self._settings.horizon
-        while not state.over and (due := state.agenda.take(min(to, horizon))) is not None:
+        while not state.over and (due := state.queue.take(min(to, horizon))) is not None:
             at, what = due
             seen += self._end(what, at) if isinstance(what, Doing) else self._fall_due(what, at)
         if to >= horizon and not state.over:
@@ -170,7 +170,7 @@ class Inbox:
         state = self._state
         email = self._mail[due.number - 1]
         if due.what == "email":
-            state.agenda.add(email.deadline, _Due("expiry", email.number))
+            state.queue.add(email.deadline, _Due("expiry", email.number))
             letter = Letter(
                 number=email.number,
                 urgency=email.urgency,
@@ -238,7 +238,7 @@ class Inbox:
         elif doing.verb in ("remind", "ignore") and letter.state == "open":
             letter = replace(letter, set_aside=doing.verb)
             if doing.after is not None:
-                state.agenda.add(at + doing.after, _Due("reminder", doing.number))
+                state.queue.add(at + doing.after, _Due("reminder", doing.number))
         return self._happen(event, at, {"email": doing.number, **data}, letter, is_quiet=True)
 
     def _finish(self, at: Instant, why: str) -> Observation:
@@ -275,7 +275,7 @@ class Inbox:
         """The next event or the horizon; None once the episode is over."""
         if self._state.over:
             return None
-        horizon, due = START + self._settings.horizon, self._state.agenda.next
+        horizon, due = START + self._settings.horizon, self._state.queue.next
         return horizon if due is None else min(due, horizon)
 
     # --- what can be seen --------------------------------------------------------------------

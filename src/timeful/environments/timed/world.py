@@ -15,8 +15,8 @@ from timeful.core.activity import Event
 from timeful.core.kernel import Kernel
 from timeful.core.units import NO_TIME, START, Duration, Instant, in_seconds, seconds
 from timeful.core.work import Call
-from timeful.environments.agenda import Agenda
 from timeful.environments.environment import Observation
+from timeful.environments.event_queue import EventQueue
 from timeful.environments.timed.latency import Constant, Latency
 from timeful.environments.timed.stopwatch import Stopwatch, TimerSettings
 from timeful.environments.timed.task import Done, Task
@@ -80,7 +80,7 @@ class _State:
 
     stopwatch: Stopwatch
     at: Instant = START
-    agenda: Agenda["_End"] = field(default_factory=Agenda)
+    queue: EventQueue["_End"] = field(default_factory=EventQueue)
     running: ToolCall | None = None
     calls: int = 0
     turn: int = 0
@@ -180,7 +180,7 @@ class TimedTask:
         state.at = at
         if call.name == ANSWER:
             state.running = call
-            state.agenda.add(at, _End(call, at))
+            state.queue.add(at, _End(call, at))
             return
         left = self._budget - self._counted(at)
         work = None if call.name == TIMER.name else self._task.begin(call, left)
@@ -214,7 +214,7 @@ class TimedTask:
         """A call is over when its latency is, and not before its work is `back`."""
         rng = child(self._seed, "latency", self._state.calls)
         span = self._time.law(call.name).draw(rng, done.took)
-        self._state.agenda.add(max(began + span, back), _End(call, began, done.result))
+        self._state.queue.add(max(began + span, back), _End(call, began, done.result))
 
     # --- what happens ------------------------------------------------------------------------
 
@@ -223,7 +223,7 @@ class TimedTask:
         state, seen = self._state, list[Observation]()
         while not state.over:
             deadline = self._deadline
-            due = state.agenda.take(min(to, deadline))
+            due = state.queue.take(min(to, deadline))
             if due is not None:
                 seen += self._end(due[1], due[0])
             elif to >= deadline:
@@ -303,7 +303,7 @@ class TimedTask:
         """When a call ends or the deadline comes; None once it is over."""
         if self._state.over:
             return None
-        due = self._state.agenda.next
+        due = self._state.queue.next
         return self._deadline if due is None else min(due, self._deadline)
 
     @property
