@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import ClassVar
 
 from timeful.environments.freeway.cars import GOAL, HORIZON, PLAYER_COLUMN, Road, covers
-from timeful.environments.option import Option
-from timeful.environments.program import program_text
+from timeful.environments.policy_source import read_policy_source
+from timeful.environments.temporal_option import TemporalOption
 
 Height = tuple[int, int]
 """Turns ahead of the view, and y."""
@@ -37,23 +37,23 @@ class FreewayProblem:
         self.start: Height = (0, y)
         self.where = f"y={y}"
 
-    def options(self, state: Height) -> tuple[Option[Height], ...]:
+    def options(self, state: Height) -> tuple[TemporalOption[Height], ...]:
         """Up, stay and, unless at the bottom, down."""
         letters = self.actions if state[1] else self.actions[:2]
         return tuple([self.step(state, letter) for letter in letters])
 
-    def step(self, state: Height, letter: str) -> Option[Height]:
+    def step(self, state: Height, letter: str) -> TemporalOption[Height]:
         """Imagine one turn."""
         ahead, y = state
         ahead, y = ahead + 1, max(0, y + CLIMB[letter])
         after, labels = (ahead, y), (f"y={y}",)
         if y == GOAL:
-            return Option(letter, labels, "cross the goal line", after, y, y, solved=True)
+            return TemporalOption(letter, labels, "cross the goal line", after, y, y, solved=True)
         if self._road.danger(ahead) >> y & 1:
-            return Option(letter, labels, f"be hit in lane {y}", None, y, -1.0)
-        return Option(letter, labels, f"be safe at y={y}", after, y, y)
+            return TemporalOption(letter, labels, f"be hit in lane {y}", None, y, -1.0)
+        return TemporalOption(letter, labels, f"be safe at y={y}", after, y, y)
 
-    def tell(self, state: Height, options: Iterable[Option[Height]]) -> str:
+    def tell(self, state: Height, options: Iterable[TemporalOption[Height]]) -> str:
         """Say at length what comes of each option."""
         turn, y = self.turn + state[0], state[1]
         bound = (
@@ -63,9 +63,9 @@ class FreewayProblem:
 
     def program(self, depth: int) -> str:
         """A program that plays by looking `depth` decisions ahead: `next_action(json_state)`."""
-        return program_text(Path(__file__).parent, depth)
+        return read_policy_source(Path(__file__).parent, depth)
 
-    def _tell(self, state: Height, option: Option[Height]) -> str:
+    def _tell(self, state: Height, option: TemporalOption[Height]) -> str:
         ahead = state[0] + 1
         y = max(0, state[1] + CLIMB[option.letters])
         turn = self.turn + ahead

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
-from timeful.environments.option import Option
 from timeful.environments.overcooked.kitchen import (
     ACTIONS,
     ALICE,
@@ -27,7 +26,8 @@ from timeful.environments.overcooked.kitchen import (
     Kitchen,
 )
 from timeful.environments.overcooked.walks import Walk, Walks, walks_from
-from timeful.environments.program import program_text
+from timeful.environments.policy_source import read_policy_source
+from timeful.environments.temporal_option import TemporalOption
 
 SPAN = 30
 """Turns ahead that a plan may reach: about what a soup takes from the first onion on."""
@@ -74,7 +74,7 @@ class OvercookedProblem:
         self.start.kitchen.at[BOB] = NOWHERE
         self.where = self._label(kitchen)
 
-    def options(self, state: Cooking) -> tuple[Option[Cooking], ...]:
+    def options(self, state: Cooking) -> tuple[TemporalOption[Cooking], ...]:
         """Walk to each thing that can be used now, and use it; if there is none, one step."""
         kitchen = state.kitchen
         walks = walks_from(kitchen.layout, kitchen.at[ALICE], kitchen.facing[ALICE])
@@ -85,7 +85,7 @@ class OvercookedProblem:
         ]
         return tuple(options) or tuple([self.step(state, letter) for letter in (*STEPS, "S")])
 
-    def step(self, state: Cooking, letter: str) -> Option[Cooking]:
+    def step(self, state: Cooking, letter: str) -> TemporalOption[Cooking]:
         """Imagine one turn; to interact in vain ends badly."""
         kitchen = state.kitchen.copy()
         held = kitchen.held[ALICE]
@@ -93,7 +93,7 @@ class OvercookedProblem:
         after = Cooking(kitchen, state.turn + 1, state.points + reward)
         label = self._label(kitchen)
         in_vain = letter == "I" and held == kitchen.held[ALICE]
-        return Option(
+        return TemporalOption(
             letter,
             (label,),
             "interact in vain" if in_vain else f"be at {label}",
@@ -102,7 +102,7 @@ class OvercookedProblem:
             after.points + _progress(kitchen),
         )
 
-    def tell(self, state: Cooking, options: Iterable[Option[Cooking]]) -> str:
+    def tell(self, state: Cooking, options: Iterable[TemporalOption[Cooking]]) -> str:
         """Say at length what comes of each option."""
         pots = ", ".join(
             f"{onions} onions at {self._labels[cell]}{_heat(tick)}"
@@ -113,9 +113,9 @@ class OvercookedProblem:
 
     def program(self, depth: int) -> str:
         """A program that plays by looking `depth` decisions ahead: `next_action(json_state)`."""
-        return program_text(Path(__file__).parent, depth)
+        return read_policy_source(Path(__file__).parent, depth)
 
-    def _tell(self, state: Cooking, option: Option[Cooking]) -> str:
+    def _tell(self, state: Cooking, option: TemporalOption[Cooking]) -> str:
         after = option.state
         turns = len(option.letters)
         if after is None:
@@ -131,7 +131,9 @@ class OvercookedProblem:
     def _label(self, kitchen: Kitchen) -> str:
         return self._labels[kitchen.at[ALICE]] + (kitchen.held[ALICE] or "")
 
-    def _carry_out(self, state: Cooking, walk: Walk, *, aim: str, wait: int) -> Option[Cooking]:
+    def _carry_out(
+        self, state: Cooking, walk: Walk, *, aim: str, wait: int
+    ) -> TemporalOption[Cooking]:
         """Walk, wait for a soup if need be, and interact."""
         kitchen = state.kitchen.copy()
         late = max(0, wait - len(walk.letters))
@@ -144,7 +146,7 @@ class OvercookedProblem:
         labels += [labels[-1] if labels else self._labels[kitchen.at[ALICE]] + suffix] * late
         labels.append(self._label(kitchen))
         after = Cooking(kitchen, state.turn + len(letters), points)
-        return Option(
+        return TemporalOption(
             letters, tuple(labels), aim, after, _key(kitchen), points + _progress(kitchen)
         )
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import ClassVar
 
-from timeful.environments.option import Option
-from timeful.environments.program import program_text
+from timeful.environments.policy_source import read_policy_source
 from timeful.environments.snake.crawl import ACTIONS, HORIZON, Crawl
 from timeful.environments.snake.levels import MOVES, SIZE
+from timeful.environments.temporal_option import TemporalOption
 
 SPAN = 14
 """Turns ahead that a plan may reach: the food that is shown now is gone after ten."""
@@ -36,30 +36,32 @@ class SnakeProblem:
         self.start = crawl
         self.where = _label(crawl.body[0])
 
-    def options(self, state: Crawl) -> tuple[Option[Crawl], ...]:
+    def options(self, state: Crawl) -> tuple[TemporalOption[Crawl], ...]:
         """The three ways that are no reversal."""
         back = -state.heading
         return tuple([self.step(state, letter) for letter in ACTIONS if MOVES[letter] != back])
 
-    def step(self, state: Crawl, letter: str) -> Option[Crawl]:
+    def step(self, state: Crawl, letter: str) -> TemporalOption[Crawl]:
         """Imagine one turn."""
         after = state.copy()
         reward = after.step(letter)
         if reward < 0:
             cell = state.body[0] + after.heading
-            return Option(letter, (_label(cell),), "die", None, None, -1.0)
+            return TemporalOption(letter, (_label(cell),), "die", None, None, -1.0)
         body, foods = after.body, after.foods
         aim = "eat" if reward else "move on"
         key = (bytes(body), bytes(foods), after.heading)
-        return Option(letter, (_label(body[0]),), aim, after, key, after.score + _nearness(after))
+        return TemporalOption(
+            letter, (_label(body[0]),), aim, after, key, after.score + _nearness(after)
+        )
 
-    def tell(self, state: Crawl, options: Iterable[Option[Crawl]]) -> str:
+    def tell(self, state: Crawl, options: Iterable[TemporalOption[Crawl]]) -> str:
         """Say at length what comes of each option."""
         return " ".join([_tell(state, option) for option in options])
 
     def program(self, depth: int) -> str:
         """A program that plays by looking `depth` decisions ahead: `next_action(json_state)`."""
-        return program_text(Path(__file__).parent, depth)
+        return read_policy_source(Path(__file__).parent, depth)
 
 
 def _label(cell: int) -> str:
@@ -82,7 +84,7 @@ def _nearness(crawl: Crawl) -> float:
     return 0.0 if near is None else NEARNESS * (1.0 - near[0] / (2 * SIZE))
 
 
-def _tell(state: Crawl, option: Option[Crawl]) -> str:
+def _tell(state: Crawl, option: TemporalOption[Crawl]) -> str:
     after = option.state
     if after is None:
         return (
