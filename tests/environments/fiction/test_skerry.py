@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.environments.fiction.walkthrough import walk
-from timeful.environments.fiction.phrases import DIRECTIONS, VERBS
+from timeful.environments.fiction.command_parser import DIRECTIONS, VERBS
+from timeful.environments.fiction.engine import StoryGame
 from timeful.environments.fiction.skerry import skerry
 from timeful.environments.fiction.skerry_places import FIXED, LOOSE, ROOMS
 from timeful.environments.fiction.story import parts
-from timeful.environments.fiction.telling import Telling
 from timeful.errors import WorldError
 
 NOUNS = sorted({word for one in (*FIXED.values(), *LOOSE.values()) for word in one.words})
@@ -29,8 +29,8 @@ COMMANDS = st.one_of(
 )
 
 
-def game(seed: int = 1) -> Telling:
-    return Telling(skerry(seed))
+def game(seed: int = 1) -> StoryGame:
+    return StoryGame(skerry(seed))
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -165,7 +165,7 @@ def test_each_command_of_the_walkthrough_that_does_something_was_on_offer() -> N
     assert seen > 20
 
 
-def type_all(played: Telling, commands: str) -> str:
+def type_all(played: StoryGame, commands: str) -> str:
     return [played.step(command.strip()) for command in commands.split(";")][-1]
 
 

@@ -9,10 +9,10 @@ import pytest
 from tests.environments.fiction.walkthrough import walk
 from timeful.core.units import START, Instant, seconds
 from timeful.environments.conformance_events import World, check_environment
-from timeful.environments.fiction.game import Game
+from timeful.environments.fiction.engine import StoryGame
 from timeful.environments.fiction.skerry import skerry
 from timeful.environments.fiction.task import LONGEST, FictionTask
-from timeful.environments.fiction.telling import Telling
+from timeful.environments.fiction.text_game import TextGame
 from timeful.environments.timed.latency import Constant
 from timeful.environments.timed.view import TimedView
 from timeful.environments.timed.world import TimedTask, TimeSettings
@@ -22,7 +22,7 @@ HOUR = seconds(3600)
 
 
 def task(seed: int = 1) -> FictionTask:
-    return FictionTask(Telling(skerry(seed)))
+    return FictionTask(StoryGame(skerry(seed)))
 
 
 def use(one: FictionTask, tool: str, **arguments: Any) -> str:
@@ -61,7 +61,7 @@ def test_what_is_no_command_never_reaches_the_game(action: str) -> None:
 
 
 def test_the_facts_are_plain_and_the_score_is_the_games() -> None:
-    game = Telling(skerry(1))
+    game = StoryGame(skerry(1))
     one = FictionTask(game)
     walk(game)
     assert one.over
@@ -114,7 +114,7 @@ class Silent:
 
 
 def test_a_game_may_know_neither_its_points_nor_what_can_be_done() -> None:
-    game: Game = Silent()
+    game: TextGame = Silent()
     one = FictionTask(game)
     assert use(one, "get_max_score") == "The game does not say."
     assert use(one, "get_available_actions") == "Nothing comes to mind."

@@ -2,7 +2,7 @@
 
 import re
 
-from timeful.environments.fiction.telling import Telling
+from timeful.environments.fiction.engine import StoryGame
 
 WALK = """
 n; e; take lantern; take matches; light lantern; take net; take handle; w; w; dip net in pools
@@ -19,7 +19,7 @@ light burner with matches
 """The wick is taken in both places where it may lie: one of the two says that there is none."""
 
 
-def walk(game: Telling) -> list[str]:
+def walk(game: StoryGame) -> list[str]:
     """Win a game; what was typed and what was said."""
     said, code = [game.opening], ""
     for action in re.split(r"[;\n]", WALK.strip()):

@@ -37,7 +37,7 @@ def _package() -> Any:
 
 
 class ColossalCave:
-    """A `Game`.
+    """A `TextGame`.
 
     Args:
         seed: Of dwarves and other chance.

@@ -17,10 +17,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from timeful.environments.fiction.colossal import ColossalCave
-from timeful.environments.fiction.game import Game
+from timeful.environments.fiction.engine import StoryGame
 from timeful.environments.fiction.skerry import skerry
 from timeful.environments.fiction.store import SOURCES, SUFFIXES, stored, stories_folder
-from timeful.environments.fiction.telling import Telling
+from timeful.environments.fiction.text_game import TextGame
 from timeful.environments.fiction.textworld import KINDS, made_folder, make_story
 from timeful.environments.fiction.zmachine import ZMachineGame, check_story
 from timeful.errors import SettingsError, check_known
@@ -57,7 +57,7 @@ def game_names(*, data: Path | None = None) -> tuple[str, ...]:
 
 def open_game(
     name: str, *, seed: int, data: Path | None = None, python: Path | None = None
-) -> Game:
+) -> TextGame:
     """Open a game at its start.
 
     Args:
@@ -71,7 +71,7 @@ def open_game(
         WorldError: If it does not start.
     """
     if name == "skerry":
-        return Telling(skerry(seed))
+        return StoryGame(skerry(seed))
     if name == "cave":
         return ColossalCave(seed=seed)
     return ZMachineGame(_story(name, data or stories_folder(), python), seed=seed, python=python)

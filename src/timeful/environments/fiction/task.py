@@ -6,7 +6,7 @@ from typing import Any
 
 from timeful.core.clock import monotonic_ns
 from timeful.core.units import Duration
-from timeful.environments.fiction.game import Game
+from timeful.environments.fiction.text_game import TextGame
 from timeful.environments.timed.task import Done, Work
 from timeful.tools import Parameter, ToolCall, ToolSpec
 
@@ -41,7 +41,7 @@ class FictionTask:
 
     tools = (STEP, ACTIONS, SCORE, MAX_SCORE, END)
 
-    def __init__(self, game: Game) -> None:
+    def __init__(self, game: TextGame) -> None:
         self._game = game
         self._ended = False
 
@@ -116,7 +116,7 @@ class FictionTask:
 class _Look:
     """Looks for commands, in a thread; what is found late is of no use and does no harm."""
 
-    game: Game
+    game: TextGame
 
     def run(self) -> Done:
         """Look."""

@@ -60,7 +60,7 @@ def check_story(path: Path) -> int:
 
 
 class ZMachineGame:
-    """A `Game` in a story file.
+    """A `TextGame` in a story file.
 
     Args:
         story: The file.

@@ -5,7 +5,7 @@ from copy import deepcopy
 from dataclasses import asdict
 from typing import Self
 
-from timeful.environments.fiction.phrases import Phrase, read_phrase
+from timeful.environments.fiction.command_parser import Command, parse_command
 from timeful.environments.fiction.state import State
 from timeful.environments.fiction.story import AWAY, HANDS, Deed, Story
 from timeful.errors import WorldError
@@ -25,8 +25,8 @@ _NOTHING = {
 }
 
 
-class Telling:
-    """A `Game` of a story; it ends only when it is won.
+class StoryGame:
+    """A `TextGame` of a story; it ends only when it is won.
 
     Args:
         story: The story. Chance, if there is any, has already made it what it is.
@@ -101,8 +101,8 @@ class Telling:
             raise WorldError("the game is over")
         before = state.score
         state.moves += 1
-        phrase = read_phrase(action)
-        said = [self._do(phrase) if phrase else "You do not know how to do that.", state.burn()]
+        command = parse_command(action)
+        said = [self._do(command) if command else "You do not know how to do that.", state.burn()]
         if state.score > before:
             gained = state.score - before
             said.append(f"[Your score goes up by {gained} point{'s' if gained > 1 else ''}.]")
@@ -110,10 +110,10 @@ class Telling:
             said.append(self._story.ending)
         return "\n".join(filter(None, said))
 
-    def _do(self, phrase: Phrase) -> str:
-        match phrase.verb:
+    def _do(self, command: Command) -> str:
+        match command.verb:
             case "go":
-                return self._go(phrase.thing[0] if phrase.thing else "")
+                return self._go(command.thing[0] if command.thing else "")
             case "look":
                 return self._scene()
             case "inventory":
@@ -122,16 +122,16 @@ class Telling:
                 return "Time passes."
             case "score":
                 return f"You have {self.score} of {self.max_score} points."
-        if not phrase.thing:
-            return f"What do you want to {phrase.verb}?"
-        thing, second = self._find(phrase.thing), self._find(phrase.second)
-        if not thing or (phrase.second and not second):
-            if phrase.verb == "dial":
+        if not command.thing:
+            return f"What do you want to {command.verb}?"
+        thing, second = self._find(command.thing), self._find(command.second)
+        if not thing or (command.second and not second):
+            if command.verb == "dial":
                 return "You turn the dial to it. Nothing gives."
-            missing = phrase.second if thing else phrase.thing
+            missing = command.second if thing else command.thing
             return f"You see no {' '.join(missing)} here."
-        done = self._try_deeds(phrase.verb, thing, second)
-        return done or self._usual(phrase.verb, thing)
+        done = self._try_deeds(command.verb, thing, second)
+        return done or self._usual(command.verb, thing)
 
     def _try_deeds(self, verb: str, thing: str, second: str) -> str:
         for deed in self._story.deeds:

@@ -41,7 +41,7 @@ _PARTICLES = frozenset({"up", "at", "down", "out", "on", "off"})
 
 
 @dataclass(frozen=True, slots=True)
-class Phrase:
+class Command:
     """A command, taken apart: a verb and the words for one thing and another."""
 
     verb: str
@@ -49,19 +49,19 @@ class Phrase:
     second: tuple[str, ...] = ()
 
 
-def read_phrase(text: str) -> Phrase | None:
+def parse_command(text: str) -> Command | None:
     """Take a command apart; None if its verb is unknown. Directions are the verb `go`."""
     words = [word for word in re.findall(r"[a-z0-9]+", text.lower()) if word not in _ARTICLES]
     if len(words) == 1 and words[0] in DIRECTIONS:
-        return Phrase("go", (DIRECTIONS[words[0]],))
+        return Command("go", (DIRECTIONS[words[0]],))
     verb = VERBS.get(words[0]) if words else None
     if verb is None:
         return None
     rest = words[1:]
     if verb == "go":
-        return Phrase(verb, tuple(DIRECTIONS.get(word, word) for word in rest[:1]))
+        return Command(verb, tuple(DIRECTIONS.get(word, word) for word in rest[:1]))
     if len(rest) > 1 and rest[0] in _PARTICLES:  # "pick up lamp", "look at dog"
         rest = rest[1:]
         verb = "examine" if verb == "look" else verb
     cut = next((at for at, word in enumerate(rest) if at and word in _BETWEEN), len(rest))
-    return Phrase(verb, tuple(rest[:cut]), tuple(rest[cut + 1 :]))
+    return Command(verb, tuple(rest[:cut]), tuple(rest[cut + 1 :]))

@@ -3,7 +3,7 @@
 from typing import Protocol
 
 
-class Game(Protocol):
+class TextGame(Protocol):
     """One game, deterministic given its seed and what is typed."""
 
     @property
