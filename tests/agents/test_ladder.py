@@ -16,7 +16,7 @@ from timeful.agents.players.scripts import ladder
 from timeful.agents.tool_user import Reply, Round, Transcript, tool_user
 from timeful.core.clock import VirtualClock
 from timeful.core.units import milliseconds, seconds
-from timeful.environments.coding.cases import MADE, Case, open_case
+from timeful.environments.coding.cases import SYNTHETIC, Case, open_case
 from timeful.environments.coding.task import EXECUTE, CodingTask
 from timeful.environments.timed.latency import Measured
 from timeful.environments.timed.stopwatch import TimerSettings
@@ -205,7 +205,7 @@ def test_last_words_are_the_time_and_the_accuracy(case, tmp_path):
     assert "<conclusion>total duration: 2." in record or "duration: 3." in record
 
 
-@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("name", SYNTHETIC)
 def test_scripts_are_whole_programs_quick_ones_first(name):
     rungs = ladder(open_case(name))
     assert [rung.name for rung in rungs] == ["prior", "bayes", "middle", "forest", "search"]

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from timeful.environments.coding.cases import Case
+from timeful.environments.coding.dataset import SUBMISSION, Layout
 from timeful.environments.coding.graders import Answers
-from timeful.environments.coding.made import SUBMISSION, Layout
 
 ANSWERS = Answers(
     metric="auc",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import sklearn
 
-from timeful.environments.coding.cases import MADE, Case, case_names, open_case
+from timeful.environments.coding.cases import SYNTHETIC, Case, case_names, open_case
 from timeful.environments.coding.graders import grade
 from timeful.environments.coding.prepared import PREPARED
 from timeful.errors import SettingsError
@@ -26,7 +26,7 @@ def rows(case: Case, name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-@pytest.fixture(params=MADE)
+@pytest.fixture(params=SYNTHETIC)
 def case(request: pytest.FixtureRequest) -> Case:
     return open_case(request.param)
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from timeful.environments.reasoning.answer_extraction import extract_answer
 from timeful.environments.reasoning.checking import Checker
-from timeful.environments.reasoning.cut import cut
 from timeful.environments.reasoning.matching import LONGEST, chosen, is_exact, whole_number
 from timeful.environments.reasoning.problems import Problem
 
@@ -42,7 +42,7 @@ def exact(answer="12"):
     ],
 )
 def test_the_last_tag_is_cut_out_and_else_the_last_box_and_else_the_last_line(said, answer, how):
-    assert cut(said) == (answer, how)
+    assert extract_answer(said) == (answer, how)
 
 
 @given(inner=st.text(alphabet="{}\\abx1 ", max_size=40))
@@ -60,14 +60,16 @@ def test_a_box_is_cut_at_the_brace_that_closes_it(inner):
             break
         i += 1
     said = rf"\boxed{{{text}"
-    assert cut(said) == ((said.strip(), "line") if want is None else (want.strip(), "box"))
+    assert extract_answer(said) == (
+        (said.strip(), "line") if want is None else (want.strip(), "box")
+    )
 
 
 @given(before=st.text(), answer=st.from_regex(r"[a-z0-9]{1,9}", fullmatch=True), after=st.text())
 def test_whatever_stands_around_a_tagged_answer_it_is_found(before, answer, after):
     if "<answer>" in after or "</answer>" in after or "</think>" in after:
         return
-    assert cut(f"{before}<answer>{answer}</answer>{after}") == (answer, "tag")
+    assert extract_answer(f"{before}<answer>{answer}</answer>{after}") == (answer, "tag")
 
 
 @pytest.mark.parametrize(

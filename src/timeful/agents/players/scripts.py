@@ -15,7 +15,7 @@ the public files and writes a submission. Higher rungs take longer and mostly do
 from dataclasses import dataclass
 
 from timeful.environments.coding.cases import Case
-from timeful.environments.coding.made import PUBLIC, SUBMISSION
+from timeful.environments.coding.dataset import PUBLIC, SUBMISSION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from timeful.environments.coding.dataset import Dataset, Layout, csv_bytes
 from timeful.environments.coding.graders import Answers, Metric
-from timeful.environments.coding.made import Layout, Made, csv_bytes
 from timeful.errors import SettingsError
 from timeful.seeding import child
 
@@ -44,7 +44,7 @@ class Damage:
     inverted: float = 0.0
 
 
-def digits(seed: int) -> Made:
+def digits(seed: int) -> Dataset:
     """Ten classes by log loss, in place of leaves: 8 x 8 pictures of hand-written digits."""
     damage = Damage(rows=(400, 600), wrong=0.1, missing=0.1, noise=0.4, worded=8, inverted=0.3)
     return _made(
@@ -59,7 +59,7 @@ def digits(seed: int) -> Made:
     )
 
 
-def cancer(seed: int) -> Made:
+def cancer(seed: int) -> Dataset:
     """Two classes by AUC: measurements of cells."""
     damage = Damage(rows=(220, 340), wrong=0.15, missing=0.15, noise=1.5, worded=6, inverted=0.35)
     return _made(
@@ -74,7 +74,7 @@ def cancer(seed: int) -> Made:
     )
 
 
-def wine(seed: int) -> Made:
+def wine(seed: int) -> Dataset:
     """Three classes by accuracy, small: whether all works."""
     return _made(
         "wine",
@@ -87,7 +87,7 @@ def wine(seed: int) -> Made:
     )
 
 
-def iris(seed: int) -> Made:
+def iris(seed: int) -> Dataset:
     """Three classes by accuracy, smaller still."""
     return _made(
         "iris",
@@ -136,7 +136,7 @@ def _made(
     *,
     metric: Metric,
     seed: int,
-) -> Made:
+) -> Dataset:
     cells, labels = data
     rng = child(seed, "coding", name)
     train_rows, test_rows = damage.rows
@@ -160,7 +160,7 @@ def _made(
         truth[np.arange(test_rows), right] = 1
     else:
         truth[:, 0] = right
-    return Made(
+    return Dataset(
         says=says,
         layout=Layout(kind="table", target="label"),
         public={

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
+from timeful.environments.coding.dataset import PUBLIC, SUBMISSION, Dataset, Layout
 from timeful.environments.coding.graders import Answers
-from timeful.environments.coding.made import PUBLIC, SUBMISSION, Layout, Made
 from timeful.environments.coding.prepared import PREPARED, read_prepared
 from timeful.errors import SettingsError, check_known
 
-MADE = {
+SYNTHETIC = {
     "digits": "timeful.environments.coding.bundled:digits",
     "cancer": "timeful.environments.coding.bundled:cancer",
     "wine": "timeful.environments.coding.bundled:wine",
@@ -64,7 +64,7 @@ class Case:
 
 def case_names() -> tuple[str, ...]:
     """All cases, the default ones first."""
-    return (*MADE, *PREPARED)
+    return (*SYNTHETIC, *PREPARED)
 
 
 def open_case(name: str, *, data: Path | None = None, seed: int = 0) -> Case:
@@ -90,25 +90,25 @@ def open_case(name: str, *, data: Path | None = None, seed: int = 0) -> Case:
         return _case(name, read_prepared(name, data), data / "public")
     if data is not None:
         raise SettingsError(f"{name} is made by its seed, and reads no data; got {data}")
-    module, _, attribute = MADE[name].partition(":")
-    make: Callable[[int], Made] = getattr(import_module(module), attribute)
-    made = make(seed)
+    module, _, attribute = SYNTHETIC[name].partition(":")
+    make: Callable[[int], Dataset] = getattr(import_module(module), attribute)
+    dataset = make(seed)
     folder = Path(tempfile.mkdtemp(prefix="timeful-case-"))
-    for file, content in made.public.items():
+    for file, content in dataset.public.items():
         (folder / file).write_bytes(content)
-    case = _case(name, made, folder)
+    case = _case(name, dataset, folder)
     weakref.finalize(case, shutil.rmtree, folder, ignore_errors=True)
     return case
 
 
-def _case(name: str, made: Made, public: Path) -> Case:
+def _case(name: str, dataset: Dataset, public: Path) -> Case:
     return Case(
         name=name,
-        opening=_opening(made),
-        layout=made.layout,
+        opening=_opening(dataset),
+        layout=dataset.layout,
         public=public,
-        answers=made.answers,
-        hidden=made.hidden,
+        answers=dataset.answers,
+        hidden=dataset.hidden,
     )
 
 
@@ -125,15 +125,15 @@ _ASKED = {
 }
 
 
-def _opening(made: Made) -> str:
+def _opening(dataset: Dataset) -> str:
     """The task in words: the paper's prompts say these things, in this order (A.3)."""
-    layout, answers = made.layout, made.answers
+    layout, answers = dataset.layout, dataset.answers
     columns = ", ".join((answers.id_column, *answers.columns))
     return "\n".join(
         [
             "First say in a few words how you will solve it, then give the code.",
             "",
-            made.says,
+            dataset.says,
             "",
             f"* The data are in ./{PUBLIC}/: {layout.train} has the labels, in {layout.target!r}; "
             f"{layout.test} is the test split; {layout.sample} shows the form of a submission.",

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
+from timeful.environments.coding.dataset import Dataset, Layout
 from timeful.environments.coding.graders import Answers, Metric
-from timeful.environments.coding.made import Layout, Made
 from timeful.environments.coding.submission import numbers
 from timeful.errors import SettingsError
 
@@ -95,7 +95,7 @@ PREPARED: Mapping[str, Competition] = {
 }
 
 
-def read_prepared(name: str, folder: Path) -> Made:
+def read_prepared(name: str, folder: Path) -> Dataset:
     """Read what `timeful prepare` wrote; the public files stay where they are.
 
     Args:
@@ -115,7 +115,7 @@ def read_prepared(name: str, folder: Path) -> Made:
                 f"`timeful prepare {name} --zip FILE --out {folder}`"
             )
     try:
-        return Made(
+        return Dataset(
             says=competition.says,
             layout=layout,
             public={},

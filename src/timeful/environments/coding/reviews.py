@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from timeful.environments.coding.dataset import Dataset, Layout, csv_bytes
 from timeful.environments.coding.graders import Answers
-from timeful.environments.coding.made import Layout, Made, csv_bytes
 from timeful.seeding import child
 
 TRAIN, TEST = 900, 600
@@ -48,14 +48,14 @@ class _Remark:
     mood: int
 
 
-def reviews(seed: int) -> Made:
+def reviews(seed: int) -> Dataset:
     """Texts by AUC, in place of pizza and insults: is a review content or not?"""
     rng = child(seed, "coding", "reviews")
     made = [_review(rng) for _ in range(TRAIN + TEST)]
     rows = [[f"r{i:04d}", text] for i, (text, _) in enumerate(made)]
     content = np.array([mood for _, mood in made])
     told = np.where(rng.random(len(made)) < WRONG, 1 - content, content)
-    return Made(
+    return Dataset(
         says=(
             "Read reviews of tools that a shop lends, and predict which customers were content. "
             "Reviews have misspelt words, and some labels of the train split are wrong."

@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 from timeful.core.units import Duration, in_seconds, seconds
 from timeful.environments.coding.cases import Case
+from timeful.environments.coding.dataset import SUBMISSION
 from timeful.environments.coding.graders import DECIMALS, Grade, grade
-from timeful.environments.coding.made import SUBMISSION
 from timeful.environments.coding.submission import InvalidSubmissionError
 from timeful.environments.timed.task import Done, Work
 from timeful.tools import Parameter, ToolCall, ToolSpec

@@ -12,15 +12,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, Self
 
-from timeful.environments.reasoning.cut import cut
-from timeful.environments.reasoning.gym import GymChecker
+from timeful.environments.reasoning.answer_extraction import extract_answer
 from timeful.environments.reasoning.matching import LONGEST, chosen, is_exact, plain
 from timeful.environments.reasoning.math_checker import MathChecker
 from timeful.environments.reasoning.problems import Kind, Problem
+from timeful.environments.reasoning.reasoning_gym import GymChecker
 from timeful.environments.reasoning.runner import Runner
 from timeful.errors import SettingsError
 
-How = Literal["exact", "letter", "math", "gym", "timeout", "none"]
+CheckMethod = Literal["exact", "letter", "math", "gym", "timeout", "none"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,7 @@ class Graded:
 
     answer: str
     correct: bool
-    checked: How
+    checked: CheckMethod
 
 
 class Checker:
@@ -76,7 +76,7 @@ class Checker:
         Raises:
             SettingsError: As `prepare`, which need not have been called.
         """
-        answer, how = cut(said)
+        answer, how = extract_answer(said)
         if how == "none" or not answer:
             return Graded(answer="", correct=False, checked="none")
         match problem.kind:
@@ -93,7 +93,7 @@ class Checker:
                 self.prepare([problem])
                 assert self._gym is not None
                 verdict = self._gym.ask(problem, answer)
-                checked: How = "timeout" if verdict == "timeout" else "gym"
+                checked: CheckMethod = "timeout" if verdict == "timeout" else "gym"
                 return Graded(answer=answer, correct=verdict == "right", checked=checked)
 
     def _as_math(self, problem: Problem, answer: str) -> Graded:
@@ -104,7 +104,7 @@ class Checker:
         if plain(answer) == plain(problem.answer):
             return Graded(answer=answer, correct=True, checked="math")
         verdict = self._math.ask(problem.answer, answer)
-        checked: How = "timeout" if verdict == "timeout" else "math"
+        checked: CheckMethod = "timeout" if verdict == "timeout" else "math"
         return Graded(answer=answer, correct=verdict == "right", checked=checked)
 
     def __enter__(self) -> Self:

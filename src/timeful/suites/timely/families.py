@@ -18,14 +18,14 @@ from timeful.agents.players import Player, explorer, ladder, solver
 from timeful.agents.prompts.timely import BRIEFINGS
 from timeful.agents.tool_user import Briefing
 from timeful.core.units import in_seconds
-from timeful.environments.coding.cases import MADE, Case, case_names, open_case
+from timeful.environments.coding.cases import SYNTHETIC, Case, case_names, open_case
 from timeful.environments.coding.task import LONGEST_RUN, WARM, CodingTask
 from timeful.environments.fiction.library import check_extras, check_game, open_game
 from timeful.environments.fiction.task import FictionTask
 from timeful.environments.reasoning.checking import Checker
 from timeful.environments.reasoning.files import BENCHMARKS, Fields, from_jsonl
-from timeful.environments.reasoning.gym import PACKAGE, make_problems
 from timeful.environments.reasoning.problems import Problem, load
+from timeful.environments.reasoning.reasoning_gym import PACKAGE, make_problems
 from timeful.environments.reasoning.split import SHARES, split_of
 from timeful.environments.reasoning.task import ReasoningTask
 from timeful.environments.timed.task import Task
@@ -124,7 +124,7 @@ def _open_game(spec: TimelySpec) -> Opened:
 def _ml_tasks(asked: tuple[str, ...], source: Source, seed: int) -> tuple[str, ...]:
     for name in asked:
         check_known("coding case", name, case_names())
-    if source.data is not None and set(asked) <= MADE.keys():
+    if source.data is not None and set(asked) <= SYNTHETIC.keys():
         raise SettingsError(f"no data are read for {', '.join(asked)}, made by a seed")
     for name in asked:
         _case(name, source.data, seed)
@@ -133,7 +133,7 @@ def _ml_tasks(asked: tuple[str, ...], source: Source, seed: int) -> tuple[str, .
 
 @lru_cache(maxsize=8)
 def _case(name: str, data: str | None, seed: int) -> Case:
-    if data is None or name in MADE:
+    if data is None or name in SYNTHETIC:
         return open_case(name, seed=seed)
     folder = Path(data)
     return open_case(name, data=folder / name if (folder / name).is_dir() else folder, seed=seed)

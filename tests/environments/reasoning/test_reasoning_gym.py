@@ -7,10 +7,10 @@ from importlib.util import find_spec
 
 import pytest
 
-from timeful.environments.reasoning import gym
+from timeful.environments.reasoning import reasoning_gym
 from timeful.environments.reasoning.checking import Checker
-from timeful.environments.reasoning.gym import NOT_SOLVED, GymChecker, make_problems
 from timeful.environments.reasoning.problems import Problem
+from timeful.environments.reasoning.reasoning_gym import NOT_SOLVED, GymChecker, make_problems
 from timeful.errors import SandboxError, SettingsError
 from timeful.sandbox.workspace import Workspace
 
@@ -48,7 +48,7 @@ def problem(task="chain_sum", answer="12"):
 
 @pytest.fixture
 def installed(monkeypatch):
-    monkeypatch.setattr(gym, "find_spec", lambda name: object())
+    monkeypatch.setattr(reasoning_gym, "find_spec", lambda name: object())
 
 
 @pytest.mark.usefixtures("installed")
@@ -162,7 +162,7 @@ def test_a_set_that_cannot_be_made_is_refused_with_the_reason():
 def test_without_a_sandbox_or_the_extra_it_is_said_before_anything_runs(monkeypatch):
     with pytest.raises(SettingsError, match="in a sandbox only"):
         Checker().prepare([problem()])
-    monkeypatch.setattr(gym, "find_spec", lambda name: None)
+    monkeypatch.setattr(reasoning_gym, "find_spec", lambda name: None)
     with pytest.raises(SettingsError, match=r"pip install 'timeful\[reasoning-gym\]'"):
         Checker(sandbox=Pretended()).prepare([problem()])
 
@@ -173,7 +173,7 @@ def test_without_a_sandbox_or_the_extra_it_is_said_before_anything_runs(monkeypa
 @pytest.fixture(scope="module")
 def sandbox():
     try:
-        workspace = Workspace(files={}, outputs=(), warm=(gym.PACKAGE,))
+        workspace = Workspace(files={}, outputs=(), warm=(reasoning_gym.PACKAGE,))
     except SandboxError as error:
         pytest.skip(str(error))
     with workspace:
@@ -201,7 +201,7 @@ def test_the_same_seed_makes_the_same_set(sandbox):
 @pytest.mark.parametrize("task", CODE)
 def test_an_answer_that_is_code_does_nothing_outside(sandbox, task, tmp_path, monkeypatch):
     """Not even where it is let through to the scorer that runs it."""
-    monkeypatch.setattr(gym, "_TAKEN", {})
+    monkeypatch.setattr(reasoning_gym, "_TAKEN", {})
     trace = tmp_path / "trace"
     (one,) = make_problems(task, size=1, seed=5, sandbox=sandbox)
     for code in (
@@ -216,7 +216,7 @@ def test_an_answer_that_is_code_does_nothing_outside(sandbox, task, tmp_path, mo
 @has_gym
 def test_the_tasks_that_are_refused_do_not_know_their_answers(sandbox, monkeypatch):
     tasks = gym.NOT_SOLVED
-    monkeypatch.setattr(gym, "NOT_SOLVED", ())
+    monkeypatch.setattr(reasoning_gym, "NOT_SOLVED", ())
     check = GymChecker(sandbox)
     for task in tasks:
         (one,) = make_problems(task, size=1, seed=5, sandbox=sandbox)

@@ -7,7 +7,7 @@ in one pass over the text, however long it is.
 import re
 from typing import Literal
 
-How = Literal["tag", "box", "line", "none"]
+AnswerSource = Literal["tag", "box", "line", "none"]
 
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
 _BRACES = re.compile(r"\\.|[{}]", re.DOTALL)
@@ -16,7 +16,7 @@ _BRACES = re.compile(r"\\.|[{}]", re.DOTALL)
 _OPEN, _CLOSE = "<answer>", "</answer>"
 
 
-def cut(text: str) -> tuple[str, How]:
+def extract_answer(text: str) -> tuple[str, AnswerSource]:
     """The answer, and how it was found; it is empty if there is none.
 
     The last pair of tags counts, or, where none is closed, what follows the last one. Two boxes

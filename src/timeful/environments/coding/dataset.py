@@ -40,7 +40,7 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
+class Dataset:
     """A case that was made: its words, its public files and its labels.
 
     `hidden` is what on this machine the labels could be looked up in.
