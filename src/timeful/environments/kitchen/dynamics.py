@@ -30,7 +30,7 @@ _ENDED: dict[Verb, str] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class KitchenEvent:
     """Something happens: its instant, its name, its data, and the state after it."""
 
     at: Instant
@@ -158,7 +158,7 @@ class Laws:
             soonest = min(soonest, state.writing.until)
         return Instant(soonest)
 
-    def step(self, state: State, to: Instant) -> Event | None:
+    def step(self, state: State, to: Instant) -> KitchenEvent | None:
         """What happens first by an instant, if anything does.
 
         At one instant the end of an action comes first, then signals in the order of the dishes,
@@ -166,13 +166,13 @@ class Laws:
         """
         if state.is_over:
             return None
-        first: Event | None = None
+        first: KitchenEvent | None = None
         for event in self._coming(state, to):
             if first is None or event.at < first.at:
                 first = event
         return first
 
-    def _coming(self, state: State, to: Instant) -> Iterator[Event]:
+    def _coming(self, state: State, to: Instant) -> Iterator[KitchenEvent]:
         doing, writing = state.doing, state.writing
         if doing is not None and doing.end <= to:
             yield self._end(state, doing)
@@ -183,28 +183,28 @@ class Laws:
             yield self._written(state, writing)
         if state.timer is not None and state.timer <= to:
             after = replace(state.after(state.timer), timer=None)
-            yield Event(at=state.timer, name="timer", data={}, state=after)
+            yield KitchenEvent(at=state.timer, name="timer", data={}, state=after)
         if self.settings.budget <= to:
             budget = START + self.settings.budget
             after = replace(state.after(budget), is_over=True)
-            yield Event(at=budget, name="budget", data={}, state=after)
+            yield KitchenEvent(at=budget, name="budget", data={}, state=after)
 
-    def _signal(self, state: State, place: int, at: Instant) -> Event:
+    def _signal(self, state: State, place: int, at: Instant) -> KitchenEvent:
         rings = list(state.rings)
         rings[place] = None
         dish = replace(state.shown.dishes[place], stage="signalled", signal=at)
         after = replace(state.after(at), rings=tuple(rings), timer=None)
         data = {"dish": dish.name, "window_end": dish.window_end, "deadline": dish.deadline}
-        return Event(at=at, name="signal", data=data, state=after.with_dish(dish))
+        return KitchenEvent(at=at, name="signal", data=data, state=after.with_dish(dish))
 
-    def _written(self, state: State, writing: Writing) -> Event:
+    def _written(self, state: State, writing: Writing) -> KitchenEvent:
         after = replace(state.after(writing.until), writing=None)
         count = int((writing.until - writing.since) // ticks(1))
         after = self._complete(after.written_on(writing.problem, count), writing.problem)
         data = after.progress(writing.problem)
-        return Event(at=writing.until, name="tutored", data=data, state=after)
+        return KitchenEvent(at=writing.until, name="tutored", data=data, state=after)
 
-    def _end(self, state: State, doing: Doing) -> Event:
+    def _end(self, state: State, doing: Doing) -> KitchenEvent:
         """The end of an action, and what it did."""
         action, at = doing.action, doing.end
         after = replace(state.after(at), doing=None)
@@ -228,7 +228,7 @@ class Laws:
                 data = after.progress(action.target)
             case "end":
                 after = replace(after, is_over=True)
-        return Event(at=at, name=_ENDED[action.verb], data=data, state=after, is_quiet=True)
+        return KitchenEvent(at=at, name=_ENDED[action.verb], data=data, state=after, is_quiet=True)
 
     def _staged(self, state: State, action: Action, at: Instant) -> State:
         rings = tuple(
