@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timeful.serving.answers import CallReader, Cutter, overlap
+from timeful.serving.answers import StopCutter, ToolCallReader, overlap_length
 from timeful.tools import ToolCall
 
 TEXTS = st.text(alphabet="ab<", max_size=20)
@@ -21,7 +21,7 @@ def cuts(text: str, places: list[int]) -> list[str]:
 
 @given(TEXTS, STOPS, st.lists(st.integers(0, 99), max_size=5))
 def test_a_text_is_cut_at_the_first_stop_however_it_comes(text, stops, places):
-    cutter, said = Cutter(stops), ""
+    cutter, said = StopCutter(stops), ""
     is_cut = False
     for piece in cuts(text, places):
         if not is_cut:
@@ -41,7 +41,7 @@ def test_a_text_is_cut_at_the_first_stop_however_it_comes(text, stops, places):
 
 @given(TEXTS, STOPS)
 def test_what_is_held_back_may_begin_a_mark(text, marks):
-    count = overlap(text, marks)
+    count = overlap_length(text, marks)
     assert count == max(
         (n for n in range(len(text) + 1) for m in marks if n < len(m) and text.endswith(m[:n])),
         default=0,
@@ -49,7 +49,7 @@ def test_what_is_held_back_may_begin_a_mark(text, marks):
 
 
 def read(text: str, places: list[int]) -> tuple[str, list[ToolCall]]:
-    reader, said, calls = CallReader(), "", []
+    reader, said, calls = ToolCallReader(), "", []
     for piece in cuts(text, places):
         some, more = reader.feed(piece)
         said, calls = said + some, [*calls, *more]

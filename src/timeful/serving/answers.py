@@ -40,7 +40,7 @@ async def answer(
     Raises:
         ModelError: If the sampler fails or is closed.
     """
-    writers = [Writer(engine.checkpoint, stops, has_tools=has_tools) for _ in requests]
+    writers = [AnswerWriter(engine.checkpoint, stops, has_tools=has_tools) for _ in requests]
     left = set(range(len(writers)))
     async with aclosing(engine.draw(requests)) as tokens:
         async for place, drawn in tokens:
@@ -54,7 +54,7 @@ async def answer(
                 return
 
 
-class Writer:
+class AnswerWriter:
     """Writes one answer.
 
     Args:
@@ -66,8 +66,8 @@ class Writer:
     def __init__(self, checkpoint: Checkpoint, stop: Sequence[str], *, has_tools: bool) -> None:
         self._stop_ids = frozenset(checkpoint.stop_ids)
         self._reader = checkpoint.texts.reader()
-        self._cutter = Cutter(stop)
-        self._calls = CallReader() if has_tools else None
+        self._cutter = StopCutter(stop)
+        self._calls = ToolCallReader() if has_tools else None
         self._has_called = False
 
     def take(self, place: int, drawn: Drawn) -> Step:
@@ -93,7 +93,7 @@ class Writer:
         return Step(place, drawn, text, calls, finish)
 
 
-class Cutter:
+class StopCutter:
     """Lets text pass up to the first of some texts; holds back what may be the beginning of one."""
 
     def __init__(self, stops: Sequence[str]) -> None:
@@ -106,7 +106,7 @@ class Cutter:
         places = [place for one in self._stops if (place := text.find(one)) >= 0]
         if places:
             return text[: min(places)], True
-        cut = len(text) - overlap(text, self._stops)
+        cut = len(text) - overlap_length(text, self._stops)
         text, self._held = text[:cut], text[cut:]
         return text, False
 
@@ -116,7 +116,7 @@ class Cutter:
         return held
 
 
-class CallReader:
+class ToolCallReader:
     """Takes calls out of a text; what is between the tags and no call stays text."""
 
     def __init__(self) -> None:
@@ -140,7 +140,7 @@ class CallReader:
                 said += f"{_OPEN}{before}{_CLOSE}"
             self._is_inside = not self._is_inside
         if not self._is_inside:
-            cut = len(self._held) - overlap(self._held, (_OPEN,))
+            cut = len(self._held) - overlap_length(self._held, (_OPEN,))
             said, self._held = said + self._held[:cut], self._held[cut:]
         return said, tuple(calls)
 
@@ -154,7 +154,7 @@ class CallReader:
         return ("", (call,)) if call is not None else (f"{_OPEN}{held}", ())
 
 
-def overlap(text: str, marks: Sequence[str]) -> int:
+def overlap_length(text: str, marks: Sequence[str]) -> int:
     """How many characters at the end of a text may begin one of some marks."""
     longest = min(len(text), max(map(len, marks), default=1) - 1)
     for count in range(longest, 0, -1):

@@ -16,12 +16,12 @@ from starlette.types import Send
 
 from timeful.errors import ModelError, SettingsError
 from timeful.models.local.checkpoint import Checkpoint
-from timeful.serving.asked import B, ChatBody, PlainBody, Reader
-from timeful.serving.chat import Chat
+from timeful.serving.chat import ChatCompletion
+from timeful.serving.completions import TextCompletion
 from timeful.serving.engine import Engine
-from timeful.serving.heading import Heading
-from timeful.serving.plain import Plain
-from timeful.serving.refusals import RefusedError, refusal
+from timeful.serving.envelope import Envelope
+from timeful.serving.errors import RequestError, as_request_error
+from timeful.serving.requests import BodyParser, BodyT, ChatBody, CompletionBody
 from timeful.serving.tokens import Tokens
 
 MOST_BYTES = 64 << 20
@@ -48,8 +48,8 @@ class App:
         self._key = api_key.encode()
         self._tokens = Tokens(checkpoint)
         self._engine: Engine | None = None
-        self._chat = Reader(ChatBody, checkpoint.name)
-        self._plain = Reader(PlainBody, checkpoint.name)
+        self._chat = BodyParser(ChatBody, checkpoint.name)
+        self._plain = BodyParser(CompletionBody, checkpoint.name)
         self.asgi = Starlette(
             routes=[
                 Route("/health", self._health),
@@ -87,7 +87,7 @@ class App:
         name = request.path_params["name"]
         if name != self._checkpoint.name:
             message = f"there is no model {name!r}; there is {self._checkpoint.name!r}"
-            raise RefusedError(message, 404, param="model", code="model_not_found")
+            raise RequestError(message, 404, param="model", code="model_not_found")
         return _json(self._about())
 
     def _about(self) -> dict[str, Any]:
@@ -100,27 +100,27 @@ class App:
         }
 
     async def _chat_completion(self, request: Request) -> Response:
-        return await self._answer(request, self._chat, Chat, "chatcmpl")
+        return await self._answer(request, self._chat, ChatCompletion, "chatcmpl")
 
     async def _completion(self, request: Request) -> Response:
-        return await self._answer(request, self._plain, Plain, "cmpl")
+        return await self._answer(request, self._plain, TextCompletion, "cmpl")
 
     # --- how they are answered -------------------------------------------------------------------
 
     async def _answer(
         self,
         request: Request,
-        reader: Reader[B],
-        make: Callable[[Engine, Tokens, B, Heading], Chat | Plain],
+        reader: BodyParser[BodyT],
+        make: Callable[[Engine, Tokens, BodyT, Envelope], ChatCompletion | TextCompletion],
         kind: str,
     ) -> Response:
         data = await _body(request)
         engine = self._engine
         assert engine is not None, "the server has begun"
 
-        def read() -> tuple[Chat | Plain, bool]:
+        def read() -> tuple[ChatCompletion | TextCompletion, bool]:
             body = reader.read(data)
-            heading = Heading.new(kind, self._checkpoint.name)
+            heading = Envelope.new(kind, self._checkpoint.name)
             return make(engine, self._tokens, body, heading), bool(body.stream)
 
         # A template and a tokenizer may take a while over a long conversation.
@@ -139,8 +139,8 @@ class App:
             try:
                 self._check_key(request)
                 return await endpoint(request)
-            except (RefusedError, SettingsError, ModelError) as error:
-                said = refusal(error)
+            except (RequestError, SettingsError, ModelError) as error:
+                said = as_request_error(error)
                 return _json(said.body(), said.status)
             except ClientDisconnect:
                 return Response(status_code=_GONE)
@@ -152,7 +152,7 @@ class App:
         scheme, _, key = given.partition(" ")
         fits = scheme.lower() == "bearer" and hmac.compare_digest(key.encode(), self._key)
         if self._key and not fits:
-            raise RefusedError("the API key is missing or wrong", 401, code="invalid_api_key")
+            raise RequestError("the API key is missing or wrong", 401, code="invalid_api_key")
 
 
 class _Events(StreamingResponse):
@@ -172,8 +172,8 @@ class _Events(StreamingResponse):
             async with aclosing(self._parts) as parts:
                 async for part in parts:
                     await _send(send, msgspec.json.encode(part))
-        except (RefusedError, ModelError) as error:
-            await _send(send, msgspec.json.encode(refusal(error).body()))
+        except (RequestError, ModelError) as error:
+            await _send(send, msgspec.json.encode(as_request_error(error).body()))
         await _send(send, b"[DONE]")
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
@@ -187,13 +187,13 @@ async def _body(request: Request) -> bytes:
     """The whole body.
 
     Raises:
-        RefusedError: If it is too long.
+        RequestError: If it is too long.
     """
     data = bytearray()
     async for some in request.stream():
         data += some
         if len(data) > MOST_BYTES:
-            raise RefusedError(f"a request may have {MOST_BYTES} bytes at most", 413)
+            raise RequestError(f"a request may have {MOST_BYTES} bytes at most", 413)
     return bytes(data)
 
 
@@ -222,11 +222,11 @@ def _json(body: dict[str, Any], status: int = 200) -> Response:
 async def _no_such_place(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     what = f"{request.method} {request.url.path}: {error.detail.lower()}"
-    said = RefusedError(f"{what}; the API begins at /v1", error.status_code)
+    said = RequestError(f"{what}; the API begins at /v1", error.status_code)
     return _json(said.body(), error.status_code)
 
 
 async def _bug(_: Request, error: Exception) -> Response:
     """What a client is told of a bug; the server itself prints all of it, and goes on."""
-    said = RefusedError(f"the server has a bug: {type(error).__name__}", 500)
+    said = RequestError(f"the server has a bug: {type(error).__name__}", 500)
     return _json(said.body(), said.status)

@@ -8,19 +8,19 @@ from typing import Any
 
 from timeful.models.local.request import Request
 from timeful.serving.answers import Finish, Step, answer
-from timeful.serving.asked import ChatBody
 from timeful.serving.engine import Engine
-from timeful.serving.heading import Heading, usage
-from timeful.serving.plan import Wanted, plan
+from timeful.serving.envelope import Envelope, usage
+from timeful.serving.errors import RequestError
 from timeful.serving.prompts import write_chat
-from timeful.serving.refusals import RefusedError
+from timeful.serving.requests import ChatBody
+from timeful.serving.sampling_params import AnswerLimits, plan_requests
 from timeful.serving.tokens import Tokens
 from timeful.tools import ToolCall
 
 _CALL_END = "</tool_call>"
 
 
-class Chat:
+class ChatCompletion:
     """One request, checked; `whole` or `streamed` answers it.
 
     Args:
@@ -30,12 +30,12 @@ class Chat:
         heading: What each part of the response says of itself.
 
     Raises:
-        RefusedError: If it cannot be answered.
+        RequestError: If it cannot be answered.
     """
 
-    def __init__(self, engine: Engine, tokens: Tokens, body: ChatBody, heading: Heading) -> None:
+    def __init__(self, engine: Engine, tokens: Tokens, body: ChatBody, heading: Envelope) -> None:
         if body.top_logprobs is not None and not body.logprobs:
-            raise RefusedError("top_logprobs needs logprobs: true", param="top_logprobs")
+            raise RequestError("top_logprobs needs logprobs: true", param="top_logprobs")
         self._engine = engine
         self._tokens = tokens
         self._body = body
@@ -46,12 +46,12 @@ class Chat:
         ends = self._has_tools and not body.parallel_tool_calls
         self._prompt = write_chat(engine.checkpoint, body)
         limit = body.max_completion_tokens
-        wanted = Wanted(
+        wanted = AnswerLimits(
             max_tokens=body.max_tokens if limit is None else limit,
             top=(body.top_logprobs or 0) if body.logprobs else 0,
             stop=(_CALL_END,) if ends else (),
         )
-        self._requests: list[Request] = plan(engine, body, [self._prompt], wanted)
+        self._requests: list[Request] = plan_requests(engine, body, [self._prompt], wanted)
 
     async def whole(self) -> dict[str, Any]:
         """The response as one."""

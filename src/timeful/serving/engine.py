@@ -33,7 +33,7 @@ class Engine:
         (self._seat,) = self._batcher.seats(1)
         # A thread beside the one that samples: a forward pass changes nothing in the model.
         self._scoring = ThreadPoolExecutor(1, "scoring")
-        self._post = _Post(asyncio.get_running_loop())
+        self._post = _Mailbox(asyncio.get_running_loop())
 
     def check(self, request: Request) -> None:
         """Find out whether a request can be answered.
@@ -95,7 +95,7 @@ class Engine:
         ticket.when_done(done)
 
 
-class _Post:
+class _Mailbox:
     """Carries events into an event loop; waking it costs more than carrying, so once for many."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:

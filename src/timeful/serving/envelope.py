@@ -8,7 +8,7 @@ from timeful.core.clock import unix_seconds
 
 
 @dataclass(frozen=True, slots=True)
-class Heading:
+class Envelope:
     """Which response it is, of which model, from when."""
 
     key: str
@@ -17,7 +17,7 @@ class Heading:
     created: int
 
     @classmethod
-    def new(cls, kind: str, model: str) -> "Heading":
+    def new(cls, kind: str, model: str) -> "Envelope":
         """That of a new response; `kind` is what its id begins with."""
         return cls(uuid4().hex, kind, model, unix_seconds())
 

@@ -8,14 +8,14 @@ from typing import Any
 
 from timeful.models.local.request import Request, Scored
 from timeful.serving.answers import Finish, Step, answer
-from timeful.serving.asked import PlainBody
 from timeful.serving.engine import Engine
-from timeful.serving.heading import Heading, usage
-from timeful.serving.plan import Wanted, check_room, plan
-from timeful.serving.prompts import write_plain
+from timeful.serving.envelope import Envelope, usage
+from timeful.serving.prompts import write_text
+from timeful.serving.requests import CompletionBody
+from timeful.serving.sampling_params import AnswerLimits, check_room, plan_requests
 from timeful.serving.tokens import Columns, Tokens, offsets
 
-MAX_TOKENS = 16
+DEFAULT_MAX_TOKENS = 16
 """Where a client says nothing, as the API has it."""
 
 
@@ -37,7 +37,7 @@ class _Choice:
     ids: list[int] = field(default_factory=list)
 
 
-class Plain:
+class TextCompletion:
     """One request, checked; `whole` or `streamed` answers it.
 
     Args:
@@ -47,25 +47,27 @@ class Plain:
         heading: What each part of the response says of itself.
 
     Raises:
-        RefusedError: If it cannot be answered.
+        RequestError: If it cannot be answered.
     """
 
-    def __init__(self, engine: Engine, tokens: Tokens, body: PlainBody, heading: Heading) -> None:
+    def __init__(
+        self, engine: Engine, tokens: Tokens, body: CompletionBody, heading: Envelope
+    ) -> None:
         self._engine = engine
         self._tokens = tokens
         self._body = body
         self._heading = heading
         special = body.add_special_tokens is not False
         self._prompts = [
-            _Prompt(*write_plain(engine.checkpoint, one, special=special)) for one in body.prompts
+            _Prompt(*write_text(engine.checkpoint, one, special=special)) for one in body.prompts
         ]
-        limit = MAX_TOKENS if body.max_tokens is None else body.max_tokens
+        limit = DEFAULT_MAX_TOKENS if body.max_tokens is None else body.max_tokens
         self._count = len(self._prompts) * (body.n or 1)
         ids = [one.ids for one in self._prompts]
         self._requests: list[Request] = []
         if limit:
-            wanted = Wanted(max_tokens=limit, top=body.logprobs or 0)
-            self._requests = plan(engine, body, ids, wanted)
+            wanted = AnswerLimits(max_tokens=limit, top=body.logprobs or 0)
+            self._requests = plan_requests(engine, body, ids, wanted)
         for one in ids:
             check_room(engine, one, 0)
 

@@ -5,7 +5,7 @@ from typing import Any
 from timeful.errors import ModelError, SettingsError
 
 
-class RefusedError(Exception):
+class RequestError(Exception):
     """A request that is not answered.
 
     Args:
@@ -42,13 +42,13 @@ class RefusedError(Exception):
         }
 
 
-def refusal(error: Exception) -> RefusedError:
+def as_request_error(error: Exception) -> RequestError:
     """What a client is told of an error that was raised on purpose."""
     match error:
-        case RefusedError():
+        case RequestError():
             return error
         case SettingsError():
-            return RefusedError(str(error), code="invalid_value")
+            return RequestError(str(error), code="invalid_value")
         case ModelError():
-            return RefusedError(str(error), status=503)
+            return RequestError(str(error), status=503)
     raise error

@@ -10,7 +10,7 @@ import pytest
 from tests.models.local.tiny import checkpoint
 from tests.serving.here import Here, parrot
 from timeful.serving.app import _body
-from timeful.serving.refusals import RefusedError
+from timeful.serving.errors import RequestError
 
 ASKED = {"messages": [{"role": "user", "content": "count"}]}
 PROMPT = {"prompt": "count"}
@@ -236,12 +236,12 @@ def test_a_body_is_measured_whole_however_it_comes(monkeypatch):
                 yield b"a" * 400
 
     monkeypatch.setattr("timeful.serving.app.MOST_BYTES", 1000)
-    with pytest.raises(RefusedError, match="1000 bytes at most"):
+    with pytest.raises(RequestError, match="1000 bytes at most"):
         asyncio.run(_body(Request()))
 
 
 def test_a_bug_is_told_without_its_insides(said, monkeypatch, caplog):
-    monkeypatch.setattr("timeful.serving.app.Chat", None)
+    monkeypatch.setattr("timeful.serving.app.ChatCompletion", None)
     status, answered = send(
         said, "/v1/chat/completions", json.dumps({"model": said.name, **ASKED}).encode()
     )

@@ -6,8 +6,8 @@ from typing import Any
 from tests.serving.here import Here  # noqa: F401 - skips all of it where serving is not there
 from timeful.models.local.request import GenerationConfig, Sampling
 from timeful.seeding import child_seed
-from timeful.serving.asked import PlainBody
-from timeful.serving.plan import Wanted, plan
+from timeful.serving.requests import CompletionBody
+from timeful.serving.sampling_params import AnswerLimits, plan_requests
 
 STYLE = GenerationConfig(temperature=0.6, top_p=0.95, top_k=20)
 ENGINE: Any = SimpleNamespace(
@@ -16,9 +16,9 @@ ENGINE: Any = SimpleNamespace(
 
 
 def planned(*prompts: tuple[int, ...], max_tokens: int | None = None, **said) -> list[Sampling]:
-    body = PlainBody(model="tiny", prompt="", **said)
-    wanted = Wanted(max_tokens=max_tokens, top=0, stop=("</tool_call>",))
-    requests = plan(ENGINE, body, prompts, wanted)
+    body = CompletionBody(model="tiny", prompt="", **said)
+    wanted = AnswerLimits(max_tokens=max_tokens, top=0, stop=("</tool_call>",))
+    requests = plan_requests(ENGINE, body, prompts, wanted)
     assert [one.prompt_ids for one in requests] == [p for p in prompts for _ in range(body.n or 1)]
     return [one.sampling for one in requests]
 

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from timeful.errors import unknown
-from timeful.serving.refusals import RefusedError
+from timeful.serving.errors import RequestError
 
 MOST_ANSWERS = 2048
 """To one request: so many prompts times so many choices."""
@@ -70,7 +70,7 @@ class Body(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """The texts that end an answer."""
         given = [self.stop] if isinstance(self.stop, str) else self.stop or []
         if not all(given):
-            raise RefusedError("a text that stops must not be empty", param="stop")
+            raise RequestError("a text that stops must not be empty", param="stop")
         return tuple(given)
 
     @property
@@ -95,7 +95,7 @@ class ChatBody(Body, frozen=True, kw_only=True, forbid_unknown_fields=True):
     chat_template_kwargs: dict[str, Any] | None = None
 
 
-class PlainBody(Body, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class CompletionBody(Body, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A request for a plain completion."""
 
     prompt: str | list[Any]
@@ -108,7 +108,7 @@ class PlainBody(Body, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """The prompts, each a text or tokens.
 
         Raises:
-            RefusedError: If it is neither, nor a list of either.
+            RequestError: If it is neither, nor a list of either.
         """
         given = self.prompt
         if isinstance(given, str):
@@ -120,17 +120,17 @@ class PlainBody(Body, frozen=True, kw_only=True, forbid_unknown_fields=True):
             or all(isinstance(one, list) and all(map(_is_token, one)) for one in given)
         ):
             return given
-        raise RefusedError(
+        raise RequestError(
             "a prompt is a text, a list of texts, a list of tokens, or a list of such lists",
             param="prompt",
             code="invalid_type",
         )
 
 
-B = TypeVar("B", bound=Body)
+BodyT = TypeVar("BodyT", bound=Body)
 
 
-class Reader(Generic[B]):
+class BodyParser(Generic[BodyT]):
     """Reads requests of one kind.
 
     Args:
@@ -138,35 +138,35 @@ class Reader(Generic[B]):
         model: The name of the model that is served.
     """
 
-    def __init__(self, kind: type[B], model: str) -> None:
+    def __init__(self, kind: type[BodyT], model: str) -> None:
         self._kind = kind
         self._model = model
 
-    def read(self, data: bytes) -> B:
+    def read(self, data: bytes) -> BodyT:
         """Read a request.
 
         Raises:
-            RefusedError: If it is no JSON, or says what is not understood or cannot be honoured.
+            RequestError: If it is no JSON, or says what is not understood or cannot be honoured.
         """
         try:
             found = msgspec.json.decode(data)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-            raise RefusedError(f"the body is no valid JSON: {error}", code="invalid_json") from None
+            raise RequestError(f"the body is no valid JSON: {error}", code="invalid_json") from None
         if not isinstance(found, dict):
-            raise RefusedError("the body must be a JSON object", code="invalid_json")
+            raise RequestError("the body must be a JSON object", code="invalid_json")
         given = {name: value for name, value in found.items() if self._is_said(name, value)}
         try:
             body = msgspec.convert(given, self._kind)
         except msgspec.ValidationError as error:
             said = str(error)
             place = search(r"at `\$\.?([^.`\[]+)", said) or search(r"field `(.*)`", said)
-            raise RefusedError(
+            raise RequestError(
                 f"this request cannot be read: {said}",
                 param=place[1] if place else None,
                 code="invalid_type",
             ) from None
         if body.model != self._model:
-            raise RefusedError(
+            raise RequestError(
                 unknown("model", body.model, [self._model]),
                 status=404,
                 param="model",
@@ -178,11 +178,11 @@ class Reader(Generic[B]):
         """Whether a field is to be looked at.
 
         Raises:
-            RefusedError: If it is unknown, or asks for what is not done.
+            RequestError: If it is unknown, or asks for what is not done.
         """
         known = self._kind.__struct_fields__
         if name in _NEUTRAL and value is not None and value not in _NEUTRAL[name]:
-            raise RefusedError(
+            raise RequestError(
                 f"{name} is not supported here: leave it out",
                 param=name,
                 code="unsupported_parameter",
@@ -190,7 +190,7 @@ class Reader(Generic[B]):
         if name in known:
             return True
         if name not in _NEUTRAL and name not in _NOTED and value is not None:
-            raise RefusedError(unknown("field", name, known), param=name, code="unknown_parameter")
+            raise RequestError(unknown("field", name, known), param=name, code="unknown_parameter")
         return False
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from timeful.errors import ModelError
 from timeful.models.local.request import Request, Sampling
 from timeful.seeding import child_seed
-from timeful.serving.asked import MOST_ANSWERS, Body
 from timeful.serving.engine import Engine
-from timeful.serving.refusals import RefusedError
+from timeful.serving.errors import RequestError
+from timeful.serving.requests import MOST_ANSWERS, Body
 
 _COLD = 1e-5
 """A temperature below this is 0: logits divided by it are no numbers any more."""
@@ -18,7 +18,7 @@ _MOST_TOP_K = 1 << 31
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class AnswerLimits:
     """What is to be drawn for each prompt.
 
     Attributes:
@@ -32,8 +32,8 @@ class Wanted:
     stop: tuple[str, ...] = ()
 
 
-def plan(
-    engine: Engine, body: Body, prompts: Sequence[tuple[int, ...]], wanted: Wanted
+def plan_requests(
+    engine: Engine, body: Body, prompts: Sequence[tuple[int, ...]], wanted: AnswerLimits
 ) -> list[Request]:
     """One request for each choice, all choices of a prompt side by side.
 
@@ -41,11 +41,11 @@ def plan(
     same alone and in a list. Without a seed, each is given one.
 
     Raises:
-        RefusedError: If one cannot be answered.
+        RequestError: If one cannot be answered.
     """
     count = body.n or 1
     if len(prompts) * count > MOST_ANSWERS:
-        raise RefusedError(f"one request may ask for {MOST_ANSWERS} answers at most", param="n")
+        raise RequestError(f"one request may ask for {MOST_ANSWERS} answers at most", param="n")
     style = engine.checkpoint.style
     heat = style.temperature if body.temperature is None else body.temperature
     top_p = style.top_p if body.top_p is None else body.top_p
@@ -72,10 +72,10 @@ def check_room(engine: Engine, ids: Sequence[int], wanted: int) -> int:
     """How many tokens may follow a prompt.
 
     Raises:
-        RefusedError: If it is empty, or leaves less room than wanted.
+        RequestError: If it is empty, or leaves less room than wanted.
     """
     try:
         return engine.checkpoint.check_room(len(ids), wanted)
     except ModelError as error:
         code = "context_length_exceeded" if ids else "empty_prompt"
-        raise RefusedError(str(error), code=code) from None
+        raise RequestError(str(error), code=code) from None
