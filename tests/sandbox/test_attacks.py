@@ -21,8 +21,8 @@ import pytest
 
 from tests.sandbox.backends import BACKENDS, WITH_UNSAFE, backend_or_skip
 from timeful.sandbox import processes
-from timeful.sandbox.watch import Watch
-from timeful.sandbox.workspace import Backend, Ran, WorkLimits, Workspace
+from timeful.sandbox.usage_monitor import UsageMonitor
+from timeful.sandbox.workspace import Backend, RunResult, WorkLimits, Workspace
 
 MIB = 1 << 20
 SECRET = "sk-0123456789abcdef"
@@ -72,7 +72,7 @@ def rooms() -> Iterator[None]:
     ROOMS.clear()
 
 
-def attack(backend: Backend, code: str) -> Ran:
+def attack(backend: Backend, code: str) -> RunResult:
     """Run a program with room enough; attacks share a workspace, which makes them quick."""
     if backend not in ROOMS:
         ROOMS[backend] = Workspace(files={}, outputs=[], limits=ROOMY, warm=["os"], backend=backend)
@@ -81,7 +81,7 @@ def attack(backend: Backend, code: str) -> Ran:
 
 def attack_alone(
     backend: Backend, code: str, *, outputs: Sequence[str] = (), limits: WorkLimits = ROOMY
-) -> Ran:
+) -> RunResult:
     with Workspace(files={}, outputs=outputs, limits=limits, backend=backend) as workspace:
         return workspace.run(code)
 
@@ -703,7 +703,7 @@ def test_printing_without_end_after_killing_the_worker() -> None:
 def test_a_program_does_not_outlive_the_worker_that_it_killed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(Watch, "_look", lambda _: ())  # it is over before anybody looks
+    monkeypatch.setattr(UsageMonitor, "_look", lambda _: ())  # it is over before anybody looks
     backend = backend_or_skip("unsafe")
     code = "import os, signal\nheld = open('pipe', 'w')\nos.kill(os.getppid(), 9)\nsignal.pause()"
     with Workspace(files={}, outputs=[], limits=ROOMY, warm=["os"], backend=backend) as workspace:

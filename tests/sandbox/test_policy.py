@@ -420,7 +420,7 @@ def test_elsewhere_nothing_is_run(launch: Launch, monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_system_calls_named_for_each_machine_are_as_many() -> None:
-    from timeful.sandbox.child import MACHINES
+    from timeful.sandbox.policy_child import MACHINES
 
     counts = {machine: len(set(numbers.split())) for machine, (_, numbers) in MACHINES.items()}
     assert set(counts) == set(policy.MACHINES)

@@ -13,7 +13,7 @@ from timeful.sandbox.folder import Folder
 
 SYSTEM = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/share/zoneinfo")
 SINGLE = ("/etc/ld.so.cache", "/etc/localtime", "/usr/bin/lscpu")  # joblib asks lscpu
-_INSIDE = Path(__file__).with_name("inside.py")
+_CHILD = Path(__file__).with_name("workspace_child.py")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,12 +33,12 @@ class Box:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """How to start the program of inside.py in a sandbox.
+    """How to start the program of workspace_child.py in a sandbox.
 
     Attributes:
         command: Begins with the sandbox's own, if it has one.
         environment: All variables.
-        settings: What inside.py is told.
+        settings: What workspace_child.py is told.
         is_alone: Whether RLIMIT_NPROC counts the processes of the sandbox only.
     """
 
@@ -71,8 +71,8 @@ class Backend(Protocol):
 
 
 def python() -> list[str]:
-    """The command of inside.py, as -I would have it but for variables such as the hash seed."""
-    return [sys.executable, "-P", "-s", "-B", "-c", _INSIDE.read_text()]
+    """The command of workspace_child.py: as with -I, except for variables like the hash seed."""
+    return [sys.executable, "-P", "-s", "-B", "-c", _CHILD.read_text()]
 
 
 def environment(temporary: str) -> dict[str, str]:

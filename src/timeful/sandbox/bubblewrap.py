@@ -26,8 +26,8 @@ WORK, TEMPORARY = "/case", "/tmp"
 class Bubblewrap:
     """Namespaces through `bwrap`.
 
-    inside.py is the first process of its PID namespace: signals from within do not reach it,
-    all orphans are its children, one signal ends them all, and so does its own end.
+    workspace_child.py is the first process of its PID namespace: signals from within do not reach
+    it, all orphans are its children, and its end, or one signal, ends them all.
     """
 
     because: str = ""

@@ -1,6 +1,6 @@
 """Model-written policies run in a process of their own, confined by the kernel.
 
-What is promised about such a process (its program is child.py beside this file):
+What is promised about such a process (its program is policy_child.py):
 
 * It has no file, no socket, no child process, no thread and no signal to send, since the kernel
   refuses the system calls (seccomp, Linux on x86_64 and aarch64). Elsewhere nothing is run.
@@ -28,7 +28,7 @@ from timeful.core.clock import monotonic_ns
 from timeful.errors import SandboxError, SettingsError
 
 MACHINES = ("x86_64", "aarch64")
-_CHILD = Path(__file__).with_name("child.py")
+_CHILD = Path(__file__).with_name("policy_child.py")
 _START_S = 30.0  # for Python itself, which a busy machine may start slowly
 _PIECE = 1 << 16
 _MESSAGE_LENGTH = 500

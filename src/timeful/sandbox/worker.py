@@ -18,7 +18,7 @@ from timeful.sandbox import processes
 from timeful.sandbox.backend import Launch
 from timeful.sandbox.folder import Folder
 from timeful.sandbox.limits import Output, WorkLimits
-from timeful.sandbox.watch import Watch
+from timeful.sandbox.usage_monitor import UsageMonitor
 
 START_S = 120.0  # Python and the warm modules, on a busy machine
 GRACE_S = 12.0  # after a limit, for the sandbox to end a run by itself
@@ -27,7 +27,7 @@ _PIECE = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class RunOutcome:
     """How a run ended: what it printed, what was wrong ("" if nothing), and how long it took."""
 
     stdout: str
@@ -36,7 +36,7 @@ class Ended:
 
 
 class Worker:
-    """One process of inside.py in its sandbox.
+    """One process of workspace_child.py in its sandbox.
 
     Args:
         launch: How it is started.
@@ -80,7 +80,7 @@ class Worker:
         finally:
             theirs.close()
             os.close(write)
-        self._looks = Watch(self._process.pid, folder=folder, limits=limits)
+        self._looks = UsageMonitor(self._process.pid, folder=folder, limits=limits)
         self._send({**launch.settings, "modules": list(modules)})
 
     def wait_ready(self) -> bool:
@@ -108,7 +108,7 @@ class Worker:
         self._looks.trust_all()
         return True
 
-    def run(self, code: str, *, limit_s: float) -> Ended:
+    def run(self, code: str, *, limit_s: float) -> RunOutcome:
         """Run a program to its end, and that of all it started. The worker may be dead then."""
         self._number += 1
         output = Output(self._limits.output_bytes)
@@ -130,8 +130,8 @@ class Worker:
         self._drain(output)  # only now: who lives and prints can do so without end
         if answer is None:
             took = min(took, int(limit_s * 1e9))
-            return Ended(stdout=output.text(), error=why or self._exit(), took_ns=took)
-        return Ended(
+            return RunOutcome(stdout=output.text(), error=why or self._exit(), took_ns=took)
+        return RunOutcome(
             stdout=output.text(),
             error=_error(answer, why, limit_s) or self._looks.too_much_disk(),
             took_ns=min(answer["took_ns"], took),

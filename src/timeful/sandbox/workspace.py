@@ -19,15 +19,15 @@ from timeful.sandbox.folder import Folder, check_names
 from timeful.sandbox.landlock import Landlock
 from timeful.sandbox.limits import WorkLimits
 from timeful.sandbox.unsafe import Unsafe
-from timeful.sandbox.worker import Ended, Worker
+from timeful.sandbox.worker import RunOutcome, Worker
 
-__all__ = ["Backend", "Ran", "WorkLimits", "Workspace", "choose_backend"]
+__all__ = ["Backend", "RunResult", "WorkLimits", "Workspace", "choose_backend"]
 
 _PACKAGE = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ran:
+class RunResult:
     """How a run went.
 
     Attributes:
@@ -107,7 +107,7 @@ class Workspace:
     ) -> None:
         self.close()
 
-    def run(self, code: str, *, limit_s: float | None = None) -> Ran:
+    def run(self, code: str, *, limit_s: float | None = None) -> RunResult:
         """Run a program, from any thread; one that runs already is waited for.
 
         Args:
@@ -133,7 +133,7 @@ class Workspace:
                 name: self._folder.read(name, most=self._limits.file_bytes)
                 for name in self._outputs
             }
-        return Ran(
+        return RunResult(
             stdout=ended.stdout,
             error=ended.error,
             seconds=ended.took_ns / 1e9,
@@ -155,7 +155,7 @@ class Workspace:
             self._end()
             self._folder.delete()
 
-    def _run(self, code: str, limit_s: float) -> Ended:
+    def _run(self, code: str, limit_s: float) -> RunOutcome:
         self._stopped = False
         if self._worker is not None:
             self._worker.forget_stop()
@@ -164,7 +164,7 @@ class Workspace:
         worker = self._worker = self._worker or self._start()
         # `stop` notes that it was called and then looks for a worker; we do the reverse.
         if self._stopped or self._closed or not worker.wait_ready():
-            return Ended(stdout="", error="stopped", took_ns=0)
+            return RunOutcome(stdout="", error="stopped", took_ns=0)
         ended = worker.run(code, limit_s=max(0.0, limit_s))
         if worker.is_dead or not self._warm:
             self._end()

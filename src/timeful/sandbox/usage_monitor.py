@@ -11,7 +11,7 @@ from timeful.sandbox.limits import WorkLimits
 DISK_MS, CLOSED_MS = 100, 1000
 
 
-class Watch:
+class UsageMonitor:
     """Looks at the processes below one, and at what they write.
 
     Args:
