@@ -215,7 +215,7 @@ def test_an_answer_that_is_code_does_nothing_outside(sandbox, task, tmp_path, mo
 
 @has_gym
 def test_the_tasks_that_are_refused_do_not_know_their_answers(sandbox, monkeypatch):
-    tasks = gym.NOT_SOLVED
+    tasks = reasoning_gym.NOT_SOLVED
     monkeypatch.setattr(reasoning_gym, "NOT_SOLVED", ())
     check = GymChecker(sandbox)
     for task in tasks:
