@@ -54,7 +54,7 @@ async def ponder(session: Session, model: ScriptedModel) -> None:
         text = session.view.text()
         prompt = Prompt(purpose="react", render=lambda text=text: [Message("user", text)])
         session.act(await session.think(model, prompt))
-        await session.tick()
+        await session.wait_for_tick()
 
 
 def score(words: int) -> float:

@@ -98,13 +98,13 @@ async def control(session: Session) -> None:
                 if abs(way) < 0.6:
                     session.act("done")
                     goal = None
-        await session.tick()
+        await session.wait_for_tick()
 
 
 async def plan(session: Session, model: RuleModel) -> None:
     """Think about where the rabbit was seen last, order to go there, and see what comes."""
     while not session.over:
-        await session.engage()
+        await session.run_until_event()
         hops = [what.data["text"] for what in session.observe() if what.event == "report"]
         if hops:
             ask = Prompt(purpose="plan", view=hops[-1], render=lambda: [Message("user", "Where?")])

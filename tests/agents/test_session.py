@@ -36,7 +36,7 @@ def one(played: Played, kind: type) -> object:
 def test_an_interruption_is_recorded_with_cause_instant_and_both_parts_of_the_thought() -> None:
     async def agent(session: Session) -> None:
         thought = session.think(counter(), PROMPT)
-        await session.until(Instant(tokens(5) + HALF))
+        await session.sleep_until(Instant(tokens(5) + HALF))
         assert thought.interrupt("a message")
         assert not thought.interrupt("again")
         await session.sleep(tokens(3))
@@ -97,9 +97,9 @@ def test_an_interrupted_call_is_cancelled_if_it_can_be_stopped_else_orphaned(
             await session.call(tool, stop=gate.set if stoppable else None, name="write")
 
         task = session.spawn(work())
-        await session.until(session.now)
+        await session.sleep_until(session.now)
         task.interrupt("changed my mind")
-        await session.until(session.now)
+        await session.sleep_until(session.now)
         gate.set()
 
     played = play(agent, turns=2)
@@ -167,9 +167,9 @@ def test_observations_are_taken_once_and_carry_their_instants() -> None:
 def test_tick_returns_at_once_if_the_world_has_moved_meanwhile() -> None:
     async def agent(session: Session) -> None:
         await session.sleep(tokens(20))
-        await session.tick()
+        await session.wait_for_tick()
         assert (session.now, session.turn) == (tokens(20), 2)
-        await session.tick()
+        await session.wait_for_tick()
         assert (session.now, session.turn) == (tokens(24), 3)
 
     assert play(agent, turns=4, step=8).ok
@@ -203,7 +203,7 @@ def test_an_interruption_can_be_caught_by_what_was_spawned() -> None:
 
 def test_seconds_that_were_never_converted_are_an_error_that_says_what_to_write() -> None:
     async def agent(session: Session) -> None:
-        for wait in (session.sleep, session.until):
+        for wait in (session.sleep, session.sleep_until):
             with pytest.raises(TypeError, match=r"got 1\.5; use seconds"):
                 await wait(1.5)  # type: ignore[arg-type]
 

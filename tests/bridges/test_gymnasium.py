@@ -103,7 +103,7 @@ def test_an_agent_plays_a_gymnasium_environment_in_real_time() -> None:
         while not session.over:
             _, _, lean, turning = session.view.json_state()["observation"]
             session.act("RIGHT" if lean + 0.5 * turning > 0 else "LEFT")
-            await session.tick()
+            await session.wait_for_tick()
 
     played = play_game(balance, cart(), step=tokens(100))
     assert (played.turns, played.late) == (500, 0)
@@ -222,7 +222,7 @@ def test_with_thinking_it_is_the_fixed_rate_interface(thinking: float) -> None:
                 session.act("LRUDS"[move])
                 turn = session.turn
                 while session.turn == turn:
-                    await session.tick()
+                    await session.wait_for_tick()
 
     game = make_game("snake", difficulty="easy", seed=4, mode="paper")
     played = play_game(agent, game, step=SECOND)

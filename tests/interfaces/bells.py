@@ -211,11 +211,11 @@ class Actor:
         if self.thoughts:
             thought = self.thoughts[which % len(self.thoughts)]
             with self.step():
-                await self.session.engage(thought, span=halves(span) if span else None)
+                await self.session.run_until_event(thought, span=halves(span) if span else None)
 
     async def idle(self, span: int) -> None:
         with self.step():
-            await self.session.engage(span=halves(span) if span else None)
+            await self.session.run_until_event(span=halves(span) if span else None)
 
     async def wait(self, which: int, span: int) -> None:
         if self.thoughts:
@@ -230,7 +230,7 @@ class Actor:
 
     async def do(self, span: int) -> None:
         with self.step():
-            await self.session.do(f"walk:{span}")
+            await self.session.act(f"walk:{span}")
 
     async def act(self, span: int) -> None:
         self.session.act(f"walk:{span}")
@@ -241,7 +241,7 @@ class Actor:
             self.session.act(f"answer:{view.open[-1]}")
 
     async def tick(self) -> None:
-        await self.session.tick()
+        await self.session.wait_for_tick()
 
     async def sleep(self, span: int) -> None:
         await self.session.sleep(halves(span))

@@ -103,7 +103,7 @@ def test_control_comes_back_by_the_law(law: str, back: list[tuple[int, bool]]) -
         thought = session.think(thinker(), PROMPT, max_tokens=30)
         over = False
         while not over:
-            over = await session.engage(thought)
+            over = await session.run_until_event(thought)
             came.append((session.now // halves(1), over))
 
     run(agent, law, rings=(11,), end=100)
@@ -116,7 +116,7 @@ def test_an_agent_that_never_observes_is_called_once_for_each_event(law: str) ->
 
     async def agent(session: Session) -> None:
         thought = session.think(thinker(), PROMPT, max_tokens=90)
-        while not await session.engage(thought):
+        while not await session.run_until_event(thought):
             came.append(session.now)
             assert len(came) < 40, "it gets nowhere"
 
@@ -127,11 +127,11 @@ def test_an_agent_that_never_observes_is_called_once_for_each_event(law: str) ->
 def test_an_event_from_before_hands_back_control_at_once_and_the_thought_does_not_run() -> None:
     async def agent(session: Session) -> None:
         thought = session.think(thinker(), PROMPT, max_tokens=30)
-        assert not await session.engage(thought, span=tokens(2))
+        assert not await session.run_until_event(thought, span=tokens(2))
         await session.sleep(tokens(10))
-        assert not await session.engage(thought)
+        assert not await session.run_until_event(thought)
         assert (session.now, thought.tokens) == (tokens(12), 2)
-        assert await session.engage(thought)
+        assert await session.run_until_event(thought)
         assert session.now == tokens(40)
 
     run(agent, "event-driven", rings=(11,))
@@ -141,9 +141,9 @@ def test_an_event_from_before_hands_back_control_at_once_and_the_thought_does_no
 def test_what_was_visible_between_two_steps_takes_nobody_away_from_the_next(law: str) -> None:
     async def agent(session: Session) -> None:
         thought = session.think(thinker(), PROMPT, max_tokens=30)
-        assert not await session.engage(thought, span=tokens(2))
+        assert not await session.run_until_event(thought, span=tokens(2))
         await session.sleep(tokens(10))
-        assert await session.engage(thought)
+        assert await session.run_until_event(thought)
 
     run(agent, law, rings=(11,))
 
@@ -154,7 +154,7 @@ def test_every_activity_that_is_engaged_is_called() -> None:
     async def agent(session: Session) -> None:
         async def work(words: int) -> None:
             thought = session.think(thinker(), PROMPT, max_tokens=words)
-            assert not await session.engage(thought)
+            assert not await session.run_until_event(thought)
             came.append((words, session.now))
 
         session.spawn(work(20))
@@ -171,7 +171,7 @@ def test_the_end_of_an_action_of_its_own_calls_nobody_away(law: str) -> None:
     async def agent(session: Session) -> None:
         session.act("walk:11")
         thought = session.think(thinker(), PROMPT, max_tokens=30)
-        while not await session.engage(thought):
+        while not await session.run_until_event(thought):
             came.append(session.now)
 
     run(agent, law)
@@ -184,7 +184,7 @@ def test_to_engage_without_a_thought_goes_on_with_the_action_under_way(law: str)
     async def agent(session: Session) -> None:
         session.act("walk:30")
         calls = 0
-        while not await session.engage():
+        while not await session.run_until_event():
             calls += 1
         view = session.view
         assert isinstance(view, BellsView)
@@ -197,9 +197,9 @@ def test_to_engage_without_a_thought_goes_on_with_the_action_under_way(law: str)
 @every_law
 def test_do_lasts_as_long_as_the_action_whatever_happens(law: str) -> None:
     async def agent(session: Session) -> None:
-        assert await session.do("walk:30")
+        assert await session.act("walk:30")
         assert session.now == halves(0 if law == "frozen" else 30)
-        assert not await session.do("fly:1")
+        assert not await session.act("fly:1")
 
     played = run(agent, law, rings=(11,))
     walked, illegal = [e for e in played.of(Acted) if e.by == "agent"]
@@ -210,7 +210,7 @@ def test_at_a_fixed_rate_the_end_of_an_action_is_seen_at_the_tick() -> None:
     done = []
 
     async def agent(session: Session) -> None:
-        await session.do("walk:8")
+        await session.act("walk:8")
         done.append((session.now, [seen.event for seen in session.observe()]))
 
     run(agent, "fixed-rate")
@@ -222,9 +222,9 @@ def test_a_thought_goes_on_in_a_frozen_world_that_its_agent_has_moved() -> None:
 
     async def agent(session: Session) -> None:
         thought = session.think(thinker(), PROMPT, max_tokens=30)
-        assert not await session.engage(thought, span=tokens(4))
+        assert not await session.run_until_event(thought, span=tokens(4))
         assert session.act("walk:30")
-        done.append((await session.engage(thought), session.now))
+        done.append((await session.run_until_event(thought), session.now))
 
     run(agent, "frozen", rings=(11,))
     assert done == [(True, tokens(30))]
@@ -250,7 +250,7 @@ def test_a_look_is_cut_short_where_the_agent_wanted_control_back() -> None:
         assert not await session.wait(thought, until=Instant(INTERVAL + COST // 2))
         assert session.now == INTERVAL + COST // 2
         assert thought.stream.state == "running"
-        assert not await session.engage(thought, span=INTERVAL)
+        assert not await session.run_until_event(thought, span=INTERVAL)
         assert session.now == 2 * INTERVAL + COST // 2
 
     played = run(agent, "polling-at-a-cost")
@@ -271,7 +271,7 @@ def test_an_agent_interrupted_during_a_look_finds_its_awaited_thought_running(
                 await thought
 
         reading = session.spawn(read())
-        await session.until(Instant(INTERVAL + COST // 2))
+        await session.sleep_until(Instant(INTERVAL + COST // 2))
         reading.interrupt("hello")
         await reading
         assert thought.tokens == 30
@@ -305,10 +305,10 @@ def reactions(played: Played) -> list[tuple[int, str, bool]]:
 def test_the_engine_reacts_before_the_agent_and_to_all_that_comes_meanwhile() -> None:
     async def agent(session: Session) -> None:
         thought = session.think(thinker(), PROMPT, max_tokens=60)
-        assert not await session.engage(thought)
+        assert not await session.run_until_event(thought)
         assert session.now == halves(19)
         assert [seen.event for seen in session.observe()] == ["bell", "bell", *["answered"] * 2]
-        assert await session.engage(thought)
+        assert await session.run_until_event(thought)
 
     played = run(agent, "slow-reflex", rings=(11, 13), end=300)
     assert reactions(played) == [(15, "answer:1", True), (19, "answer:2", True)]
@@ -319,8 +319,8 @@ def test_the_engine_does_not_react_when_nothing_happened_or_the_agent_has_seen_i
         await session.sleep(tokens(10))
         assert session.observe()
         for _ in range(3):
-            await session.engage(span=tokens(1))
-        await session.engage()
+            await session.run_until_event(span=tokens(1))
+        await session.run_until_event()
 
     assert reactions(run(agent, "reflex", rings=(11, 60))) == [(60, "answer:1", True)]
 
@@ -328,7 +328,7 @@ def test_the_engine_does_not_react_when_nothing_happened_or_the_agent_has_seen_i
 def test_what_came_while_the_agent_decided_is_reacted_to_when_it_waits_next() -> None:
     async def agent(session: Session) -> None:
         await session.think(thinker(), PROMPT, max_tokens=10)
-        await session.engage()
+        await session.run_until_event()
 
     assert reactions(run(agent, "reflex", rings=(11,))) == [(20, "answer:1", True)]
 
@@ -336,7 +336,7 @@ def test_what_came_while_the_agent_decided_is_reacted_to_when_it_waits_next() ->
 def test_the_engine_waits_for_an_action_under_way() -> None:
     async def agent(session: Session) -> None:
         session.act("walk:30")
-        while not await session.engage():
+        while not await session.run_until_event():
             pass
         assert [seen.event for seen in session.observe()] == ["bell", "arrived", "answered"]
 
@@ -346,11 +346,11 @@ def test_the_engine_waits_for_an_action_under_way() -> None:
 def test_a_reaction_that_has_become_impossible_is_recorded_and_fails_nobody() -> None:
     async def agent(session: Session) -> None:
         async def meddle() -> None:
-            await session.until(Instant(halves(13)))
+            await session.sleep_until(Instant(halves(13)))
             session.act("answer:1")
 
         session.spawn(meddle())
-        await session.tick()
+        await session.wait_for_tick()
 
     played = run(agent, "slow-reflex", rings=(11,))
     assert reactions(played) == [(15, "answer:1", False)]
@@ -359,7 +359,7 @@ def test_a_reaction_that_has_become_impossible_is_recorded_and_fails_nobody() ->
 def test_control_comes_back_when_a_reaction_that_lasts_is_over() -> None:
     async def agent(session: Session) -> None:
         thought = session.think(thinker(), PROMPT, max_tokens=60)
-        assert not await session.engage(thought)
+        assert not await session.run_until_event(thought)
         assert (session.now, thought.tokens) == (halves(19), 5)
 
     law = partial(
@@ -370,9 +370,9 @@ def test_control_comes_back_when_a_reaction_that_lasts_is_over() -> None:
 
 def test_what_the_agent_has_just_done_is_not_done_again_by_the_engine() -> None:
     async def agent(session: Session) -> None:
-        await session.do("walk:1")
+        await session.act("walk:1")
         assert session.act("answer:1")
-        await session.engage()
+        await session.run_until_event()
 
     assert reactions(run(agent, "reflex", rings=(0,))) == []
 
@@ -380,7 +380,7 @@ def test_what_the_agent_has_just_done_is_not_done_again_by_the_engine() -> None:
 def test_two_activities_that_are_called_get_one_reaction() -> None:
     async def agent(session: Session) -> None:
         async def wait() -> None:
-            await session.tick()
+            await session.wait_for_tick()
             assert session.now == halves(15)
 
         session.spawn(wait())
@@ -391,8 +391,8 @@ def test_two_activities_that_are_called_get_one_reaction() -> None:
 
 def test_a_reaction_under_way_outlives_an_interruption_of_the_agent() -> None:
     async def agent(session: Session) -> None:
-        waiting = session.spawn(session.engage())
-        await session.until(Instant(halves(13)))
+        waiting = session.spawn(session.run_until_event())
+        await session.sleep_until(Instant(halves(13)))
         waiting.interrupt("hello")
 
     assert reactions(run(agent, "slow-reflex", rings=(11,))) == [(15, "answer:1", True)]
@@ -403,12 +403,12 @@ def test_a_reaction_under_way_outlives_an_interruption_of_the_agent() -> None:
 
 def test_a_frozen_world_moves_once_an_action_and_when_patience_is_used_up() -> None:
     async def agent(session: Session) -> None:
-        await session.do("walk:3")
+        await session.act("walk:3")
         await session.think(thinker(), PROMPT, max_tokens=90)
         assert [seen.event for seen in session.observe()] == ["arrived"]
-        await session.tick()
+        await session.wait_for_tick()
         assert [seen.event for seen in session.observe()] == []
-        await session.tick()
+        await session.wait_for_tick()
         assert session.now == PATIENCE
         assert [seen.event for seen in session.observe()] == ["bell"]
 
@@ -447,7 +447,7 @@ def test_an_error_of_a_model_arrives_at_the_agent(law: str, way: str, broken_at:
     async def agent(session: Session) -> None:
         thought = session.think(model, PROMPT)
         try:
-            while way == "engage" and not await session.engage(thought):
+            while way == "engage" and not await session.run_until_event(thought):
                 session.observe()
             if way == "await":
                 await thought
@@ -470,11 +470,11 @@ def test_an_interrupted_agent_can_engage_again_and_misses_nothing(law: str, at: 
         thought = session.think(thinker(), PROMPT, max_tokens=30)
 
         async def work() -> None:
-            while not await session.engage(thought):
+            while not await session.run_until_event(thought):
                 seen.extend(session.observe())
 
         working = session.spawn(work())
-        await session.until(Instant(halves(at)))
+        await session.sleep_until(Instant(halves(at)))
         assert working.interrupt("hello")
         await session.sleep(Duration(0))
         assert thought.stream.state == "paused", "an engaged thought waits for its agent"
@@ -511,7 +511,7 @@ def test_an_episode_that_ends_around_an_agent_ends_cleanly(law: str, way: str) -
 def test_an_agent_that_breaks_fails_the_episode_and_nothing_else(law: str) -> None:
     async def agent(session: Session) -> None:
         thought = session.think(thinker(), PROMPT, max_tokens=30)
-        session.spawn(session.engage(thought))
+        session.spawn(session.run_until_event(thought))
         await session.sleep(tokens(10))
         raise ValueError("of its own making")
 
@@ -548,8 +548,8 @@ def test_a_world_that_is_over_from_the_start_is_an_episode_of_no_time(law: str) 
 
     async def agent(session: Session) -> None:
         assert session.over
-        await session.tick()
-        await session.engage()
+        await session.wait_for_tick()
+        await session.run_until_event()
 
     played = run(agent, law, world=world)
     assert played.of(EpisodeEnded)[0].at == 0
@@ -604,12 +604,12 @@ def test_an_event_driven_law_is_kept_side_by_side_with_tick(law: str) -> None:
     async def agent(session: Session) -> None:
         async def watch() -> None:
             while True:
-                await session.tick()
+                await session.wait_for_tick()
                 seen.extend(what.event for what in session.observe())
 
         session.spawn(watch())
         thought = session.think(thinker(), PROMPT, max_tokens=30)
-        while not await session.engage(thought):
+        while not await session.run_until_event(thought):
             assert thought.stream.state == "paused"
 
     played = run(agent, law, rings=(11, 30))

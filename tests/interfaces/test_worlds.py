@@ -190,8 +190,8 @@ def nothing_to_do(view: Any) -> str | None:
 def module() -> tuple[Environment, Agent]:
     async def upper(session: Session) -> None:
         while not session.over:
-            await session.do("walk:30")
-            await session.tick()
+            await session.act("walk:30")
+            await session.wait_for_tick()
 
     bells = Bells([Instant(halves(ring)) for ring in (3, 50, 90)], Instant(halves(200)))
     lower = partial(EventDriven, full=False)

@@ -11,7 +11,7 @@ from timeful.runs.game import play_game
 
 async def idle(session: Session) -> None:
     while not session.over:
-        await session.tick()
+        await session.wait_for_tick()
 
 
 async def slip(session: Session) -> None:

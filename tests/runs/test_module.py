@@ -44,7 +44,7 @@ async def walker(session: Session) -> None:
                 session.act(f"report bell {seen.data['number']}")
             elif seen.event == "arrived":
                 session.act("done walking")
-        await session.engage()
+        await session.run_until_event()
 
 
 def play(
@@ -81,7 +81,7 @@ async def relay(session: Session) -> None:
         for seen in session.observe():
             text = seen.data["text"]
             session.act(text if seen.event == "order" else f"{seen.event} {text}")
-        await session.tick()
+        await session.wait_for_tick()
 
 
 def of(events: Any, kind: type) -> list[Any]:
@@ -91,10 +91,10 @@ def of(events: Any, kind: type) -> list[Any]:
 @pytest.mark.parametrize("layers", [1, 3])
 def test_orders_go_down_and_reports_come_up_at_their_own_instants(layers: int) -> None:
     async def upper(session: Session) -> None:
-        await session.until(Instant(tokens(2)))
-        assert await session.do("walk:8")
+        await session.sleep_until(Instant(tokens(2)))
+        assert await session.act("walk:8")
         assert session.now == tokens(6), "the walk itself takes time, the way there none"
-        await session.engage()
+        await session.run_until_event()
         assert session.now == halves(21)
         view = session.view
         assert isinstance(view, ModuleView)
@@ -125,13 +125,13 @@ def test_a_module_sees_its_world_and_its_orders_side_by_side() -> None:
 
     async def lower(session: Session) -> None:
         while not session.over:
-            await session.tick()
+            await session.wait_for_tick()
             view = session.view
             assert isinstance(view, InnerView)
             seen.append((session.now // halves(1), view.turn, view.order, view.world.turn))
 
     async def upper(session: Session) -> None:
-        await session.until(Instant(halves(30)))
+        await session.sleep_until(Instant(halves(30)))
         session.act("walk:8")
 
     play(upper, lower=lower, rings=(10, 40))
@@ -142,7 +142,7 @@ def test_a_plan_can_change_in_motion_and_is_busy_until_the_module_is_done() -> N
     async def upper(session: Session) -> None:
         assert session.act("walk:30")
         await session.sleep(tokens(2))
-        assert await session.do("walk:8")
+        assert await session.act("walk:8")
         assert session.now == tokens(15), "the module was told, and finished what it was at"
         session.note("came", "to its end")
 
@@ -180,7 +180,7 @@ def test_the_interface_within_decides_when_an_order_is_seen(law: str, seen_at: i
         await session.think(thinker(), PROMPT, max_tokens=30)
 
     async def upper(session: Session) -> None:
-        await session.until(Instant(halves(21)))
+        await session.sleep_until(Instant(halves(21)))
         session.act("walk:8")
 
     events = play(upper, lower=lower, lower_law=LAWS[law]).events
@@ -210,9 +210,9 @@ def test_an_agent_that_breaks_in_a_module_fails_the_episode() -> None:
 async def busy_upper(session: Session) -> None:
     while not session.over:
         thought = session.think(thinker(), PROMPT, max_tokens=9)
-        while not await session.engage(thought):
+        while not await session.run_until_event(thought):
             session.observe()
-        await session.do("walk:8")
+        await session.act("walk:8")
 
 
 @pytest.mark.parametrize("law", [law for law in LAWS if law not in ("frozen", "reflex")])

@@ -29,7 +29,7 @@ async def agile(
     while not session.over:
         await session.wait(plan.thought, until=session.next_tick - reserve)
         await _react(session, reactor, playbook, plan.words(), reserve)
-        await session.tick()
+        await session.wait_for_tick()
         plan.renew()
 
 
@@ -44,7 +44,7 @@ async def agile_concurrent(
         await _react(session, reactor, playbook, plan.words(), reserve)
         if paused:
             plan.thought.resume()
-        await session.tick()
+        await session.wait_for_tick()
         plan.renew()
 
 
@@ -56,7 +56,7 @@ async def agile_reduced(
     while not session.over:
         await session.wait(plan.thought, until=session.next_tick - reserve)
         await _react(session, reactor, playbook, plan.answers(), reserve)
-        await session.tick()
+        await session.wait_for_tick()
         plan.renew()
 
 
@@ -69,7 +69,7 @@ async def _react(
 ) -> None:
     prompt = playbook.react(session.view, guidance)
     answer = await session.think(reactor, prompt, limit=reserve)
-    session.take(playbook.read_action(answer))
+    session.act(playbook.read_action(answer))
 
 
 class _Plan:

@@ -39,16 +39,16 @@ async def assistant(
     written: list[str] = []
     for number in range(1, len(task.parts) + 1):
         thought = session.think(writer, write_prompt(task, number, written))
-        while not await session.engage(thought):
+        while not await session.run_until_event(thought):
             if session.over:
                 return
             await clerk.tend()
         written.append(thought.answer)
-        await session.do(f"deliver {number}")
+        await session.act(f"deliver {number}")
         if number < len(task.parts):
             await clerk.tend()
     await clerk.clear()
-    await session.do("end")
+    await session.act("end")
 
 
 @dataclass(slots=True)
@@ -66,18 +66,18 @@ class _Clerk:
         What was put off or ignored is left alone; what comes meanwhile is for the next time.
         """
         session = self.session
-        await session.do("check")
+        await session.act("check")
         session.observe()
         for letter in seen(session).waiting():
             if not letter.set_aside and not await self._decide(letter.number):
                 break
         if not session.over:
-            await session.do("return")
+            await session.act("return")
 
     async def clear(self) -> None:
         """With nothing left to write, decide about everything once more, until nothing is left."""
         session = self.session
-        await session.do("check")
+        await session.act("check")
         session.observe()
         decided: set[int] = set()
         while left := [one.number for one in seen(session).waiting() if one.number not in decided]:
@@ -95,7 +95,7 @@ class _Clerk:
         if not _is_open(session, number):
             return True
         if not seen(session).letter(number).opened:
-            await session.do(f"open {number}")
+            await session.act(f"open {number}")
         if not _is_open(session, number):
             return True
         shown = replace(seen(session), at=session.now)
@@ -109,7 +109,7 @@ class _Clerk:
         if decision.action == "return":
             return False
         if _is_open(session, number):
-            await session.do(decision.action)
+            await session.act(decision.action)
         return True
 
 

@@ -52,7 +52,7 @@ async def code_policy(
                     program = await _replace(session, program, thought.answer, launch)
                 if program is not None:
                     await _play(session, program, playbook)
-                await session.tick()
+                await session.wait_for_tick()
                 if thought.done:
                     break
     finally:
@@ -84,4 +84,4 @@ async def _play(session: Session, program: Program, playbook: Playbook) -> None:
     except SandboxError as error:
         session.note("code", str(error))
         return
-    session.take(playbook.read_action("\\boxed{" + action + "}"))
+    session.act(playbook.read_action("\\boxed{" + action + "}"))

@@ -87,7 +87,7 @@ async def controller(
         if session.over:
             return
     session.note("calls", f"all {settings.calls} calls are used up")
-    await session.do(str(Action(verb="end")))
+    await session.act(str(Action(verb="end")))
 
 
 def kitchen_view(session: Session) -> KitchenView:
@@ -144,8 +144,9 @@ class _Desk:
         if action.verb in ("tutor", "wait") and self._is_overtaken():
             session.note("overtaken", str(action))
             return f"{action} was not begun, since something happened while you decided"
-        if not await session.do(str(action)):
-            return session.refusal
+        intervention = await session.act(str(action))
+        if intervention.refusal is not None:
+            return intervention.refusal
         # A signal at the very instant at which tutoring begins is no secret of its law.
         if action.verb == "tutor" and not self._is_overtaken():
             await self._write(action)
@@ -159,7 +160,7 @@ class _Desk:
 
     async def _wait(self) -> None:
         while not self._session.over:
-            await self._session.tick()
+            await self._session.wait_for_tick()
             if self._is_overtaken():
                 return
 
@@ -170,7 +171,7 @@ class _Desk:
         if text.thought is None:
             text.thought = self._begin(name, text)
         thought = text.thought
-        over = await session.engage(thought, span=self._span(action.number))
+        over = await session.run_until_event(thought, span=self._span(action.number))
         session.note(f"text {name}", f"{len(text.text) + len(thought.answer)} characters")
         tokens = text.tokens + thought.tokens
         if not over and self._resumption == "prompt":
@@ -178,7 +179,7 @@ class _Desk:
             text.text += thought.answer
             text.tokens, text.thought = tokens, None
         if not session.over:
-            await session.do(str(Action(verb="tutored", target=name, number=tokens, is_done=over)))
+            await session.act(str(Action(verb="tutored", target=name, number=tokens, is_done=over)))
 
     def _begin(self, name: str, text: _Text) -> Thought:
         problem = _named(kitchen_view(self._session), name)

@@ -26,7 +26,7 @@ async def planning(session: Session, model: Model, playbook: Playbook) -> None:
                 plan = _read(session, playbook, thought, age=session.turn - asked)
             if plan:
                 session.act(plan.popleft())
-            await session.tick()
+            await session.wait_for_tick()
             if session.restarts > restarts:
                 plan.clear()
                 thought.cancel("the world restarted")

@@ -19,8 +19,8 @@ async def reactive(session: Session, model: Model, playbook: Playbook, *, budget
     """Think afresh about every state, for at most `budget`."""
     while not session.over:
         answer = await session.think(model, playbook.react(session.view), limit=budget)
-        session.take(playbook.read_action(answer))
-        await session.tick()
+        session.act(playbook.read_action(answer))
+        await session.wait_for_tick()
 
 
 async def reactive_forced(
@@ -56,5 +56,5 @@ async def reactive_forced(
                 max_tokens=FORCED_TOKENS,
             )
             parsed = playbook.read_forced(rest)
-        session.take(parsed)
-        await session.tick()
+        session.act(parsed)
+        await session.wait_for_tick()

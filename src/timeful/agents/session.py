@@ -4,11 +4,11 @@ An agent is an async function of a session. It cannot tell which interface, whic
 kind of model it is under, so the same function runs under all of them.
 """
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Generator
 from typing import Any, Literal, TypeVar
 
 from timeful.agents.answers import Parsed
-from timeful.agents.port import Port
+from timeful.agents.connection import Connection
 from timeful.agents.thought import Thought, ThoughtRecorder
 from timeful.core.activity import Activity
 from timeful.core.kernel import Kernel
@@ -31,13 +31,35 @@ T = TypeVar("T")
 Transcripts = Literal["full", "answers"]
 
 
+class Intervention:
+    """An action that was taken now; awaiting it waits until the world is done with it.
+
+    It is true if the action was legal. An action that takes no time is over at once.
+    """
+
+    __slots__ = ("_connection", "refusal")
+
+    def __init__(self, connection: Connection, refusal: str | None = None) -> None:
+        self._connection = connection
+        self.refusal = refusal
+        """Why the world did not take the action; None if it did."""
+
+    def __bool__(self) -> bool:
+        return self.refusal is None
+
+    def __await__(self) -> Generator[object, Any, "Intervention"]:
+        if self.refusal is None:
+            yield from self._connection.finish().__await__()
+        return self
+
+
 class Session:
-    """What an agent is given.
+    """The agent's side of an episode.
 
     Args:
         kernel: The timeline.
-        port: The interface's side.
-        recorder: Where all that happens is written.
+        connection: The world, as the interface shows it.
+        recorder: The record of the episode.
         seed: The sampling seed of this episode; every thought gets a child of it.
         transcripts: "full" records every chunk and prompt, "answers" only the answers.
     """
@@ -45,111 +67,103 @@ class Session:
     def __init__(
         self,
         kernel: Kernel,
-        port: Port,
+        connection: Connection,
         recorder: Recorder,
         *,
         seed: int,
         transcripts: Transcripts = "full",
     ) -> None:
         self._kernel = kernel
-        self._port = port
+        self._connection = connection
         self._recorder = recorder
         self._seed = seed
         self._full = transcripts == "full"
         self._thoughts = 0
         self._calls = 0
-        self._seen_tick = port.ticks
+        self._seen_tick = connection.ticks
         self.retries = 0
-        self.refusal = ""
-        """Why the world did not take the latest illegal action."""
 
     # --- the world ---------------------------------------------------------------------------
 
     @property
     def over(self) -> bool:
         """Whether the episode has ended."""
-        return self._port.over
+        return self._connection.over
 
     @property
     def view(self) -> View:
         """The latest state that can be seen."""
-        return self._port.view
+        return self._connection.view
 
     @property
     def turn(self) -> int:
         """How often the world has moved."""
-        return self._port.turn
+        return self._connection.turn
 
     @property
     def restarts(self) -> int:
         """How often a turn has put the agent back to where it began: a plan from before is void."""
-        return self._port.restarts
+        return self._connection.restarts
 
     def observe(self) -> tuple[Observation, ...]:
         """Take what became visible since the last call, each with its instant."""
-        return self._port.observe()
+        return self._connection.observe()
 
-    def act(self, action: str) -> bool:
-        """Intervene in the world.
-
-        Returns:
-            Whether the action was legal. An illegal one is recorded and has no effect: unless
-            another comes in time, the world moves on with its default.
-        """
-        try:
-            self._port.act(action)
-        except IllegalActionError as error:
-            self.refusal = str(error)
-            self._recorder.write(
-                Acted(at=self.now, turn=self.turn, action=action, legal=False, error=str(error))
-            )
-            return False
-        return True
-
-    async def do(self, action: str) -> bool:
-        """Intervene, and wait until the world is done with it, if it lasts.
-
-        Returns:
-            Whether the action was legal, as for `act`.
-        """
-        is_legal = self.act(action)
-        if is_legal:
-            await self._port.finish()
-        return is_legal
-
-    async def engage(self, thought: Thought | None = None, *, span: Duration | None = None) -> bool:
-        """Go on with a thought until it is over, or until the interface hands back control.
-
-        Under an event-driven law control comes back with every event, under a loop only at the
-        end. A thought that is not over is then interrupted: engage in it again, and it resumes
-        from the same token. Without a thought, this goes on with the action that is under way.
+    def act(self, action: str | Parsed) -> Intervention:
+        """Act now; await the result to wait until the world is done with the action.
 
         Args:
-            thought: What to go on with.
-            span: Take control back after this span at the latest, as one's own choice.
+            action: An action of the world, or a parsed answer. Of an answer with several
+                actions the first is taken; an answer without any is noted in the record.
 
         Returns:
-            Whether it is over.
+            The intervention: true if the action was legal. An illegal action is recorded and
+            has no effect: without a later one, the world takes its default.
+        """
+        if isinstance(action, Parsed):
+            if not action.actions:
+                refusal = f"{action.outcome}: {action.detail}"
+                self.note("answer", refusal)
+                return Intervention(self._connection, refusal)
+            action = action.actions[0]
+        try:
+            self._connection.act(action)
+        except IllegalActionError as error:
+            refusal = str(error)
+            self._recorder.write(
+                Acted(at=self.now, turn=self.turn, action=action, legal=False, error=refusal)
+            )
+            return Intervention(self._connection, refusal)
+        return Intervention(self._connection)
+
+    async def run_until_event(
+        self, thought: Thought | None = None, *, span: Duration | None = None
+    ) -> bool:
+        """Continue a thought until it is over, or until the interface returns control.
+
+        The interface `event-driven` returns control at every event, `loop` only at the end. A
+        thought that is not over is then interrupted; the next call resumes it from the same
+        token. Without a thought, this continues the action that is in progress.
+
+        Args:
+            thought: The thought to continue.
+            span: The longest time until control is taken back.
+
+        Returns:
+            Whether the thought or the action is over.
 
         Raises:
             ModelError: If the thought's model failed.
         """
         stream = None if thought is None else thought.stream
         until = FAR if span is None else (self.now + whole(span))
-        over = await self._port.engage(stream, until)
+        over = await self._connection.run_until_event(stream, until)
         if thought is not None and thought.done:
             thought.stream.result()
         return over
 
-    def take(self, parsed: Parsed) -> bool:
-        """Act on a parsed answer, or note why that cannot be done; True if it could."""
-        if not parsed.actions:
-            self.note("answer", f"{parsed.outcome}: {parsed.detail}")
-            return False
-        return self.act(parsed.actions[0])
-
     def note(self, topic: str, text: str) -> None:
-        """Leave a remark in the record."""
+        """Write a remark into the record."""
         self._recorder.write(Noted(at=self.now, topic=topic, text=text))
 
     # --- time --------------------------------------------------------------------------------
@@ -162,15 +176,15 @@ class Session:
     @property
     def next_tick(self) -> Instant:
         """When the world moves next, whatever the agent does."""
-        return self._port.next_tick
+        return self._connection.next_tick
 
-    async def tick(self) -> None:
+    async def wait_for_tick(self) -> None:
         """Wait until something became visible since this was last called, or all is over."""
-        await self._port.tick(self._seen_tick)
-        self._seen_tick = self._port.ticks
+        await self._connection.wait_for_tick(self._seen_tick)
+        self._seen_tick = self._connection.ticks
 
-    async def until(self, at: Instant) -> None:
-        """Wait until an instant; one that has passed means now."""
+    async def sleep_until(self, at: Instant) -> None:
+        """Wait until an instant; an instant in the past means now."""
         await self._kernel.sleep_until(whole(at))
 
     async def sleep(self, span: Duration) -> None:
@@ -187,7 +201,7 @@ class Session:
             ModelError: If its model failed.
         """
         if not thought.done:
-            await self._port.attend(thought.stream, until)
+            await self._connection.attend(thought.stream, until)
         if thought.done:
             thought.stream.result()
         return thought.done
@@ -231,7 +245,7 @@ class Session:
                 thought=number,
                 model=model.name,
                 purpose=prompt.purpose,
-                turn=self._port.turn,
+                turn=self._connection.turn,
                 limit=limit,
                 max_tokens=max_tokens,
                 seed=seed,
@@ -250,7 +264,7 @@ class Session:
         )
         if limit is not None:
             stream.limit(kernel.now + limit)
-        return Thought(stream, self._port.turn, self._port.attend)
+        return Thought(stream, self._connection.turn, self._connection.attend)
 
     async def call(
         self,

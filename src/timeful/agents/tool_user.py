@@ -123,8 +123,8 @@ class _Talk:
             asked = _plain(text)
         # A task ends with a message without a call: that there is a word for it is no tool.
         refusal = f"there is no tool {ANSWER!r}" if call.name == ANSWER else ""
-        if not refusal and not await session.do(asked):
-            refusal = session.refusal
+        if not refusal:
+            refusal = (await session.act(asked)).refusal or ""
         if refusal:
             session.note(topic, refusal.partition("\n")[0])
             cut = "Your message was cut off at its limit.\n" if is_cut else ""
@@ -199,7 +199,7 @@ async def tool_user(
 
 
 async def _answer(session: Session, text: str) -> None:
-    await session.do(ToolCall(name=ANSWER, arguments={"text": text}).text())
+    await session.act(ToolCall(name=ANSWER, arguments={"text": text}).text())
 
 
 def seen(session: Session) -> TimedView:

@@ -70,12 +70,12 @@ class Frozen(Window):
         while self.busy and not self.over:
             self._step()
 
-    async def engage(self, stream: Stream | None, until: Instant = FAR) -> bool:
+    async def run_until_event(self, stream: Stream | None, until: Instant = FAR) -> bool:
         """As everywhere; but what moved the world was the agent, which need not be called."""
         self._answered = self._calls
-        return await super().engage(stream, until)
+        return await super().run_until_event(stream, until)
 
-    async def _engage(self, stream: Stream | None, until: Instant, since: int) -> bool:
+    async def _run_until_event(self, stream: Stream | None, until: Instant, since: int) -> bool:
         """A thought runs while the world waits; without one the world moves once."""
         if stream is None:
             self._step()

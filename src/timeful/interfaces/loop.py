@@ -43,12 +43,12 @@ class Loop(EventDriven):
         with self._attention():
             await super().finish()
 
-    async def engage(self, stream: Stream | None, until: Instant = FAR) -> bool:
+    async def run_until_event(self, stream: Stream | None, until: Instant = FAR) -> bool:
         """As everywhere; but what was visible before, the agent has had its chance to see."""
         self._answered = self._calls
-        return await super().engage(stream, until)
+        return await super().run_until_event(stream, until)
 
-    async def _engage(self, stream: Stream | None, until: Instant, since: int) -> bool:
+    async def _run_until_event(self, stream: Stream | None, until: Instant, since: int) -> bool:
         with self._attention():
             started = self._happened
             while not (self._is_over(stream, started) or self._is_up(until)):

@@ -87,7 +87,7 @@ class Polling(Loop):
                     await self._poll(FAR)
                     look = self._next_look()
 
-    async def _engage(self, stream: Stream | None, until: Instant, since: int) -> bool:
+    async def _run_until_event(self, stream: Stream | None, until: Instant, since: int) -> bool:
         with self._attention():
             started, look = self._happened, self._next_look()
             while not (self._is_over(stream, started) or self._is_up(until)):

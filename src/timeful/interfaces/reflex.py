@@ -9,7 +9,7 @@
 | does thinking stop the world? | no |
 
 The engine reacts when an event hands control back to an agent that was engaged in something or
-waited with `tick`. What came meanwhile, while it awaited a thought in order to decide or slept,
+waited with `wait_for_tick`. What came meanwhile, while it awaited a thought in order to decide or slept,
 comes first when it engages or waits next, unless it has observed it: then that is left to it.
 Engagement Process, section 5.2.2 and appendix E, "ReflexPatch".
 """
@@ -68,14 +68,14 @@ class Reflex(EventDriven):
         self._reacted = self._calls
         return super().observe()
 
-    async def tick(self, since: int) -> None:
+    async def wait_for_tick(self, since: int) -> None:
         """Wait until the view has moved on, and for the reaction to it."""
-        await super().tick(since)
+        await super().wait_for_tick(since)
         await self._react()
 
-    async def engage(self, stream: Stream | None, until: Instant = FAR) -> bool:
+    async def run_until_event(self, stream: Stream | None, until: Instant = FAR) -> bool:
         """As everywhere; before control comes back with an event, the engine reacts to it."""
-        over = await super().engage(stream, until)
+        over = await super().run_until_event(stream, until)
         await self._react()
         return over
 

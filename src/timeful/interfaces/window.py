@@ -21,7 +21,7 @@ EVENT = "an event"
 
 
 class Window:
-    """The agent's side of an interface; see `timeful.agents.port.Port`."""
+    """The agent's side of an interface; see `timeful.agents.connection.Connection`."""
 
     def __init__(
         self, kernel: Kernel, environment: Environment, recorder: Recorder, *, full: bool
@@ -64,7 +64,7 @@ class Window:
 
     # --- waiting, where laws differ ----------------------------------------------------------
 
-    async def tick(self, since: int) -> None:
+    async def wait_for_tick(self, since: int) -> None:
         """Wait until the view has moved on from a count of ticks."""
         while self.ticks == since and not self.over:
             await self.moved
@@ -76,7 +76,7 @@ class Window:
         elif not stream.done:
             await self._kernel.wait_any(stream, deadline=until)
 
-    async def engage(self, stream: Stream | None, until: Instant = FAR) -> bool:
+    async def run_until_event(self, stream: Stream | None, until: Instant = FAR) -> bool:
         """Go on with a thought or with what is under way, until it is over or control comes back.
 
         Control comes back by the interface's law, and at the latest at an instant. A thought
@@ -90,7 +90,7 @@ class Window:
         if stream is not None and stream.state == "paused" and self._calls == since:
             stream.resume()
         try:
-            over = await self._engage(stream, until, since)
+            over = await self._run_until_event(stream, until, since)
         except Interrupted as signal:
             if stream is not None:
                 stream.pause(signal.cause)
@@ -100,7 +100,7 @@ class Window:
         self._answered = self._calls
         return over
 
-    async def _engage(self, stream: Stream | None, until: Instant, since: int) -> bool:
+    async def _run_until_event(self, stream: Stream | None, until: Instant, since: int) -> bool:
         """Control comes back with a call beyond `since`, also with one that came before."""
         started = self._happened
         while not (self._calls > since or self._is_over(stream, started) or self._is_up(until)):

@@ -2,11 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-from timeful.agents.port import Port
+from timeful.agents.connection import Connection
 from timeful.agents.session import Agent, Session, Transcripts
-from timeful.core.activity import Activity
 from timeful.core.clock import Clock, cpu_seconds, monotonic_ns
 from timeful.core.kernel import Kernel
 from timeful.environments.environment import Environment
@@ -15,19 +14,8 @@ from timeful.records.events import Boundary, EpisodeEnded, EpisodeFailed, Episod
 from timeful.records.recorder import Recorder
 from timeful.version import __version__
 
-
-class Joined(Port, Protocol):
-    """An interface at work: the agent's port, and the activity that moves the world."""
-
-    world: Activity[None]
-
-    @property
-    def score(self) -> float:
-        """The utility so far."""
-        ...
-
-
-Interface = Callable[[Kernel, Environment, Recorder], Joined]
+Interface = Callable[[Kernel, Environment, Recorder], Connection]
+"""Connects an agent to a world, from now on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,14 +58,14 @@ def play_episode(
     end: EpisodeEnded | EpisodeFailed
     try:
         with kernel:
-            joined = interface(kernel, environment, recorder)
+            connection = interface(kernel, environment, recorder)
             session = Session(
-                kernel, joined, recorder, seed=setting.seed, transcripts=setting.transcripts
+                kernel, connection, recorder, seed=setting.seed, transcripts=setting.transcripts
             )
             kernel.start(agent(session), name="agent")
-            kernel.run_until(joined.world)
+            kernel.run_until(connection.world)
         end = EpisodeEnded(
-            at=kernel.now, reason="world over", turns=joined.turn, score=joined.score
+            at=kernel.now, reason="world over", turns=connection.turn, score=connection.score
         )
     except KernelError:
         raise

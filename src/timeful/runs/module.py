@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from timeful.agents.connection import Connection
 from timeful.agents.session import Agent, Session, Transcripts
 from timeful.core.kernel import Kernel
 from timeful.core.units import FAR, START, Instant
@@ -22,7 +23,7 @@ from timeful.environments.environment import Environment, Living, Observation
 from timeful.environments.game import View
 from timeful.errors import IllegalActionError, SettingsError
 from timeful.records.recorder import ModuleRecorder, Recorder
-from timeful.runs.episode import Interface, Joined
+from timeful.runs.episode import Interface
 
 REPORT, DONE = "report", "done"
 """What a module says to the one above: actions that begin with one of these words."""
@@ -120,13 +121,13 @@ class Module:
         """Start the agent of the module, under its own interface, now."""
         self._stirred = stirred
         scope = ModuleRecorder(recorder, self._name)
-        port = self._interface(kernel, self._inside, scope)
-        session = Session(kernel, port, scope, seed=self._seed, transcripts=self._transcripts)
+        connection = self._interface(kernel, self._inside, scope)
+        session = Session(kernel, connection, scope, seed=self._seed, transcripts=self._transcripts)
         kernel.start(self._agent(session), name=self._name)
-        kernel.start(self._end(port), name=f"end of {self._name}")
+        kernel.start(self._end(connection), name=f"end of {self._name}")
 
-    async def _end(self, port: Joined) -> None:
-        await port.world
+    async def _end(self, connection: Connection) -> None:
+        await connection.world
         self._stirred()
 
     def intervene(self, actions: Sequence[str], *, at: Instant) -> None:

@@ -66,7 +66,7 @@ def happened(recorder: Recorder) -> list[tuple[int, str, Any]]:
 
 async def digger(session: Session, *, calls: Sequence[str] = (DIG,)) -> None:
     for call in calls:
-        await session.do(call)
+        await session.act(call)
 
 
 # --- the same again --------------------------------------------------------------------------
@@ -133,8 +133,8 @@ def test_work_begun_at_the_very_deadline_counts_if_it_takes_no_time(
     took: int, outcome: list[str]
 ) -> None:
     async def late(session: Session) -> None:
-        await session.until(Instant(100))
-        await session.do(DIG)
+        await session.sleep_until(Instant(100))
+        await session.act(DIG)
 
     task = Counting(took=Duration(took))
     recorder = play(late, task, budget=Duration(100), of_tools={"dig": Measured()})
@@ -215,8 +215,8 @@ def test_under_a_wall_clock_a_call_is_over_when_its_latency_is_and_not_before_it
     law: Latency, least: int, most: int
 ) -> None:
     async def once(session: Session) -> None:
-        await session.do(DIG)
-        await session.do(ToolCall(name=ANSWER, arguments={"text": ""}).text())
+        await session.act(DIG)
+        await session.act(ToolCall(name=ANSWER, arguments={"text": ""}).text())
 
     task = Busy()
     recorder = play(once, task, clock=WallClock(), budget=seconds(5), of_tools={"dig": law})

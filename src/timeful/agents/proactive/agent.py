@@ -151,7 +151,7 @@ async def proactive(
     while not session.over:
         turns = mind.look()
         if latest(turns) <= done:
-            await session.tick()
+            await session.wait_for_tick()
             continue
         passed = [turn.number for turn in turns if done < turn.number][:-1]
         if passed:
@@ -175,7 +175,7 @@ async def _finish(
 ) -> bool:
     """Think to the end, or until the policy or the end of the conversation cuts it short."""
     for thought in thoughts:
-        while not await session.engage(thought):
+        while not await session.run_until_event(thought):
             if session.over:
                 return False
             if policy == "drop" and latest(seen(session).turns) > number:
@@ -199,8 +199,9 @@ def _say(mind: _Mind, number: int, kinds: Sequence[Asks], thoughts: Sequence[Tho
     prediction = Prediction(
         turn=number, opportunities=mind.allowed(opportunities), questions=questions
     )
-    if not mind.session.act(prediction.text()):
-        mind.session.note("refused-prediction", mind.session.refusal)
+    refusal = mind.session.act(prediction.text()).refusal
+    if refusal is not None:
+        mind.session.note("refused-prediction", refusal)
 
 
 def seen(session: Session) -> DialogueView:

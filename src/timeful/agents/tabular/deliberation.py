@@ -171,4 +171,4 @@ async def deliberate(
         session.act(answer(task.number, mode + 1))
         # Only the event that the answer caused says where time and tasks are now.
         while not session.over and not any("mode" in seen.data for seen in session.observe()):
-            await session.tick()
+            await session.wait_for_tick()

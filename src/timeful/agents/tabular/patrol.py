@@ -165,4 +165,4 @@ async def patrol(session: Session, table: NDArray[np.bool_]) -> None:
         assert isinstance(view, PatrolView)
         if view.choice is not None and look_up(table, view.choice):
             session.act(RESPOND)
-        await session.engage()
+        await session.run_until_event()

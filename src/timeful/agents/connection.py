@@ -1,24 +1,26 @@
-"""What an interface gives an agent: when events become visible, and when control comes back."""
+"""The connection of an agent to a world, as an interface makes it."""
 
 from typing import Protocol
 
-from timeful.core.activity import Event
+from timeful.core.activity import Activity, Event
 from timeful.core.stream import Stream
 from timeful.core.units import Instant
 from timeful.environments.environment import Observation
 from timeful.environments.game import View
 
 
-class Port(Protocol):
-    """The side of an interface that faces the agent."""
+class Connection(Protocol):
+    """A world as one agent sees it: when events become visible, and when control comes back."""
 
+    world: Activity[None]
+    """Moves the world; it ends when the world is over."""
     over: bool
     turn: int
-    """How often the world has moved, as far as the agent may know."""
+    """The number of changes of the world that the agent may know of."""
     ticks: int
-    """How often something became visible."""
+    """The number of times that something became visible."""
     restarts: int
-    """How often a turn put the agent back to where it began."""
+    """The number of turns that put the agent back to where it began."""
     view: View
     """The latest state that the agent may see."""
     next_tick: Instant
@@ -28,7 +30,12 @@ class Port(Protocol):
 
     @property
     def busy(self) -> bool:
-        """Whether an action that lasts is under way."""
+        """Whether an action that takes time is in progress."""
+        ...
+
+    @property
+    def score(self) -> float:
+        """The utility so far."""
         ...
 
     def act(self, action: str) -> None:
@@ -43,7 +50,7 @@ class Port(Protocol):
         """Take the observations that became visible since the last call."""
         ...
 
-    async def tick(self, since: int) -> None:
+    async def wait_for_tick(self, since: int) -> None:
         """Wait until `ticks` is beyond a count, or the episode is over."""
         ...
 
@@ -51,10 +58,10 @@ class Port(Protocol):
         """Wait for the end of a thought, or for an instant."""
         ...
 
-    async def engage(self, stream: Stream | None, until: Instant) -> bool:
-        """Go on with something until it is over (True) or control comes back (False)."""
+    async def run_until_event(self, stream: Stream | None, until: Instant) -> bool:
+        """Continue something until it is over (True) or control comes back (False)."""
         ...
 
     async def finish(self) -> None:
-        """Wait for the end of the action that is under way."""
+        """Wait for the end of the action that is in progress."""
         ...
