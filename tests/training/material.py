@@ -35,14 +35,14 @@ token_seconds = 0.1
 """
 
 
-def checkpoint(folder: Path, *, seed: int = 0) -> Path:
-    """A decoder that knows nothing, on disk."""
+def checkpoint(folder: Path, *, seed: int = 0, width: int = 16) -> Path:
+    """Write an untrained decoder."""
     from timeful.training.tiny.decoder import make_decoder
     from timeful.training.tiny.settings import Shape
 
     tokenizer = LANGUAGE.tokenizer()
     tokenizer.save_pretrained(folder)
-    shape = Shape(width=16, layers=1, heads=1, context=96)
+    shape = Shape(width=width, layers=1, heads=1, context=96)
     make_decoder(shape, tokenizer, seed=seed).save_pretrained(folder)
     return folder
 

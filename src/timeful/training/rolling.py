@@ -55,7 +55,7 @@ class RolloutFunction:
         failures = self.gather([None if one.ok else one.failure for one in played])
         if None not in failures:
             raise ModelError(
-                f"every rollout of update {update} failed, the first one by: {failures[0]}"
+                f"every rollout of update {update} failed; the first failure is: {failures[0]}"
             )
         groups: list[Sequence[Rollout]] = []
         for _, same in groupby(keys):

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from timeful import errors
 from timeful.models.local.batching import Batcher, Slot
 from timeful.models.local.model import LocalModel
 from timeful.models.local.request import GenerationConfig
@@ -59,9 +60,13 @@ class Rollout:
 
     @property
     def failure(self) -> str:
-        """What it failed by; empty if it did not."""
-        ends = [one for one in self.events if isinstance(one, EpisodeFailed)]
-        return f"{ends[-1].boundary}: {ends[-1].error}" if ends else ""
+        """Return the failure's message; empty if the episode did not fail."""
+        failures = [event for event in self.events if isinstance(event, EpisodeFailed)]
+        if not failures:
+            return ""
+        error = failures[-1].error
+        kind, _, message = error.partition(": ")
+        return message if hasattr(errors, kind) else error  # an error of ours needs no class
 
     @property
     def turn_rewards(self) -> tuple[float, ...]:
