@@ -360,7 +360,7 @@ def test_machine_learning_runs_in_a_sandbox_that_is_told_and_written_down(tmp_pa
     if "cannot be confined" in str(result.exception):
         pytest.skip(str(result.exception))
     assert result.exit_code == 0, f"{result.output}\n{result.exception!r}"
-    assert result.stderr.startswith("sandbox  Programs run in ")
+    assert result.stderr.startswith("sandbox  Programs run ")
     assert "Stand-ins, and no language models: one-shot." in result.stdout
     settings = json.loads((out / "settings.json").read_text())
     assert settings["source"]["sandbox"] in ("bubblewrap", "landlock")

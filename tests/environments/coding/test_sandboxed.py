@@ -15,14 +15,20 @@ from timeful.environments.coding.task import WARM, CodingTask
 from timeful.environments.timed.latency import Measured
 from timeful.environments.timed.world import TimedTask, TimeSettings
 from timeful.errors import SandboxError
-from timeful.sandbox.backend import Backend
+from timeful.sandbox.backend import Backend, python_folders
 from timeful.sandbox.workspace import Workspace, choose_backend
 from timeful.tools import ToolCall
 
+# Python's own folders, which a program must be able to read, are left out: they have ten thousands
+# of files where the environment lies below /tmp.
 LOOK = """
 import os, sys
+python = {{os.path.realpath(path) for path in {python!r}}}
 for top in (".", "/tmp", "/dev/shm"):
-    for folder, _, names in os.walk(top, followlinks=True):
+    for folder, folders, names in os.walk(top, followlinks=True):
+        folders[:] = [
+            name for name in folders if os.path.realpath(os.path.join(folder, name)) not in python
+        ]
         for name in names:
             path = os.path.join(folder, name)
             print(path)
@@ -77,8 +83,10 @@ def test_private_labels_never_reach_the_folder(tmp_path, backend, name):
     case = open_case(name, data=folder)
     labels = (folder / "private" / "test.csv").read_text().splitlines()
     row = next(line for line in labels if line.startswith("1,") or line.endswith(",True"))
+    python = [str(path) for path in python_folders()]
+    assert not any(folder.resolve().is_relative_to(path) for path in python)
     with workspace(case, backend) as runner:
-        ran = runner.run(LOOK.format(secrets=["labels of the test split", row]))
+        ran = runner.run(LOOK.format(secrets=["labels of the test split", row], python=python))
         assert ran.stdout.endswith("looked\n")
         assert "./data/public/train.csv" in ran.stdout
         assert "FOUND" not in ran.stdout
