@@ -184,7 +184,7 @@ def test_values_are_given_their_slots(
 
 
 def test_an_ontology_that_is_none_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="no ontology of ABCD"):
+    with pytest.raises(SettingsError, match="ontology of ABCD"):
         read_ontology(saved(tmp_path, {"actions": {}}, "ontology.json"))
 
 

@@ -146,4 +146,4 @@ def test_observed_actions_come_with_their_turn_and_their_named_values() -> None:
         Turn(number=2, speaker="action", text="", observed=(action,)),
     )
     assert Dialogue(id="d", turns=turns).observed == [(2, action)]
-    assert action.named == {"s": "a"}
+    assert action.values_by_slot == {"s": "a"}

@@ -114,7 +114,7 @@ def check(script: Script, dialogue: Dialogue, there: Domain) -> None:
             values = {one.name: one for one in found}
             if action.name in values:
                 assert values[action.name].status == "triggered"
-                assert action.named == {
+                assert action.values_by_slot == {
                     one.name: one.value for one in values[action.name].inputs.all() if one.provided
                 }
 

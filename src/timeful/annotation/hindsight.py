@@ -125,8 +125,8 @@ def _deeds(dialogue: Dialogue, knowledge: Knowledge) -> Iterator[_Deed]:
         yield _Deed(
             turn=turn,
             name=name,
-            values=action.named,
-            known={slot: slots[slot] for slot in action.named},
+            values=action.values_by_slot,
+            known={slot: slots[slot] for slot in action.values_by_slot},
             after=min(max(after, last + 1 if last else 0), turn),
             ready=min(ready, turn),
             is_again=bool(last),

@@ -149,7 +149,7 @@ def abcd_samples(source: AbcdSource, folder: Path) -> Iterator[Sample]:
             continue
         for _, action in dialogue.observed:
             there_are = True
-            named = frozenset(action.named)
+            named = frozenset(action.values_by_slot)
             unnamed = len(action.values) - len(named)
             yield Sample(action=action.name, parameters=named, unnamed=unnamed)
     if not there_are:

@@ -1,1 +1,1 @@
-"""Conversations in which software could act: what was said, what was done, what was possible."""
+"""Conversations in which software could act: turns, observed actions, opportunities."""

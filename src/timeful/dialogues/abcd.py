@@ -1,10 +1,9 @@
-"""Dialogues in the shape of ABCD (Chen et al., NAACL 2021), packed with gzip or not.
+"""Dialogues in the shape of ABCD (Chen et al., NAACL 2021), compressed with gzip or not.
 
-A file is `{"train": [...], "dev": [...], "test": [...]}` or a plain list of dialogues. Of each
-dialogue are read `convo_id`, `delexed` (the turns with their labels), `original` (the same turns
-as they were said), `scenario`, and, where an annotator left them, `reference_ready_range` (action
-name -> turns) and `synthetic`. All else is skipped without being held: `candidates` is most of
-the real file.
+A file is `{"train": [...], "dev": [...], "test": [...]}` or a plain list of dialogues. The fields
+read are `convo_id`, `delexed` (the turns with their labels), `original` (the same turns with the
+original text), `scenario`, and optionally `reference_ready_range` (action name -> turns) and
+`synthetic`. Other fields are skipped without decoding: `candidates` is most of the real file.
 """
 
 import ast
@@ -21,7 +20,7 @@ from timeful.dialogues.slots import Ontology
 from timeful.errors import SettingsError, unknown
 
 Wording = Literal["original", "delexed"]
-"""As it was said, or in lower case with names and numbers replaced by `<username>` and such."""
+"""The original text, or lower case with names and numbers replaced by `<username>` etc."""
 
 _Count = Annotated[int, msgspec.Meta(ge=1)]
 _Targets = tuple[str | None, str | None, str | None, list[str | int | float], int | None]
@@ -56,23 +55,23 @@ def read_abcd(
     splits: Collection[str] | None = None,
     needs_ranges: bool = False,
 ) -> Iterator[Dialogue]:
-    """Read dialogues one by one, in the order of the file; only its bytes are held.
+    """Read dialogues one by one, in the order of the file; only its bytes stay in memory.
 
-    The subflow is the intent that the turns are labelled with, by which `kb.json` knows its
-    workflow; `scenario.subflow`, which may have a variant's suffix or a name outside the ontology,
-    is kept in the scenario. An observed action is what the label says: the text of an action turn
-    may say another, or nothing. `scenario.order.products`, a Python literal in a string, is read.
+    The subflow is the intent in the labels of the turns, which names the workflow in `kb.json`;
+    `scenario.subflow`, which may have a suffix or a name outside the ontology, stays in the
+    scenario. An observed action is taken from the label: the text of an action turn may differ.
+    `scenario.order.products`, a Python literal in a string, is parsed.
 
     Args:
         path: The file.
-        ontology: Names the slots of the values of observed actions; without it they stay unnamed.
-        wording: Which words are the text; without `original` a dialogue has only the others.
-        splits: Which splits to read, by default all. A plain list is the split "".
+        ontology: Assigns slots to the values of observed actions; None leaves them unnamed.
+        wording: The text of turns; `delexed` is used if `original` is missing.
+        splits: The splits to read, by default all. A plain list is the split "".
         needs_ranges: Refuse a dialogue without `reference_ready_range`.
 
     Raises:
-        SettingsError: If the file is not in this shape, or has no dialogue; what is wrong in one is
-            named with the dialogue and the field.
+        SettingsError: If the file is not in this shape or has no dialogue; an error in a dialogue
+            names the dialogue and the field.
     """
     decoder = msgspec.json.Decoder(_Dialogue)
     for split, number, raw in _raw(path, splits):
@@ -92,7 +91,7 @@ def read_abcd(
 
 
 def _raw(path: Path, splits: Collection[str] | None) -> Iterator[tuple[str, int, msgspec.Raw]]:
-    """The dialogues that are wanted, undecoded, each with its split and its place from 1."""
+    """The undecoded dialogues of some splits, each with its split and its number from 1."""
     shape = dict[str, list[msgspec.Raw]] | list[msgspec.Raw]
     try:
         read = msgspec.json.decode(read_bytes(path), type=shape)
@@ -116,7 +115,7 @@ def _raw(path: Path, splits: Collection[str] | None) -> Iterator[tuple[str, int,
 
 
 def _name(raw: msgspec.Raw, split: str, number: int) -> str:
-    """What a dialogue is called in an error: its id, or its place if it cannot say."""
+    """The name of a dialogue in an error: its id, else its number."""
     try:
         return str(msgspec.json.decode(raw, type=_Name).convo_id)
     except (ValueError, RecursionError):
@@ -178,13 +177,12 @@ def _observed(
 
 
 def _scenario(scenario: dict[str, Any]) -> dict[str, Any]:
-    """The scenario with its list of products read."""
+    """The scenario with its list of products parsed."""
     order = scenario.get("order")
     if not isinstance(order, dict) or not isinstance(products := order.get("products"), str):
         return scenario
     try:
-        # A literal is read, nothing is run.
         read = ast.literal_eval(products)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
-        raise ValueError(f"scenario.order.products is no literal: {products[:60]!r}") from None
+        raise ValueError(f"scenario.order.products is not a literal: {products[:60]!r}") from None
     return {**scenario, "order": {**order, "products": read}}

@@ -1,7 +1,7 @@
 """Dialogues written in ABCD's JSON shape, with `synthetic` and `reference_ready_range`.
 
-For what reads ABCD, such as `timeful ec`. The shape has no place for references, instants and
-questions; `timeful.dialogues.jsonl` has.
+For readers of ABCD, such as `timeful ec`. The shape has no fields for references, instants and
+questions; `timeful.dialogues.jsonl` does.
 """
 
 import gzip
@@ -20,16 +20,16 @@ def is_abcd_shape(path: Path) -> bool:
 
 
 def write_abcd(path: Path, dialogues: Iterable[Dialogue]) -> None:
-    """Write dialogues by split; the same dialogues are the same bytes."""
+    """Write dialogues by split; the same dialogues give the same bytes."""
     splits: dict[str, list[dict[str, Any]]] = {"train": [], "dev": [], "test": []}
-    for one in dialogues:
-        splits.setdefault(one.split, []).append(abcd_shape(one))
+    for dialogue in dialogues:
+        splits.setdefault(dialogue.split, []).append(abcd_shape(dialogue))
     raw = msgspec.json.encode(splits)
     path.write_bytes(gzip.compress(raw, mtime=0) if path.suffix == ".gz" else raw)
 
 
 def abcd_shape(dialogue: Dialogue) -> dict[str, Any]:
-    """One dialogue; its words are as they were said in both `original` and `delexed`."""
+    """One dialogue, with its original text in both `original` and `delexed`."""
     return {
         "convo_id": dialogue.id,
         "scenario": {**dialogue.scenario, "subflow": dialogue.subflow},

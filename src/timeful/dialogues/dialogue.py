@@ -1,4 +1,4 @@
-"""Dialogues: turns, what was done in them, and what an annotator holds possible at each.
+"""Dialogues: turns with their observed actions, and the opportunities of an annotator.
 
 A dialogue is a value; worlds play it, annotators add references to it, metrics read both.
 """
@@ -11,7 +11,7 @@ import msgspec
 from timeful.dialogues.opportunity import Opportunity
 
 Speaker = Literal["agent", "customer", "action"]
-"""Who speaks: the professional, the client, or the system that says what was done."""
+"""The professional, the client, or the system that reports an action."""
 
 Ranges = Mapping[str, tuple[int, ...]]
 """The turns at which each action is ready, in order and each once: R_a of equation 4."""
@@ -20,8 +20,8 @@ Ranges = Mapping[str, tuple[int, ...]]
 class ObservedAction(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """An action that was taken, with its values.
 
-    `slots` names the value at the same place, None where that is not known; it is empty where
-    nobody looked.
+    `slots` names the value at the same index, None if its slot is unknown; it is empty if no
+    slots were assigned.
     """
 
     name: str
@@ -35,17 +35,17 @@ class ObservedAction(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
             raise ValueError(f"{len(self.values)} values and {len(self.slots)} slots")
 
     @property
-    def named(self) -> dict[str, str]:
-        """The values whose slot is known, by slot; the first where two share one."""
-        found: dict[str, str] = {}
+    def values_by_slot(self) -> dict[str, str]:
+        """The values with a known slot, by slot; the first if two share a slot."""
+        values: dict[str, str] = {}
         for slot, value in zip(self.slots, self.values, strict=False):
             if slot is not None:
-                found.setdefault(slot, value)
-        return found
+                values.setdefault(slot, value)
+        return values
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
-    """Something said or done. `at` is when it began, in nanoseconds of the dialogue, if known."""
+    """A turn. `at` is its start in nanoseconds of the dialogue, None if unknown."""
 
     number: int
     speaker: Speaker
@@ -59,15 +59,15 @@ class Dialogue(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         id: Its name in the data set.
-        split: The part of the data set, such as train; "" where there is none.
-        turns: What was said and done; action turns are turns.
-        subflow: The workflow that it follows, by the name the workflows have; "" if unknown.
-        scenario: What the data set tells of the case, such as the customer's order.
-        references: The reference opportunities by turn number; no key where there are none.
+        split: The part of the data set, such as train; "" without splits.
+        turns: The turns, action turns included.
+        subflow: The name of the workflow that it follows; "" if unknown.
+        scenario: The case in the data set, such as the customer's order.
+        references: The reference opportunities by turn number; no key for an empty set.
         ready_ranges: The turns at which each action is ready in the reference.
         questions: The reference questions by turn number.
-        synthetic: Whether nobody ever held this conversation.
-        annotator: Who made the references, where that is known: a model or a rule.
+        synthetic: Whether it was generated.
+        annotator: The model or rule that made the references; "" if unknown.
     """
 
     id: str
@@ -92,11 +92,11 @@ class Dialogue(msgspec.Struct, frozen=True, kw_only=True):
         for name, numbers in self.ready_ranges.items():
             if any(low >= high for low, high in zip((0, *numbers), numbers, strict=False)):
                 raise ValueError(f"ready_ranges: the turns of {name!r} must rise from 1")
-        # Annotations of turns that nobody took would be missed by whoever goes turn by turn.
-        numbers_taken = {turn.number for turn in self.turns}
+        # A loop over turns would miss annotations of other numbers.
+        turn_numbers = {turn.number for turn in self.turns}
         for field in ("references", "questions"):
             for number in getattr(self, field):
-                if number not in numbers_taken:
+                if number not in turn_numbers:
                     raise ValueError(f"{field}: there is no turn {number}")
 
     @property
@@ -106,9 +106,9 @@ class Dialogue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def ranges_of(references: Mapping[int, Iterable[Opportunity]]) -> dict[str, tuple[int, ...]]:
-    """The ready ranges that reference opportunities say: R_a by name (equation 4)."""
-    found: dict[str, list[int]] = {}
+    """The ready ranges of reference opportunities: R_a by name (equation 4)."""
+    ranges: dict[str, list[int]] = {}
     for number in sorted(references):
-        for name in {one.name: None for one in references[number] if one.is_ready}:
-            found.setdefault(name, []).append(number)
-    return {name: tuple(numbers) for name, numbers in found.items()}
+        for name in dict.fromkeys(action.name for action in references[number] if action.is_ready):
+            ranges.setdefault(name, []).append(number)
+    return {name: tuple(numbers) for name, numbers in ranges.items()}

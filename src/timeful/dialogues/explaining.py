@@ -1,4 +1,4 @@
-"""What msgspec finds wrong, with what would have been right: the fields, words or shape."""
+"""Error messages of msgspec, extended by the valid fields, words or shape."""
 
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
@@ -9,72 +9,73 @@ from msgspec import inspect
 
 
 def explain(error: Exception, kind: Any) -> str:
-    """What is wrong in the words of msgspec, and what there is instead.
+    """The message of an error, with the valid fields, words or shape.
 
     Args:
-        error: What reading something as a `kind` raised.
-        kind: A type that msgspec knows.
+        error: The error of decoding a value as a `kind`.
+        kind: A type that msgspec supports.
     """
     return f"{error}{instead(str(error), kind)}"
 
 
-def instead(said: str, kind: Any) -> str:
-    """The fields or words that there are where one is unknown, the shape where it is another."""
-    found = search(
-        r"unknown field `(.+?)`|Invalid enum value '(.*?)'|Expected `(?:object|array).*`, got", said
+def instead(message: str, kind: Any) -> str:
+    """The valid fields or words after an unknown one, the valid shape after another."""
+    cause = search(
+        r"unknown field `(.+?)`|Invalid enum value '(.*?)'|Expected `(?:object|array).*`, got",
+        message,
     )
-    if found is None:
+    if cause is None:
         return ""
-    place = search(r" - at (`key` in )?`\$(.*)`$", said)
-    way = findall(r"\.\w+|\[(?:\d+|\.\.\.)\]", place[2]) if place else []
-    if place and place[1]:
-        way.append("key")
-    if found[0].startswith("Expected"):
-        shapes = dict.fromkeys(_shape(there) for there in _at(inspect.type_info(kind), way))
-        return "".join(f"; it looks like {one}" for one in shapes if "{" in one)
-    known = sorted({name for there in _at(inspect.type_info(kind), way) for name in _names(there)})
-    if not known:
+    location = search(r" - at (`key` in )?`\$(.*)`$", message)
+    path = findall(r"\.\w+|\[(?:\d+|\.\.\.)\]", location[2]) if location else []
+    if location and location[1]:
+        path.append("key")
+    if cause[0].startswith("Expected"):
+        shapes = dict.fromkeys(_shape(node) for node in _at(inspect.type_info(kind), path))
+        return "".join(f"; it looks like {shape}" for shape in shapes if "{" in shape)
+    names = sorted({name for node in _at(inspect.type_info(kind), path) for name in _names(node)})
+    if not names:
         return ""
-    near = get_close_matches(found[1] or found[2], known, n=1)
+    near = get_close_matches(cause[1] or cause[2], names, n=1)
     hint = f". Did you mean {near[0]!r}?" if near else ""
-    return f"; {'there are' if found[1] else 'one of'} {', '.join(known)}{hint}"
+    return f"; {'there are' if cause[1] else 'one of'} {', '.join(names)}{hint}"
 
 
-def _names(there: inspect.Type) -> Iterator[str]:
-    """The fields of an object, or the words that a value may be."""
-    if isinstance(there, inspect.StructType):
-        yield from (field.encode_name for field in there.fields)
-    elif isinstance(there, inspect.LiteralType):
-        yield from map(str, there.values)
+def _names(node: inspect.Type) -> Iterator[str]:
+    """The fields of an object, or the words of an enumeration."""
+    if isinstance(node, inspect.StructType):
+        yield from (field.encode_name for field in node.fields)
+    elif isinstance(node, inspect.LiteralType):
+        yield from map(str, node.values)
 
 
-def _shape(there: inspect.Type) -> str:
-    """What something looks like, as YAML or JSON would have it; of an object, its fields."""
-    match there:
+def _shape(node: inspect.Type) -> str:
+    """The shape of a type in YAML or JSON; of an object, its fields."""
+    match node:
         case inspect.StructType():
-            return "{" + ", ".join(field.encode_name for field in there.fields) + "}"
+            return "{" + ", ".join(field.encode_name for field in node.fields) + "}"
         case inspect.DictType():
-            return f"{{NAME: {_shape(there.value_type)}}}"
+            return f"{{NAME: {_shape(node.value_type)}}}"
         case inspect.ListType() | inspect.VarTupleType() | inspect.FrozenSetType():
-            return f"[{_shape(there.item_type)}, ...]"
+            return f"[{_shape(node.item_type)}, ...]"
     return "..."
 
 
-def _at(there: inspect.Type, way: Sequence[str]) -> Iterator[inspect.Type]:
-    """The types that may stand at a place of something: a path as msgspec writes it."""
-    match there:
+def _at(node: inspect.Type, path: Sequence[str]) -> Iterator[inspect.Type]:
+    """The possible types at a path, which is in the notation of msgspec."""
+    match node:
         case inspect.UnionType():
-            for one in there.types:
-                yield from _at(one, way)
+            for member in node.types:
+                yield from _at(member, path)
         case inspect.Metadata():
-            yield from _at(there.type, way)
-        case _ if not way:
-            yield there
+            yield from _at(node.type, path)
+        case _ if not path:
+            yield node
         case inspect.StructType():
-            for field in there.fields:
-                if way[0] == f".{field.encode_name}":
-                    yield from _at(field.type, way[1:])
+            for field in node.fields:
+                if path[0] == f".{field.encode_name}":
+                    yield from _at(field.type, path[1:])
         case inspect.DictType():
-            yield from _at(there.key_type if way[0] == "key" else there.value_type, way[1:])
+            yield from _at(node.key_type if path[0] == "key" else node.value_type, path[1:])
         case inspect.ListType() | inspect.VarTupleType() | inspect.FrozenSetType():
-            yield from _at(there.item_type, way[1:])
+            yield from _at(node.item_type, path[1:])

@@ -1,4 +1,4 @@
-"""Files of data, compressed with gzip or not: which of the two is seen from their first bytes."""
+"""Data files, compressed with gzip or not; their first bytes tell which."""
 
 import gzip
 import zlib
@@ -13,10 +13,10 @@ _DAMAGE = (OSError, EOFError, zlib.error)
 
 
 def read_bytes(path: Path) -> bytes:
-    """All of a file, unpacked.
+    """The content of a file, decompressed.
 
     Raises:
-        SettingsError: If it cannot be read.
+        SettingsError: If the file cannot be read.
     """
     try:
         with _open(path) as file:
@@ -26,10 +26,10 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file that are not blank, unpacked, each with its number from 1.
+    """The lines of a file that are not blank, decompressed, each with its number from 1.
 
     Raises:
-        SettingsError: If it cannot be read.
+        SettingsError: If the file cannot be read.
     """
     try:
         with _open(path) as file:
@@ -41,7 +41,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def is_gzip(path: Path) -> bool:
-    """Whether a file to be written is to be compressed: by its name."""
+    """Whether a file name asks for compression."""
     return path.suffix == ".gz"
 
 

@@ -1,4 +1,4 @@
-"""Dialogues of any origin, one JSON object a line, packed with gzip if the name ends in `.gz`.
+"""Dialogues as JSON lines, compressed with gzip if the name ends in `.gz`.
 
     {"id": "7", "split": "test", "subflow": "returns", "scenario": {}, "synthetic": true,
      "turns": [{"number": 1, "speaker": "customer", "text": "Hi!", "start_s": 0.0, "observed": []},
@@ -7,9 +7,9 @@
      "references": {"1": [<opportunity>]}, "ready_ranges": {"pull-up-account": [1, 2]},
      "questions": {"1": ["May I have your name?"]}}
 
-Only `id`, `turns`, and of each turn its `number`, `speaker` (agent, customer or action) and
-`text` must be there. `start_s` is when the turn began, in seconds of the dialogue. `annotator` is
-who made the references, such as a model, where that is known.
+Required are `id`, `turns`, and of each turn its `number`, `speaker` (agent, customer or action)
+and `text`. `start_s` is the start of the turn in seconds of the dialogue. `annotator` is the
+model or rule that made the references.
 """
 
 import gzip
@@ -47,7 +47,7 @@ class _Dialogue(msgspec.Struct, forbid_unknown_fields=True):
     ready_ranges: dict[str, tuple[int, ...]] = {}
     questions: dict[int, tuple[str, ...]] = {}
     synthetic: bool = False
-    annotator: str | msgspec.UnsetType = msgspec.UNSET  # not written where there is none
+    annotator: str | msgspec.UnsetType = msgspec.UNSET  # not written if empty
 
 
 class _Id(msgspec.Struct):
@@ -58,23 +58,23 @@ def read_jsonl(path: Path) -> Iterator[Dialogue]:
     """Read dialogues one by one.
 
     Raises:
-        SettingsError: If a line is none; the line, the dialogue and the field are named.
+        SettingsError: If a line is not a dialogue; names the line, the dialogue and the field.
     """
     for number, line in read_lines(path):
         try:
             dialogue = read_dialogue(line)
         except ValueError as error:
-            raise SettingsError(f"{path.name}, line {number}{_called(line)}: {error}") from None
+            raise SettingsError(f"{path.name}, line {number}{_name_of(line)}: {error}") from None
         yield dialogue
 
 
 def write_jsonl(path: Path, dialogues: Iterable[Dialogue]) -> None:
-    """Write dialogues; what is read back equals them. The same dialogues are the same bytes."""
+    """Write dialogues; the same dialogues give the same bytes."""
     write_lines(path, map(write_dialogue, dialogues))
 
 
 def write_lines(path: Path, lines: Iterable[bytes]) -> None:
-    """Write lines, packed with gzip if the name ends in `.gz`; same lines, same bytes."""
+    """Write lines, compressed if the name ends in `.gz`; same lines, same bytes."""
     with path.open("wb") as raw, _packed(raw, path) as file:
         for line in lines:
             file.write(line + b"\n")
@@ -84,7 +84,7 @@ def read_dialogue(line: bytes) -> Dialogue:
     """Read one dialogue.
 
     Raises:
-        ValueError: If it is none.
+        ValueError: If the line is not a dialogue.
     """
     try:
         read = msgspec.json.decode(line, type=_Dialogue)
@@ -121,7 +121,7 @@ def write_dialogue(dialogue: Dialogue) -> bytes:
     return msgspec.json.encode(_Dialogue(**{**fields, "turns": turns, "annotator": annotator}))
 
 
-def _called(line: bytes) -> str:
+def _name_of(line: bytes) -> str:
     try:
         return f" (dialogue {msgspec.json.decode(line, type=_Id).id})"
     except (ValueError, RecursionError):
@@ -129,8 +129,8 @@ def _called(line: bytes) -> str:
 
 
 def _packed(file: IO[bytes], path: Path) -> AbstractContextManager[IO[bytes]]:
-    """A file packed with gzip if its name says so, else itself."""
+    """The file, compressed if its name asks for it."""
     if not is_gzip(path):
         return nullcontext(file)
-    # No name and no time in the header: the same dialogues are the same bytes.
+    # Without name and time in the header, the same dialogues give the same bytes.
     return gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0)  # type: ignore[return-value]

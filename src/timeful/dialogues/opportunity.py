@@ -1,7 +1,7 @@
-"""Action opportunities: a tool that a conversation could use, with what is known of its inputs.
+"""Action opportunities: a tool that a conversation could use, with the known inputs.
 
-Unlike a call of a tool, an opportunity may be partial: it says which inputs are provided so far,
-and whether it is time to act. The JSON is that of ProActor (Figures 9 and 12), flat:
+Unlike a tool call, an opportunity may be partial: it states which inputs are provided so far, and
+whether it is time to act. The JSON is that of ProActor (Figures 9 and 12), flat:
 
     {"name": "pull-up-account", "description": "Open the account of a customer.",
      "inputs": {"required": [{"input_name": "customer_name", "provided": true, "value": "Ada"}],
@@ -27,15 +27,15 @@ READY: frozenset[Status] = frozenset(("ready_to_trigger", "triggered"))
 """The statuses that make an opportunity ready (section 3.2)."""
 
 Value = str | int | float | bool | list[Any] | dict[str, Any] | None
-"""What JSON can say."""
+"""A value of JSON."""
 
 
 class BadOpportunityError(ValueError):
-    """JSON that is no opportunity; the message says what is wrong and where, also to a model."""
+    """JSON that is not an opportunity; the message, also read by models, names the error."""
 
 
 class Input(msgspec.Struct, frozen=True, kw_only=True, rename={"name": "input_name"}):
-    """A parameter of an action. `value` counts only where it is `provided`."""
+    """A parameter of an action. `value` counts only if it is `provided`."""
 
     name: str
     provided: bool
@@ -55,14 +55,14 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def __post_init__(self) -> None:
         if len(self.required) + len(self.optional) < 2:
             return
-        seen = set()
-        for one in self.all():
-            if one.name in seen:
-                raise ValueError(f"the input {one.name!r} stands twice")
-            seen.add(one.name)
+        names = set()
+        for parameter in self.all():
+            if parameter.name in names:
+                raise ValueError(f"the input {parameter.name!r} stands twice")
+            names.add(parameter.name)
 
     def all(self) -> tuple[Input, ...]:
-        """The required ones, then the optional ones."""
+        """The required parameters, then the optional ones."""
         return self.required + self.optional
 
 
@@ -72,9 +72,9 @@ class Opportunity(
     kw_only=True,
     rename={"status": "action_trigger_status"},
 ):
-    """An action that could be taken, what is known of its inputs, and how far it is.
+    """An action that could be taken, with its known inputs and its status.
 
-    A level is None where it was not said: no metric reads it.
+    A level may be None: no metric reads it.
     """
 
     name: str
@@ -90,17 +90,15 @@ class Opportunity(
 
     @property
     def is_ready(self) -> bool:
-        """Whether the action could be taken now, or was."""
+        """Whether the action could be taken now or was taken."""
         return self.status in READY
 
 
 def read_opportunity(data: object) -> Opportunity:
-    """Read one opportunity from what JSON was decoded to; fields that it does not have are left.
-
-    `name`, `inputs` and `action_trigger_status` must be there; no type is guessed.
+    """Read one opportunity from decoded JSON; unknown fields are ignored, types are not coerced.
 
     Raises:
-        BadOpportunityError: If it is none.
+        BadOpportunityError: If the data is not an opportunity.
     """
     return _convert(data, Opportunity)
 
@@ -109,15 +107,15 @@ def read_opportunities(data: object) -> tuple[Opportunity, ...]:
     """Read a list of opportunities.
 
     Raises:
-        BadOpportunityError: If it is none, or one of them is not; the path says which.
+        BadOpportunityError: If the data is not a list of opportunities; names the path.
     """
     return _convert(data, tuple[Opportunity, ...])
 
 
 def write_opportunities(opportunities: Iterable[Opportunity]) -> list[dict[str, Any]]:
-    """Opportunities as what JSON is encoded from; reading that gives them back."""
-    found: list[dict[str, Any]] = msgspec.to_builtins(list(opportunities))
-    return found
+    """Opportunities as plain data for JSON, the inverse of `read_opportunities`."""
+    plain: list[dict[str, Any]] = msgspec.to_builtins(list(opportunities))
+    return plain
 
 
 T = TypeVar("T")

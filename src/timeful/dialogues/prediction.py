@@ -1,8 +1,8 @@
-"""A prediction: what an agent holds possible at a turn, and what it would ask, as one JSON.
+"""A prediction: the opportunities of an agent at a turn and its questions, as JSON.
 
     {"turn": 3, "opportunities": [<opportunity>], "questions": ["May I have your name?"]}
 
-It is what an agent says in a world of dialogues, and what its record keeps.
+It is the action of an agent in a world of dialogues, and part of its record.
 """
 
 from typing import Annotated
@@ -14,14 +14,14 @@ from timeful.dialogues.opportunity import BadOpportunityError, Opportunity
 
 
 class Prediction(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is predicted for a turn, after it was said and before the next begins."""
+    """The prediction for a turn, made before the next turn begins."""
 
     turn: Annotated[int, msgspec.Meta(ge=1)]
     opportunities: tuple[Opportunity, ...] = ()
     questions: tuple[str, ...] = ()
 
     def text(self) -> str:
-        """It as JSON; reading that gives it back."""
+        """The prediction as JSON, the inverse of `read_prediction`."""
         return msgspec.json.encode(self).decode()
 
 
@@ -29,9 +29,9 @@ def read_prediction(text: str) -> Prediction:
     """Read a prediction.
 
     Raises:
-        BadOpportunityError: If it is none; the message says what is wrong and where.
+        BadOpportunityError: If the text is not a prediction; the message names the error.
     """
     try:
         return msgspec.json.decode(text.encode(), type=Prediction)
-    except (ValueError, RecursionError) as error:  # also half a character, and no JSON at all
+    except (ValueError, RecursionError) as error:  # also a lone surrogate, or no JSON
         raise BadOpportunityError(explain(error, Prediction)) from None

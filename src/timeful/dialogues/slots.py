@@ -1,7 +1,7 @@
-"""What the values of an ABCD action mean: each is given the slot of the action that it fills.
+"""Assigns the values of an ABCD action to the slots of the action.
 
-ABCD records an action with none to three values and no names for them. Slots are alternatives
-(an account is pulled up by name or by account id), so the place of a value does not name it.
+ABCD records an action with none to three values without names. Slots are alternatives (an account
+is pulled up by name or by account id), so the position of a value does not identify its slot.
 """
 
 import re
@@ -15,7 +15,7 @@ import msgspec
 from timeful.dialogues.files import read_bytes
 from timeful.errors import SettingsError
 
-_PLACES = {
+_SCENARIO_FIELDS = {
     "customer_name": ("personal", "customer_name"),
     "account_id": ("personal", "account_id"),
     "email": ("personal", "email"),
@@ -31,7 +31,7 @@ _PLACES = {
     "product": ("product", "names"),
     "amount": ("product", "amounts"),
 }
-"""Where a scenario tells the value of a slot."""
+"""The section and key of a slot's value in a scenario."""
 
 _PATTERNS = {
     "phone": re.compile(r"\(?\d{3}\)?[ -]?\d{3}[ -]?\d{4}"),
@@ -41,12 +41,12 @@ _PATTERNS = {
     "pin_number": re.compile(r"\d{6}"),
     "account_id": re.compile(r"(?=.*[a-z])[a-z0-9]{10}"),
 }
-"""What a value of a slot looks like. Ten digits may be a phone or an order: no action has both."""
+"""Patterns of values. Ten digits may be a phone or an order: no action has both."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ontology:
-    """The actions with their slots, and the closed lists of those slots that have one."""
+    """The actions with their slots, and the slots with closed lists of values."""
 
     actions: Mapping[str, tuple[str, ...]]
     closed: Mapping[str, frozenset[str]]
@@ -54,24 +54,24 @@ class Ontology:
     def slots_of(
         self, action: str, values: Sequence[str], scenario: Mapping[str, Any]
     ) -> tuple[str | None, ...]:
-        """Name the slot of each value, None where none fits.
+        """The slot of each value, None if none fits.
 
-        For each value in turn, the first slot of the action, in the ontology's order and not yet
-        taken, whose closed list holds it; else whose value in the scenario it equals; else whose
-        pattern it has. Case, space and underscores do not matter. An action with a single slot
-        gives it to a value that nothing else names, such as a misspelt one **(chosen)**.
+        Each value gets the first free slot of the action, in the ontology's order, whose closed
+        list contains it; else whose value in the scenario equals it; else whose pattern it
+        matches. Case, space and underscores are ignored. An action with a single slot gives it to
+        any other value, such as a misspelt one **(chosen)**.
         """
         slots = self.actions.get(action, ())
         free = list(slots)
-        found: list[str | None] = []
+        assigned: list[str | None] = []
         for value in values:
             slot = next(self._fitting(plain(value), free, scenario), None)
             if slot is None and len(slots) == 1 == len(free):
                 slot = slots[0]
             if slot is not None:
                 free.remove(slot)
-            found.append(slot)
-        return tuple(found)
+            assigned.append(slot)
+        return tuple(assigned)
 
     def _fitting(
         self, value: str, slots: Sequence[str], scenario: Mapping[str, Any]
@@ -80,7 +80,7 @@ class Ontology:
             if value in self.closed.get(slot, ()):
                 yield slot
         for slot in slots:
-            if value in {plain(told) for told in _told(slot, scenario)}:
+            if value in set(map(plain, _scenario_values(slot, scenario))):
                 yield slot
         for slot in slots:
             if slot in _PATTERNS and _PATTERNS[slot].fullmatch(value):
@@ -88,17 +88,17 @@ class Ontology:
 
 
 def plain(value: object) -> str:
-    """A value without what does not matter: case, repeated space, underscores, a dollar sign."""
+    """Normalise case, repeated space, underscores and a dollar sign."""
     return " ".join(str(value).replace("_", " ").casefold().split()).removeprefix("$")
 
 
-def _told(slot: str, scenario: Mapping[str, Any]) -> Iterable[object]:
-    """What a scenario says of a slot; much is simply missing in it."""
-    part, key = _PLACES.get(slot, ("", ""))
-    found = (scenario.get(part) or {}).get(key)
-    if found is None:
+def _scenario_values(slot: str, scenario: Mapping[str, Any]) -> Iterable[object]:
+    """The values of a slot in a scenario, which may be incomplete."""
+    section, key = _SCENARIO_FIELDS.get(slot, ("", ""))
+    values = (scenario.get(section) or {}).get(key)
+    if values is None:
         return ()
-    return found if isinstance(found, list) else (found,)
+    return values if isinstance(values, list) else (values,)
 
 
 class _Values(msgspec.Struct):
@@ -114,12 +114,12 @@ def read_ontology(path: Path) -> Ontology:
     """Read ABCD's `ontology.json`.
 
     Raises:
-        SettingsError: If it is none.
+        SettingsError: If the file is not an ontology of ABCD.
     """
     try:
         read = msgspec.json.decode(read_bytes(path), type=_File)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path.name} is no ontology of ABCD: {error}") from None
+        raise SettingsError(f"{path.name} is not an ontology of ABCD: {error}") from None
     return Ontology(
         actions={name: slots for group in read.actions.values() for name, slots in group.items()},
         closed={

@@ -6,11 +6,11 @@ from timeful.dialogues.dialogue import Turn
 
 
 def transcript(turns: Iterable[Turn], *, until: int | None = None) -> str:
-    """A line for each turn, with what was seen to be done in it.
+    """A line for each turn, with its observed actions.
 
     Args:
         turns: The turns.
-        until: The last turn that is shown; None shows all.
+        until: The last turn to show; None shows all.
     """
     return "\n".join(line(turn) for turn in turns if until is None or turn.number <= until)
 
@@ -18,7 +18,7 @@ def transcript(turns: Iterable[Turn], *, until: int | None = None) -> str:
 def line(turn: Turn) -> str:
     """A turn in one line: `Turn 7, action: Account opened. [took find-account: Ada Lind]`."""
     done = "".join(
-        f" [took {one.name}{': ' + ', '.join(one.values) if one.values else ''}]"
-        for one in turn.observed
+        f" [took {action.name}{': ' + ', '.join(action.values) if action.values else ''}]"
+        for action in turn.observed
     )
     return f"Turn {turn.number}, {turn.speaker}: {' '.join(turn.text.split())}{done}"

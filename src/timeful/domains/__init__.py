@@ -1,1 +1,1 @@
-"""Domains of conversations, each a folder of configuration, and dialogues made by a seed."""
+"""Domains of conversations, each a folder of configuration, and synthetic dialogues."""

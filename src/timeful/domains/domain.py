@@ -1,14 +1,14 @@
-"""A domain of conversations, all of it configuration: what can be done, and how people talk.
+"""A domain of conversations: its actions, workflows and templates, all of it configuration.
 
-A folder with five YAML (or JSON) files. A new domain is a new folder, and no new code:
+A domain is a folder with five YAML or JSON files, without code:
 
-| file | what |
+| file | contents |
 | --- | --- |
-| `domain` | its name, whether actions are observed, habits, the pace |
+| `domain` | name, whether actions are observed, habits, pace |
 | `ontology` | groups, workflows and relations of actions: `ontology.py` |
-| `types` | what each action does and takes, and what it requires: `ontology.py` |
-| `guidelines` | how each workflow is gone through, in words: `knowledge.py` |
-| `speech` | words for slots, actions, workflows and all else, as paraphrases |
+| `types` | description and parameters of each action: `ontology.py` |
+| `guidelines` | each workflow in words: `knowledge.py` |
+| `speech` | paraphrases for slots, actions, workflows and shared turns: `nlg.py` |
 """
 
 from collections.abc import Iterable, Iterator
@@ -28,12 +28,11 @@ class DomainFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """The file `domain`.
 
     Attributes:
-        catalog_metadata: What its catalog is called.
-        observes_actions: Whether it is recorded when an action is taken. Where it is not, the
-            professional only says so.
-        turns: The shortest and the longest conversation, in turns.
-        habits: How often people do what makes a conversation crooked.
-        pace: How fast they are.
+        catalog_metadata: Name and version of its catalog.
+        observes_actions: Whether actions are recorded. Otherwise the agent only reports them.
+        turns: Minimum and maximum length of a conversation, in turns.
+        habits: Rates of deviations from the workflow.
+        pace: Speed of speaking, reading and acting.
     """
 
     catalog_metadata: Metadata
@@ -56,79 +55,82 @@ class Domain(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name of its catalog."""
         return self.settings.catalog_metadata.name
 
     def values(self, slot: str) -> Words:
-        """The closed list of a slot; empty where its values are made."""
-        if given := self.speech.slots[slot].values or self.speech.slots[slot].made:
-            return given if isinstance(given, tuple) else ()
+        """The closed list of a slot; empty if its values follow a pattern."""
+        templates = self.speech.slots[slot]
+        if templates.values or templates.made:
+            return templates.values
         for action in self.knowledge.catalog.actions.values():
-            for one in action.parameters:
-                if one.name == slot and one.enum:
-                    return tuple(str(value) for value in one.enum)
+            for parameter in action.parameters:
+                if parameter.name == slot and parameter.enum:
+                    return tuple(str(value) for value in parameter.enum)
         return ()
 
 
 def check_domain(domain: Domain, name: str, *, types: dict[str, ActionType]) -> None:
-    """Refuse a domain in which a word is missing, or a name is not known.
+    """Refuse a domain with a missing template or an unknown name.
 
     Args:
         domain: The domain.
-        name: What its folder is called in errors.
+        name: Name of its folder, for errors.
         types: Its actions.
 
     Raises:
-        SettingsError: With the file, the entry and the field.
+        SettingsError: Names the file, the entry and the field.
     """
     domain.knowledge.ontology.check(types, f"{name}/ontology")
     if not domain.knowledge.ontology.workflows:
-        raise SettingsError(f"{name}/ontology: workflows: there are none")
-    for place, problem in _problems(domain, types):
-        raise SettingsError(f"{name}/{place}: {problem}")
+        raise SettingsError(f"{name}/ontology: workflows: at least one is required")
+    for entry, problem in _problems(domain, types):
+        raise SettingsError(f"{name}/{entry}: {problem}")
 
 
 def _problems(domain: Domain, types: dict[str, ActionType]) -> Iterator[tuple[str, str]]:
-    """What is wrong, and in which file and entry."""
+    """Each problem with its file and entry."""
     speech, workflows = domain.speech, domain.knowledge.ontology.workflows
-    slots = {one.name for action in types.values() for one in action.parameters}
+    slots = {slot.name for action in types.values() for slot in action.parameters}
     yield from _same("speech: actions", speech.actions, types)
     yield from _same("speech: openings", speech.openings, workflows)
     yield from _same("speech: slots", speech.slots, slots)
     yield from _same("guidelines", domain.knowledge.guidelines, workflows)
     for name in slots:
         yield from _slot_problems(domain, name)
-    for name, deed in speech.actions.items():
-        place = f"speech: actions.{name}"
-        if not deed.report or (domain.settings.observes_actions and not deed.done):
-            yield place, "report and done: there must be some"
-        if deed.refused and not deed.offer:
-            yield place, "offer: there must be some to be refused"
-        bare = [one for one in deed.done if "{values}" not in one]
-        if deed.done and not bare and not domain.knowledge.catalog.actions[name].at_least:
-            yield place, "done: one must do without {values}, there may be none"
+    for name, templates in speech.actions.items():
+        entry = f"speech: actions.{name}"
+        if not templates.report or (domain.settings.observes_actions and not templates.done):
+            yield entry, "report and done must not be empty"
+        if templates.refused and not templates.offer:
+            yield entry, "offer must not be empty if refused is above 0"
+        needs_value = domain.knowledge.catalog.actions[name].at_least
+        if templates.done and not needs_value and all("{values}" in t for t in templates.done):
+            yield entry, "done: one text must not contain {values}: all parameters are optional"
     for name, words in speech.openings.items():
-        takes = {one.name for action in workflows[name].actions for one in types[action].parameters}
+        takes = {
+            slot.name for action in workflows[name].actions for slot in types[action].parameters
+        }
         for word in findall(r"{(\w+)}", " ".join(words)):
             if word not in takes:
-                yield f"speech: openings.{name}", f"no slot {word!r}; {nearest(word, takes)}"
+                yield f"speech: openings.{name}", f"unknown slot {word!r}; {nearest(word, takes)}"
 
 
 def _slot_problems(domain: Domain, name: str) -> Iterator[tuple[str, str]]:
-    slot, lists, place = domain.speech.slots[name], domain.speech.lists, f"speech: slots.{name}"
-    if not slot.tell or any("{value}" not in one for one in slot.tell):
-        yield place, "tell: there must be some, all with {value}"
+    slot, lists, entry = domain.speech.slots[name], domain.speech.lists, f"speech: slots.{name}"
+    if not slot.tell or any("{value}" not in text for text in slot.tell):
+        yield entry, "tell must not be empty, and each text must contain {value}"
     if not slot.made and len(domain.values(name)) < 2:
-        yield place, "there must be two values or more, or a pattern `made`"
+        yield entry, "at least two values or a pattern `made` are required"
     for word in findall(r"{(\w+)}", slot.made):
         if word not in lists:
-            yield place, f"made: no list {word!r}; {nearest(word, lists)}"
+            yield entry, f"made: unknown list {word!r}; {nearest(word, lists)}"
 
 
-def _same(place: str, given: Iterable[str], wanted: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Names that are missing, or too many."""
-    given, wanted = set(given), set(wanted)
-    for one in sorted(wanted - given):
-        yield place, f"{one!r} is missing"
-    for one in sorted(given - wanted):
-        yield place, f"unknown name {one!r}; {nearest(one, wanted)}"
+def _same(entry: str, names: Iterable[str], required: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Missing and unknown names."""
+    names, required = set(names), set(required)
+    for name in sorted(required - names):
+        yield entry, f"{name!r} is missing"
+    for name in sorted(names - required):
+        yield entry, f"unknown name {name!r}; {nearest(name, required)}"

@@ -1,8 +1,8 @@
-"""Dialogues of a domain by a seed, with references, ready ranges and observed actions.
+"""Synthetic dialogues of a domain, with references, ready ranges and observed actions.
 
-Dialogue i of a seed is the same whatever the number of dialogues; of ten in a row eight are in
-the split train, one in dev, one in test. No two have the same words, in whatever case. **Nobody
-ever held these conversations**: results on them say something of the machinery, not of people.
+Dialogue i of a seed does not depend on the number of dialogues. Of ten consecutive dialogues
+eight are in the split train, one in dev, one in test. No two have the same text up to case.
+**The dialogues are synthetic**: results on them evaluate the method, not human conversations.
 """
 
 from collections.abc import Iterator
@@ -23,52 +23,52 @@ SPLITS = ("train",) * 8 + ("dev", "test")
 """The splits of ten dialogues in a row."""
 
 LABEL = "the generator, by rule"
-"""What stands for the annotator."""
+"""The annotator of generated dialogues."""
 
 _ATTEMPTS = 300
 _TURNS_PER_ACTION = 5
-"""Ask, tell, do, and what is said between."""
+"""A question, an answer, the action, and turns between them."""
 _SECOND = 1_000_000_000
 
 
 def generate(domain: Domain, *, n: int, seed: int, times: bool = False) -> Iterator[Dialogue]:
-    """Make dialogues.
+    """Generate dialogues.
 
     Args:
-        domain: What they are about.
-        n: How many.
-        seed: The same seed makes the same dialogues.
+        domain: The domain.
+        n: Number of dialogues.
+        seed: The same seed gives the same dialogues.
         times: Whether turns have an instant, by the pace of the domain.
 
     Raises:
-        SettingsError: If the domain hardly ever gives a new dialogue of the length it asks for.
+        SettingsError: If the attempts give no new dialogue within the domain's limits of length.
     """
     for index, script in enumerate(scripts(domain, n=n, seed=seed)):
         yield _dialogue(domain, script, index=index, seed=seed, times=times)
 
 
 def scripts(domain: Domain, *, n: int, seed: int) -> Iterator[Script]:
-    """The conversations behind the dialogues of `generate`, with what their turns mean."""
-    seen: set[tuple[str, ...]] = set()
+    """The conversations behind the dialogues of `generate`, with their events."""
+    texts: set[tuple[str, ...]] = set()
     for index in range(n):
-        yield _fresh(domain, seed, index, seen)
+        yield _fresh(domain, seed, index, texts)
 
 
-def _fresh(domain: Domain, seed: int, index: int, seen: set[tuple[str, ...]]) -> Script:
-    """The first conversation of the wanted length that was not there before.
+def _fresh(domain: Domain, seed: int, index: int, texts: set[tuple[str, ...]]) -> Script:
+    """The first new conversation whose length is within the limits.
 
-    Two topics that hardly ever leave each other room become the first of them.
+    If two topics do not fit, the conversation has the first topic only.
     """
     low, high = domain.settings.turns
-    # Drawn before the rest, or topics of many actions, which are often too long, become rare.
+    # Topics are drawn once: drawn again at each attempt, long workflows would become rare.
     topics = _topics(domain, child(seed, "topics", domain.name, index))
-    for some in (topics, topics[:1]) if len(topics) > 1 else (topics,):
+    for workflows in (topics, topics[:1]) if len(topics) > 1 else (topics,):
         for attempt in range(_ATTEMPTS):
             rng = child(seed, "dialogue", domain.name, index, attempt)
-            script = simulate_dialogue(domain, rng, some)
-            words = tuple(line.text.casefold() for line in script)
-            if low <= len(script) <= high and words not in seen:
-                seen.add(words)
+            script = simulate_dialogue(domain, rng, workflows)
+            text = tuple(line.text.casefold() for line in script)
+            if low <= len(script) <= high and text not in texts:
+                texts.add(text)
                 return script
     raise SettingsError(
         f"the domain {domain.name} gave no new dialogue of {low} to {high} turns in "
@@ -77,14 +77,14 @@ def _fresh(domain: Domain, seed: int, index: int, seen: set[tuple[str, ...]]) ->
 
 
 def _topics(domain: Domain, rng: np.random.Generator) -> list[str]:
-    """One workflow, or two that leave each other room."""
+    """Draw one workflow, or two that fit into the maximum length."""
     workflows = domain.knowledge.ontology.workflows
     names = list(workflows)
     first = names[int(rng.integers(len(names)))]
     room = domain.settings.turns[1] // _TURNS_PER_ACTION - len(workflows[first].actions)
     fitting = []
     for name in names:
-        new = [one for one in workflows[name].actions if not domain.speech.actions[one].once]
+        new = [a for a in workflows[name].actions if not domain.speech.actions[a].once]
         if name != first and len(new) <= room:
             fitting.append(name)
     if fitting and rng.random() < domain.settings.habits.second:
@@ -93,15 +93,17 @@ def _topics(domain: Domain, rng: np.random.Generator) -> list[str]:
 
 
 def _dialogue(domain: Domain, script: Script, *, index: int, seed: int, times: bool) -> Dialogue:
-    found = references(
+    opportunities = references(
         script,
         domain.knowledge.catalog,
         domain.knowledge.ontology,
-        once=(name for name, deed in domain.speech.actions.items() if deed.once),
+        once=(name for name, templates in domain.speech.actions.items() if templates.once),
     )
-    by_turn = {turn: some for turn, some in enumerate(found, 1) if some}
+    by_turn = {number: turn for number, turn in enumerate(opportunities, 1) if turn}
     at = instants(script, domain.settings.pace) if times else [None] * len(script)
-    topics = [one.workflow for line in script for one in line.events if isinstance(one, Raised)]
+    topics = [
+        event.workflow for line in script for event in line.events if isinstance(event, Raised)
+    ]
     return Dialogue(
         id=f"{domain.name}-{seed}-{index:05d}",
         split=SPLITS[index % len(SPLITS)],
@@ -111,18 +113,18 @@ def _dialogue(domain: Domain, script: Script, *, index: int, seed: int, times: b
                 speaker=line.speaker,
                 text=line.text,
                 observed=_observed(line) if line.speaker == "action" else (),
-                at=when,
+                at=start,
             )
-            for number, (line, when) in enumerate(zip(script, at, strict=True), 1)
+            for number, (line, start) in enumerate(zip(script, at, strict=True), 1)
         ),
         subflow=topics[0],
         scenario={"domain": domain.name, "topics": topics},
         references=by_turn,
         ready_ranges=ranges_of(by_turn),
         questions={
-            number: asked
+            number: questions
             for number, line in enumerate(script, 1)
-            if line.speaker == "agent" and (asked := asked_in(line.text))
+            if line.speaker == "agent" and (questions := asked_in(line.text))
         },
         synthetic=True,
         annotator=LABEL,
@@ -130,31 +132,28 @@ def _dialogue(domain: Domain, script: Script, *, index: int, seed: int, times: b
 
 
 def instants(script: Script, pace: Pace) -> list[int]:
-    """When each turn begins, in nanoseconds, at a pace of reading and speaking."""
-    found: list[int] = []
-    now, heard = 0.0, 0
+    """The start of each turn in nanoseconds, at a pace of reading and speaking."""
+    starts: list[int] = []
+    now, unread = 0.0, 0
     for line in script:
-        now += pace.pause_s if found else 0.0
+        now += pace.pause_s if starts else 0.0
         if pace.reading_wpm:
-            now += 60 * heard / pace.reading_wpm
-        found.append(round(now * _SECOND))
+            now += 60 * unread / pace.reading_wpm
+        starts.append(round(now * _SECOND))
         words = len(line.text.split())
         is_action = line.speaker == "action"
         now += pace.action_s if is_action else 60 * words / pace.speaking_wpm
-        heard = words
-    return found
+        unread = words
+    return starts
 
 
 def _observed(line: Line) -> tuple[ObservedAction, ...]:
-    """What was recorded at a turn; where nothing is, an agent only says what was done."""
-    if line.speaker != "action":
-        return ()
     return tuple(
         ObservedAction(
-            name=one.action,
-            values=tuple(value for _, value in one.values),
-            slots=tuple(slot for slot, _ in one.values),
+            name=event.action,
+            values=tuple(value for _, value in event.values),
+            slots=tuple(slot for slot, _ in event.values),
         )
-        for one in line.events
-        if isinstance(one, Done)
+        for event in line.events
+        if isinstance(event, Done)
     )

@@ -1,35 +1,35 @@
-"""Words and habits: the types of how people talk in a domain, filled by its files.
+"""Types of the files `speech` and `domain`: paraphrases, rates of deviations, speed.
 
-A paraphrase may have `{value}`, `{label}`, `{old}`, `{labels}`, `{values}` or, in an opening, the
-name of a slot, which is told by it.
+A paraphrase may contain `{value}`, `{label}`, `{old}`, `{labels}`, `{values}` or, in an opening,
+the name of a slot, whose value it provides.
 """
 
 import msgspec
 
 Words = tuple[str, ...]
-"""Paraphrases of one thing."""
+"""Paraphrases of one turn."""
 
 
 class Habits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How often people do what makes a conversation crooked; chances from 0 to 1.
+    """Probabilities of deviations from the workflow.
 
     Attributes:
-        volunteer: The customer tells something before being asked.
-        together: The agent asks for all that is missing at once.
-        optional: What is optional is told as well.
-        why: The customer asks what it is needed for.
-        late: The chances of 0, 1, 2, ... exchanges between "could act" and "acts"; any weights.
-        ahead: In such an exchange the agent asks for what comes later, instead of passing time.
-        corrects: The customer corrects a value before it was used.
-        repeats: The customer corrects a value after it was used, and the action is repeated.
-        detour: Something else is talked about after an action.
+        volunteer: The customer provides a value before a question.
+        together: The agent asks for all missing values at once.
+        optional: An optional value is provided as well.
+        why: The customer asks for the reason of a question.
+        late: Weights of 0, 1, 2, ... exchanges between "could act" and "acts".
+        ahead: In such an exchange the agent asks for values of later actions.
+        corrects: The customer corrects a value before its use.
+        repeats: The customer corrects a value after its use, and the action is repeated.
+        detour: An unrelated exchange follows an action.
         second: There is a second topic.
-        early: It comes up in the middle of the first.
-        drops: The customer loses interest in a topic in the middle of it.
-        stray: The agent does something that no workflow asks for.
-        announces: The agent says what is going to be done.
-        reports: The agent says what was done.
-        lower: A customer writes all in lower case.
+        early: The second topic comes up in the middle of the first.
+        drops: The customer drops a topic in the middle of it.
+        stray: The agent takes an action that no workflow requires.
+        announces: The agent announces an action.
+        reports: The agent reports an action.
+        lower: A customer writes in lower case.
     """
 
     volunteer: float = 0.35
@@ -55,18 +55,17 @@ class Habits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             if name != "late" and not 0 <= value <= 1:
                 raise ValueError(f"{name} must be from 0 to 1, got {value}")
         if not self.late or min(self.late) < 0 or not sum(self.late):
-            raise ValueError("late must be weights, not all of them 0")
+            raise ValueError("late must be weights from 0, with a positive sum")
 
 
 class Pace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How fast people are.
+    """Speed of speaking, reading and acting.
 
     Attributes:
-        speaking_wpm: Words a minute that are spoken or typed.
-        reading_wpm: Words a minute that are read before an answer begins; 0 where they are heard
-            while they are spoken.
+        speaking_wpm: Words per minute, spoken or typed.
+        reading_wpm: Words per minute, read before an answer begins; 0 for speech.
         pause_s: The pause before a turn, in seconds.
-        action_s: How long an action takes, in seconds.
+        action_s: The duration of an action, in seconds.
     """
 
     speaking_wpm: float = 40
@@ -76,21 +75,21 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     def __post_init__(self) -> None:
         if not self.speaking_wpm > 0 or min(self.reading_wpm, self.pause_s, self.action_s) < 0:
-            raise ValueError("speaking_wpm must be above 0, all else 0 or above")
+            raise ValueError("speaking_wpm must be above 0, the other fields at least 0")
 
 
 class Slot(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Something that a customer tells; the parameter of an action has the same name.
+    """A value that a customer provides; the parameter of an action has the same name.
 
     Attributes:
-        label: What it is called in a sentence: "your {label}".
-        ask: Questions for it; the domain's own are used if there are none.
+        label: Its name in a sentence: "your {label}".
+        ask: Questions for it; by default those of the domain.
         tell: Answers, with `{value}`.
-        values: The values that there are; the closed list of the parameter if there are none.
-        made: Or a pattern: `#` is a digit, `%` one from 1 to 9, `?` a letter, `{list}` a word of a
-            list, the same in all of a conversation.
-        lower: Whether a made value is in lower case.
-        lasting: Whether it holds for all of a conversation, as a name does, or for one topic.
+        values: Possible values; by default the closed list of the parameter.
+        made: A pattern instead: `#` is a digit, `%` a digit from 1 to 9, `?` a letter, `{list}` a
+            word of a list, the same throughout a conversation.
+        lower: Whether a value from a pattern is in lower case.
+        lasting: Whether it holds for the whole conversation, like a name, or for one topic.
     """
 
     label: str
@@ -102,19 +101,19 @@ class Slot(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     lasting: bool = False
 
 
-class Deed(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Words for an action.
+class ActionTemplates(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Paraphrases of the turns around an action.
 
     Attributes:
-        announce: The agent, before.
-        done: The system, when it is done; may have `{values}`. Only where actions are observed.
-        report: The agent, when it is done.
-        ask: The agent, for all that it needs at once.
-        offer: The agent, whether it shall be done; then the customer may refuse.
-        refused: How often the customer does, from 0 to 1.
-        once: Whether it is done once in a conversation, whatever the topics.
-        repeatable: Whether it is repeated when a value was wrong.
-        stray: Whether an agent may do it though nobody needs it, without values.
+        announce: The agent, before the action.
+        done: The system, if actions are observed; may contain `{values}`.
+        report: The agent, after the action.
+        ask: The agent, for all values at once.
+        offer: The agent, to let the customer accept or refuse the action.
+        refused: The probability of a refusal.
+        once: Whether it is taken at most once in a conversation.
+        repeatable: Whether it is repeated after a wrong value.
+        stray: Whether an agent may take it without need, without values.
     """
 
     report: Words
@@ -129,40 +128,40 @@ class Deed(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Exchange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the customer says, and the agent's answer."""
+    """A customer's turn and the agent's answer."""
 
     customer: str
     agent: str
 
 
-class Talk(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is said in any workflow: by the agent, but for those of which it says "customer".
+class SharedTemplates(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Paraphrases for all workflows. The agent speaks, except where "customer" is named.
 
     Attributes:
-        greet: The first turn.
+        greet: First turn.
         hello: Before the first topic; customer.
-        ask: For one slot, `{label}`.
-        ask_many: For several, `{labels}`.
-        thanks: For what was told.
-        why: What it is needed for, asked by the customer, and the answer.
-        wait: To pass time.
-        fine: That there is time; customer.
-        chat: What has nothing to do with it.
-        correct: That the `{label}` is `{value}`, not `{old}`; customer.
-        corrected: That it is noted.
-        again: That an action is done again.
-        also: Before a topic that comes up early; customer.
-        park: That it comes later.
-        resume: That it comes now.
-        drop: That a topic is of no interest any more; customer.
-        dropped: That this is fine.
-        yes: To an offer; customer.
-        no: To an offer; customer.
-        refused: That this is fine.
-        more: Whether there is anything else.
+        ask: Question for one slot, `{label}`.
+        ask_many: Question for several slots, `{labels}`.
+        thanks: Before a question, for the last answer.
+        why: A customer's question for the reason, and the answer.
+        wait: Asks the customer to wait.
+        fine: Agrees to wait; customer.
+        chat: An unrelated exchange.
+        correct: The `{label}` is `{value}`, not `{old}`; customer.
+        corrected: Confirms a correction.
+        again: Announces that an action is repeated.
+        also: Before an early second topic; customer.
+        park: Postpones the second topic.
+        resume: Begins the postponed topic.
+        drop: Drops a topic; customer.
+        dropped: Confirms that.
+        yes: Accepts an offer; customer.
+        no: Refuses an offer; customer.
+        refused: Confirms a refusal.
+        more: Asks for another topic.
         yes_more: Before another topic; customer.
-        no_more: That this was all; customer.
-        bye: The last turn.
+        no_more: No other topic; customer.
+        bye: Last turn.
     """
 
     greet: Words
@@ -200,15 +199,15 @@ class Speech(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The file `speech`.
 
     Attributes:
-        lists: Words for made values.
-        slots: What a customer tells.
-        actions: Words for the actions.
-        openings: How a customer raises each workflow; `{slot}` is told by it.
-        talk: All else.
+        lists: Words for patterns of values.
+        slots: The values that a customer provides.
+        actions: Templates by action.
+        openings: A customer's first turn of each workflow; `{slot}` provides a value.
+        talk: Templates for all workflows.
     """
 
     slots: dict[str, Slot]
-    actions: dict[str, Deed]
+    actions: dict[str, ActionTemplates]
     openings: dict[str, Words]
-    talk: Talk
+    talk: SharedTemplates
     lists: dict[str, Words] = {}

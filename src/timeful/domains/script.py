@@ -1,4 +1,4 @@
-"""What happens in a conversation, turn by turn: words, and what they mean for the workflows."""
+"""The turns of a simulated conversation and their events in the workflows."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from timeful.dialogues.dialogue import Speaker
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """The customer raises a topic: the wish that a workflow is for."""
+    """The customer raises a topic, to which a workflow belongs."""
 
     topic: int
     workflow: str
@@ -15,7 +15,7 @@ class Raised:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A value of a slot, for one topic or, where it lasts, for the conversation (None)."""
+    """The customer provides a value, for one topic or for the whole conversation (None)."""
 
     topic: int | None
     slot: str
@@ -24,7 +24,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """An action was taken, with its values by slot; of no topic (None) where nobody needs it."""
+    """An action was taken, with its values by slot; topic None if no topic requires it."""
 
     topic: int | None
     action: str
@@ -33,7 +33,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """An action must be repeated, as a value was wrong."""
+    """An action must be repeated because of a wrong value."""
 
     topic: int
     action: str
@@ -41,7 +41,7 @@ class Again:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The customer does not want an action."""
+    """The customer refuses an action."""
 
     topic: int
     action: str
@@ -49,7 +49,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """The customer does not want to go on with a topic."""
+    """The customer drops a topic."""
 
     topic: int
 
@@ -59,7 +59,7 @@ Event = Raised | Told | Done | Again | Refused | Dropped
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A turn, and what it means."""
+    """A turn and its events."""
 
     speaker: Speaker
     text: str

@@ -69,7 +69,7 @@ def observed(action: ObservedAction, catalog: Catalog) -> Opportunity:
     return Opportunity(
         name=action.name,
         description="" if entry is None else entry.description,
-        inputs=Inputs() if entry is None else entry.inputs(action.named),
+        inputs=Inputs() if entry is None else entry.inputs(action.values_by_slot),
         readiness_maturity="high",
         trigger_confidence="high",
         status="triggered",
