@@ -19,24 +19,24 @@ from timeful.rewards.outcome import Outcome, read_outcome
 from timeful.rewards.proactor import LOST
 from timeful.rewards.registry import Reward, reward_of
 from timeful.rewards.turns import UNUSABLE, read_turns
-from timeful.suites.timely.budgets import read_budget
-from timeful.suites.timely.families import cases_of
-from timeful.suites.timely.play import play
-from timeful.suites.timely.rows import TimelyRow, summarize
-from timeful.suites.timely.spec import Family, Rig, Source, TimelySpec
+from timeful.tasks.budgets import read_budget
+from timeful.tasks.episode import Family, SharedSettings, TaskEpisode, TaskSource
+from timeful.tasks.library import process_library
+from timeful.tasks.play import play
+from timeful.tasks.rows import TaskRow, summarize
 
 
 def played(
-    family: Family, case: str, who: str, span: Duration, rig: Rig
-) -> tuple[list[Event], TimelyRow, Outcome]:
+    family: Family, case: str, who: str, span: Duration, rig: SharedSettings
+) -> tuple[list[Event], TaskRow, Outcome]:
     recorder = Recorder()
-    spec = TimelySpec(
+    spec = TaskEpisode(
         family=family,
         case=case,
-        voice=ModelRole(stand_in=who),
+        role=ModelRole(stand_in=who),
         run=0,
         latency="none",
-        rig=rig,
+        shared=rig,
         budget=read_budget(f"{span / 1e9}s"),
         span=span,
     )
@@ -53,9 +53,9 @@ def rewards(events: list[Event], *names: str) -> list[float | None]:
 @pytest.mark.parametrize("is_soft", [False, True])
 @pytest.mark.parametrize("who", ["paced", "steady", "curt"])
 def test_problems_under_hard_and_soft_budgets(who: str, is_soft: bool) -> None:
-    rig = Rig(source=Source(sets=("sums",), size=2), is_soft=is_soft)
+    rig = SharedSettings(source=TaskSource(sets=("sums",), size=2), is_soft=is_soft)
     seen = set()
-    for case in cases_of("reasoning", ("sums",), rig.source, seed=0):
+    for case in process_library().select("reasoning", ("sums",), rig.source, seed=0):
         for span in (0.3, 2, 60):
             events, row, outcome = played("reasoning", case, who, seconds(span), rig)
             ep, right, timely = rewards(events, "ep_aware", "correctness", "timely")
@@ -74,13 +74,13 @@ def test_problems_under_hard_and_soft_budgets(who: str, is_soft: bool) -> None:
 
 
 def test_a_game_that_goes_on_to_the_deadline_earns_nothing() -> None:
-    events, row, outcome = played("fiction", "skerry", "careful", seconds(1), Rig())
+    events, row, outcome = played("fiction", "skerry", "careful", seconds(1), SharedSettings())
     assert (row.reason, outcome.is_late) == ("deadline", True)
     assert rewards(events, "timely") == [0.0]
 
 
 def test_a_game_that_comes_to_its_end_earns_by_what_it_gained() -> None:
-    events, row, outcome = played("fiction", "skerry", "careful", seconds(10_000), Rig())
+    events, row, outcome = played("fiction", "skerry", "careful", seconds(10_000), SharedSettings())
     assert row.is_on_time
     assert outcome.score == row.gain
     assert row.max_score is not None

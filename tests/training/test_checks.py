@@ -143,7 +143,7 @@ def test_calls_are_offered_as_the_file_says(start: Path) -> None:
 
     for changes, wanted in (((), "text"), (("cases.calls=native",), "native")):
         scenes = make_rollout_tasks(read(start, *changes)).values()
-        assert {scene.spec.rig.calls for scene in scenes if isinstance(scene, TimelyTask)} == {
+        assert {scene.spec.shared.calls for scene in scenes if isinstance(scene, TimelyTask)} == {
             wanted
         }
 
@@ -330,18 +330,18 @@ def test_cases_must_be_there_and_enough(start: Path) -> None:
 def test_no_problem_that_is_learnt_from_is_on_the_side_that_is_tested_on(
     start: Path, sets: list[str]
 ) -> None:
-    from timeful.suites.timely.families import problems
-    from timeful.suites.timely.spec import Source
+    from timeful.tasks.episode import TaskSource
+    from timeful.tasks.library import process_library
     from timeful.training.cases import make_rollout_tasks
 
     def asked(split: Split | None) -> set[str]:
-        source = Source(sets=tuple(sets), size=200, split=split)
-        return {one.question for one in problems(source.sets, source, 0).values()}
+        source = TaskSource(sets=tuple(sets), size=200, split=split)
+        return {one.question for one in process_library().problems(source, 0).values()}
 
     scenes = make_rollout_tasks(read(start, f"cases.sets={sets}", "cases.size=200")).values()
     learnt = {scene.spec.case for scene in scenes if isinstance(scene, TimelyTask)}
-    source = Source(sets=tuple(sets), size=200, split="train")
-    assert learnt == problems(source.sets, source, 0).keys()
+    source = TaskSource(sets=tuple(sets), size=200, split="train")
+    assert learnt == process_library().problems(source, 0).keys()
     assert not asked("train") & asked("test")
     assert not asked("train") & asked("validation")
     assert asked("train") & asked(None)  # whoever tests without a side has seen some of them
@@ -494,7 +494,7 @@ def test_every_recipe_is_tested() -> None:
 def test_the_problems_of_the_page_are_learnt_from_and_want_math_verify(
     start: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from timeful.suites.timely import families
+    from timeful.tasks.library import process_library
     from timeful.training.cases import make_rollout_tasks
 
     page = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
@@ -503,7 +503,7 @@ def test_the_problems_of_the_page_are_learnt_from_and_want_math_verify(
     file = f"cases.problems={str(tmp_path / 'mine.jsonl')!r}"
     found = read(start, file, "cases.size=none", "cases.split=all")
     monkeypatch.setitem(sys.modules, "math_verify", None)
-    families.let_go()  # of a checker that another test has made
+    process_library().close_all()  # the checker that another test has made
     with pytest.raises(SettingsError, match=r"pip install 'timeful\[timely\]'"):
         make_rollout_tasks(found)
     monkeypatch.undo()

@@ -183,15 +183,15 @@ def test_each_token_has_the_advantage_of_its_turn(tmp_path: Path) -> None:
 def test_a_sandbox_that_is_missing_is_said_by_every_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from timeful.suites.timely import families
+    from timeful.tasks import library
 
     def refused(*, unsafe: bool) -> Any:
         raise SettingsError("there is no sandbox")
 
     found = settings("coding", tmp_path)
     scenes = make_rollout_tasks(found)
-    families._backend.cache_clear()
-    monkeypatch.setattr(families, "choose_backend", refused)
+    library.process_library.cache_clear()
+    monkeypatch.setattr(library, "choose_backend", refused)
     with pytest.raises(TimefulError, match=r"every rollout of update 0 failed.*no sandbox"):
         train_grpo(found, scenes, reward_by_record(Reward(name="timely")))
-    families._backend.cache_clear()
+    library.process_library.cache_clear()

@@ -76,7 +76,8 @@ def _timely(out: Path) -> None:
     from timeful.cli.timely import tables
     from timeful.runs.experiment import read_settings, report_again
     from timeful.suites.timely.run import experiment
-    from timeful.suites.timely.spec import FAMILIES, NAME
+    from timeful.suites.timely.spec import NAME
+    from timeful.tasks.episode import FAMILIES
 
     suite = read_settings(out)["suite"]
     family = next(family for family in FAMILIES if suite == f"{NAME}/{family}")

@@ -63,8 +63,8 @@ def list_parts() -> None:
     from timeful.suites.proactor import spec as proactor
     from timeful.suites.realtime.conditions import AGENTS
     from timeful.suites.realtime.spec import EXPERIMENTS, LAWS
-    from timeful.suites.timely.families import PARTS
     from timeful.suites.timely.presets import PRESETS
+    from timeful.tasks.families import FAMILY_SPECS
     from timeful.training.config_io import recipes
 
     models = ("rules", "openai:NAME", "replay:FILE", "local:PATH")
@@ -97,20 +97,20 @@ def list_parts() -> None:
         "timely/fiction": {
             "presets": PRESETS["fiction"],
             "games": game_names(),
-            "players": PARTS["fiction"].players,
+            "players": FAMILY_SPECS["fiction"].players,
             "models": models[1:],
         },
         "timely/coding": {
             "presets": PRESETS["coding"],
             "cases": case_names(),
-            "players": PARTS["coding"].players,
+            "players": FAMILY_SPECS["coding"].players,
             "models": models[1:],
         },
         "timely/reasoning": {
             "presets": PRESETS["reasoning"],
             "sets": (*set_names(), "gym:TASK"),
             "files": BENCHMARKS,
-            "players": PARTS["reasoning"].players,
+            "players": FAMILY_SPECS["reasoning"].players,
             "models": models[1:],
         },
         "proactor": {

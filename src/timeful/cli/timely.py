@@ -18,8 +18,9 @@ from timeful.errors import check_known
 if TYPE_CHECKING:
     from timeful.runs.experiment import Finished
     from timeful.suites.timely.baselines import Baselines
-    from timeful.suites.timely.rows import TimelyRow
-    from timeful.suites.timely.spec import Family, Rig, Sweep
+    from timeful.suites.timely.spec import Sweep
+    from timeful.tasks.episode import Family, SharedSettings
+    from timeful.tasks.rows import TaskRow
 
 
 def _out(default: str) -> Options:
@@ -130,7 +131,7 @@ def timely(
 @contextmanager
 def _tidy() -> Iterator[None]:
     """Let all temporary folders lie in one: workers that are stopped delete none themselves."""
-    from timeful.suites.timely.families import let_go
+    from timeful.tasks.library import process_library
 
     with TemporaryDirectory(prefix="timeful-run-", ignore_cleanup_errors=True) as folder:
         before = os.environ.get("TMPDIR"), tempfile.tempdir
@@ -138,7 +139,7 @@ def _tidy() -> Iterator[None]:
         try:
             yield
         finally:
-            let_go()  # of what lies in it, in this very process
+            process_library().close_all()  # of what lies in it, in this very process
             tempfile.tempdir = before[1]
             if before[0] is None:
                 del os.environ["TMPDIR"]
@@ -177,12 +178,12 @@ def _play(family: "Family", asked: Asked) -> None:
     show(finished, asked.out, tables(finished))
 
 
-def _workers(rig: "Rig", asked: Asked) -> int | None:
+def _workers(rig: "SharedSettings", asked: Asked) -> int | None:
     """One in wall time, unless more is asked for: side by side they would slow each other down."""
     return 1 if asked.workers is None and rig.clock == "wall" else asked.workers
 
 
-def _on_the_way(sweep: "Sweep", rig: "Rig", asked: Asked) -> "Baselines":
+def _on_the_way(sweep: "Sweep", rig: "SharedSettings", asked: Asked) -> "Baselines":
     """Make the baselines of those who cost nothing, beside the run's own folder."""
     from dataclasses import replace
 
@@ -197,8 +198,8 @@ def _on_the_way(sweep: "Sweep", rig: "Rig", asked: Asked) -> "Baselines":
 
 
 def unhurried_runs(
-    sweep: "Sweep", rig: "Rig", asked: Asked, *, out: Path, runs: int
-) -> "tuple[Finished[TimelyRow], Baselines]":
+    sweep: "Sweep", rig: "SharedSettings", asked: Asked, *, out: Path, runs: int
+) -> "tuple[Finished[TaskRow], Baselines]":
     """Play a sweep without limits; what it came to, and the baselines."""
     from timeful.suites.timely.run import baselines_of, experiment
     from timeful.suites.timely.spec import unhurried
@@ -216,7 +217,7 @@ def unhurried_runs(
     return finished, baselines_of(zip(specs, finished.rows, strict=True))
 
 
-def tables(finished: "Finished[TimelyRow]") -> str:
+def tables(finished: "Finished[TaskRow]") -> str:
     """What the command prints of a run."""
     from timeful.suites.timely.tables import text_tables
 

@@ -10,7 +10,7 @@ import click
 from timeful.cli.suite import FILE, batch_options, endpoint_options
 
 if TYPE_CHECKING:
-    from timeful.suites.timely.spec import Family
+    from timeful.tasks.episode import Family
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 

@@ -15,19 +15,20 @@ if TYPE_CHECKING:
     from timeful.environments.reasoning.split import Split
     from timeful.models.role import ModelRole
     from timeful.suites.timely.presets import Preset
-    from timeful.suites.timely.spec import Clock, Family, Rig, Source, Sweep
+    from timeful.suites.timely.spec import Sweep
+    from timeful.tasks.episode import Clock, Family, SharedSettings, TaskSource
 
 
-def plan(family: "Family", asked: Asked) -> "tuple[Sweep, Rig]":
+def plan(family: "Family", asked: Asked) -> "tuple[Sweep, SharedSettings]":
     """What was asked for, checked.
 
     Raises:
         SettingsError: If something cannot be, or would change nothing.
     """
-    from timeful.suites.timely.budgets import read_budget
-    from timeful.suites.timely.families import cases_of
     from timeful.suites.timely.presets import PRESETS
     from timeful.suites.timely.spec import Sweep
+    from timeful.tasks.budgets import read_budget
+    from timeful.tasks.library import process_library
 
     _refuse_early(asked)
     check_known("preset", asked.preset, PRESETS[family])
@@ -38,7 +39,7 @@ def plan(family: "Family", asked: Asked) -> "tuple[Sweep, Rig]":
     wanted = source.sets if family == "reasoning" else asked.cases or preset.cases
     sweep = Sweep(
         family=family,
-        cases=cases_of(family, wanted, source, seed=asked.seed),
+        cases=process_library().select(family, wanted, source, seed=asked.seed),
         voices=voices,
         budgets=[read_budget(text) for text in asked.budgets or _budgets(preset, voices)],
         latencies=asked.latencies or preset.latencies,
@@ -59,9 +60,9 @@ def _refuse_early(asked: Asked) -> None:
 def _voices(family: "Family", asked: Asked, preset: "Preset") -> "list[ModelRole]":
     """Who works: a model, stand-ins, or both if both were named."""
     from timeful.models.role import ModelRole, read_role
-    from timeful.suites.timely.families import PARTS
+    from timeful.tasks.families import FAMILY_SPECS
 
-    players_here = PARTS[family].players
+    players_here = FAMILY_SPECS[family].players
     for name in asked.players:
         check_known("player", name, players_here)
     players = asked.players or (() if asked.model else preset.players)
@@ -86,10 +87,10 @@ def _budgets(preset: "Preset", voices: "list[ModelRole]") -> list[str]:
     return [f"{n}steps" if whose and whose not in names else text for text, n, whose in split]
 
 
-def _source(family: "Family", asked: Asked, preset: "Preset") -> "Source":
+def _source(family: "Family", asked: Asked, preset: "Preset") -> "TaskSource":
     from timeful.environments.reasoning.files import BENCHMARKS
     from timeful.environments.reasoning.split import SPLITS
-    from timeful.suites.timely.spec import Source
+    from timeful.tasks.episode import TaskSource
 
     sets: tuple[str, ...] = ()
     if family == "reasoning":
@@ -101,7 +102,7 @@ def _source(family: "Family", asked: Asked, preset: "Preset") -> "Source":
     size = asked.size if asked.size is not None or asked.problems else preset.size
     if size is not None and size < 1:
         raise SettingsError(f"a set needs at least one problem, got {size}")
-    return Source(
+    return TaskSource(
         sets=sets,
         size=size,
         split=cast("Split | None", asked.split),
@@ -116,7 +117,7 @@ def _source(family: "Family", asked: Asked, preset: "Preset") -> "Source":
 
 
 def _has_gym(sets: tuple[str, ...]) -> bool:
-    from timeful.suites.timely.families import GYM
+    from timeful.tasks.reasoning import GYM
 
     return any(name.startswith(GYM) for name in sets)
 
@@ -142,16 +143,16 @@ def _pairs(given: tuple[str, ...], what: str, form: str) -> list[tuple[str, str]
     return pairs
 
 
-def _rig(asked: Asked, voices: "list[ModelRole]", source: "Source") -> "Rig":
+def _rig(asked: Asked, voices: "list[ModelRole]", source: "TaskSource") -> "SharedSettings":
     from timeful.environments.timed.stopwatch import TimerSettings
     from timeful.models.calibrate import load_calibration
-    from timeful.suites.timely.spec import Rig
+    from timeful.tasks.episode import SharedSettings
 
     has_model = not all(voice.is_stand_in for voice in voices)
     is_plain = source.is_private or not has_model
     if source.is_private and asked.record is not None:
         raise SettingsError("private problems must not stand on a cassette: no --record")
-    return Rig(
+    return SharedSettings(
         source=source,
         tool_latencies=tuple(_pairs(asked.tool_latencies, "a tool's latency", "TOOL=LAW")),
         is_soft=asked.soft,
@@ -167,7 +168,7 @@ def _rig(asked: Asked, voices: "list[ModelRole]", source: "Source") -> "Rig":
     )
 
 
-def _refuse_idle(asked: Asked, voices: "list[ModelRole]", source: "Source") -> None:
+def _refuse_idle(asked: Asked, voices: "list[ModelRole]", source: "TaskSource") -> None:
     """Refuse what was asked for on the command line and would change nothing."""
     is_live = any(voice.is_live for voice in voices)
     needs = {

@@ -11,9 +11,9 @@ from timeful.models.pace import Pace
 from timeful.models.role import ModelRole
 from timeful.rewards.registry import find_spec
 from timeful.seeding import child
-from timeful.suites.timely.budgets import read_budget
-from timeful.suites.timely.families import cases_of
-from timeful.suites.timely.spec import Rig, Source, TimelySpec
+from timeful.tasks.budgets import read_budget
+from timeful.tasks.episode import SharedSettings, TaskEpisode, TaskSource
+from timeful.tasks.library import process_library
 from timeful.training.config import CasesPart, Config
 from timeful.training.folder import POLICY
 from timeful.training.rollout_tasks import RolloutTask, TimelyTask
@@ -64,20 +64,20 @@ def timely_tasks(
     Raises:
         SettingsError: If there are no such cases.
     """
-    source = Source(
+    source = TaskSource(
         sets=part.sets if part.problems is None else (),
         size=part.size,
         split=None if part.split == "all" else part.split,
         problems=part.problems,
         is_unsafe=part.unsafe,
     )
-    names = cases_of(part.family, source.sets, source, seed=seed)
+    names = process_library().select(part.family, source.sets, source, seed=seed)
     voice = ModelRole(stand_in="policy", supplied=f"local:{POLICY}")
     found: dict[str, RolloutTask] = {}
     for name, written in product(names, part.budgets):
         rng = child(seed, "device", name, written)
         budget = read_budget(written)
-        rig = Rig(
+        rig = SharedSettings(
             source=source,
             is_soft=part.soft,
             alpha=float(rng.choice(part.alphas)),
@@ -90,13 +90,13 @@ def timely_tasks(
             seed=seed,
             transcripts=transcripts,
         )
-        spec = TimelySpec(
+        spec = TaskEpisode(
             family=part.family,
             case=name,
-            voice=voice,
+            role=voice,
             run=0,
             latency=str(rng.choice(part.latencies)),
-            rig=rig,
+            shared=rig,
             budget=budget,
             span=budget.span(None),
         )

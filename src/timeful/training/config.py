@@ -41,7 +41,7 @@ from timeful.environments.timed.stopwatch import TimerSettings
 from timeful.errors import SettingsError
 from timeful.judges.ruler_settings import RulerJudge
 from timeful.models.request import address
-from timeful.suites.timely.budgets import Budget, read_budget
+from timeful.tasks.budgets import Budget, read_budget
 
 AtLeast0 = Annotated[int, msgspec.Meta(ge=0)]
 AtLeast1 = Annotated[int, msgspec.Meta(ge=1)]

@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import inf
 
 from timeful.core.units import seconds
-from timeful.suites.timely.budgets import Budget, read_budget
+from timeful.tasks.budgets import Budget, read_budget
 from timeful.training.config import CasesPart, Config, ModelPart, SftConfig, TurnsPart
 from timeful.training.hub import file_of
 

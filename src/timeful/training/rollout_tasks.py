@@ -5,8 +5,8 @@ from typing import Protocol
 
 from timeful.models.model import Model
 from timeful.records.recorder import Recorder
-from timeful.suites.timely.play import play
-from timeful.suites.timely.spec import TimelySpec
+from timeful.tasks.episode import TaskEpisode
+from timeful.tasks.play import play
 
 
 class RolloutTask(Protocol):
@@ -44,7 +44,7 @@ class TimelyTask:
         spec: The episode; who works is left to whoever plays it.
     """
 
-    spec: TimelySpec
+    spec: TaskEpisode
 
     @property
     def key(self) -> str:

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from timeful.suites.timely.rows import TimelyRow
+from timeful.tasks.rows import TaskRow
 
 
-def row(**changes: Any) -> TimelyRow:
+def row(**changes: Any) -> TaskRow:
     """A right answer in time, of a stand-in, but for what is said."""
     values: dict[str, Any] = {
         "family": "reasoning",
@@ -42,4 +42,4 @@ def row(**changes: Any) -> TimelyRow:
         "error": None,
         "sha256": "0",
     }
-    return TimelyRow(**{**values, **changes})
+    return TaskRow(**{**values, **changes})

@@ -19,8 +19,9 @@ from timeful.suites.timely.baselines import (
     merged,
     save_baselines,
 )
-from timeful.suites.timely.budgets import NO_LIMIT, Baseline, Budget, read_budget
-from timeful.suites.timely.spec import Rig, Sweep, episodes, unhurried
+from timeful.suites.timely.spec import Sweep, episodes, unhurried
+from timeful.tasks.budgets import NO_LIMIT, Baseline, Budget, read_budget
+from timeful.tasks.episode import SharedSettings
 
 TOOK = Baseline(counted=8e9, steps=4)
 
@@ -82,7 +83,7 @@ def test_half_a_nanosecond_is_a_nanosecond_not_no_time() -> None:
     assert Budget("times", 0.75).span(Baseline(counted=5, steps=1)) == 4
 
 
-RIG = Rig(seed=3)
+RIG = SharedSettings(seed=3)
 SWEEP = Sweep(
     family="reasoning",
     cases=("sums/a", "sums/b"),
@@ -92,7 +93,7 @@ SWEEP = Sweep(
 )
 
 
-def kept(sweep: Sweep = SWEEP, rig: Rig = RIG, counted: int = 1_000) -> list[Kept]:
+def kept(sweep: Sweep = SWEEP, rig: SharedSettings = RIG, counted: int = 1_000) -> list[Kept]:
     return [
         Kept(
             case=spec.case,
@@ -152,7 +153,7 @@ def test_steps_of_another_are_the_same_time_for_all() -> None:
         replace(RIG, tool_latencies=(("get_duration", "1s"),)),
     ],
 )
-def test_whatever_changes_the_time_makes_another_baseline(rig: Rig) -> None:
+def test_whatever_changes_the_time_makes_another_baseline(rig: SharedSettings) -> None:
     with pytest.raises(SettingsError, match="no baseline"):
         episodes(SWEEP, rig, merged(kept()), remedy="")
 

@@ -32,35 +32,34 @@ from timeful.records.events import (
 from timeful.records.recorder import Recorder, read_record, record_hash
 from timeful.runs.experiment import Finished, report_again, run_experiment
 from timeful.sandbox.workspace import WorkLimits
-from timeful.suites.timely import families
 from timeful.suites.timely.baselines import Baselines
-from timeful.suites.timely.budgets import read_budget
-from timeful.suites.timely.families import cases_of
-from timeful.suites.timely.play import play
-from timeful.suites.timely.rows import TimelyRow, summarize
 from timeful.suites.timely.run import baselines_of, check_budgets, experiment
-from timeful.suites.timely.spec import (
-    Family,
-    Rig,
-    Source,
-    Sweep,
-    TimelySpec,
-    episodes,
-    unhurried,
-)
+from timeful.suites.timely.spec import Sweep, episodes, unhurried
+from timeful.tasks import coding, fiction, reasoning
+from timeful.tasks.budgets import read_budget
+from timeful.tasks.episode import Family, SharedSettings, TaskEpisode, TaskSource
+from timeful.tasks.library import TaskLibrary
+from timeful.tasks.play import play
+from timeful.tasks.reasoning import ReasoningOpener
+from timeful.tasks.rows import TaskRow, summarize
 
+LIBRARY = TaskLibrary()
 FILES = ("report.html", "results.json", "table.csv", "episodes.csv")
-PROBLEMS = Rig(source=Source(sets=("sums", "choices"), size=3))
+PROBLEMS = SharedSettings(source=TaskSource(sets=("sums", "choices"), size=3))
 
 
 def sweep_of(
-    family: Family, rig: Rig, cases: Sequence[str], players: Sequence[str], **changes: Any
+    family: Family,
+    rig: SharedSettings,
+    cases: Sequence[str],
+    players: Sequence[str],
+    **changes: Any,
 ) -> Sweep:
     wanted = rig.source.sets if family == "reasoning" else tuple(cases)
     return Sweep(
         **{
             "family": family,
-            "cases": cases_of(family, wanted, rig.source, seed=rig.seed),
+            "cases": LIBRARY.select(family, wanted, rig.source, seed=rig.seed),
             "voices": [ModelRole(stand_in=name) for name in players],
             "budgets": [read_budget("0.75x"), read_budget("2x")],
             **changes,
@@ -68,20 +67,20 @@ def sweep_of(
     )
 
 
-def baselines(sweep: Sweep, rig: Rig) -> Baselines:
+def baselines(sweep: Sweep, rig: SharedSettings) -> Baselines:
     specs = unhurried(sweep, rig)
     return baselines_of((spec, row(spec)) for spec in specs)
 
 
-def row(spec: TimelySpec) -> TimelyRow:
+def row(spec: TaskEpisode) -> TaskRow:
     recorder = Recorder()
     play(spec, recorder)
     return summarize(recorder.events)
 
 
 def run(
-    sweep: Sweep, rig: Rig, out: Path, *, workers: int = 1
-) -> tuple[list[TimelySpec], Finished[TimelyRow]]:
+    sweep: Sweep, rig: SharedSettings, out: Path, *, workers: int = 1
+) -> tuple[list[TaskEpisode], Finished[TaskRow]]:
     specs = episodes(sweep, rig, baselines(sweep, rig), remedy="")
     job = experiment(sweep.family)
     return specs, run_experiment(job, specs, out, settings=rig.settings(), workers=workers)
@@ -90,18 +89,18 @@ def run(
 REASONING = sweep_of("reasoning", PROBLEMS, (), ("paced", "steady", "curt"))
 FICTION = sweep_of(
     "fiction",
-    Rig(),
+    SharedSettings(),
     ("skerry",),
     ("hasty", "careful"),
     budgets=[read_budget("5steps"), read_budget("8@careful")],
     latencies=("none", "lognormal:2s:0.3"),
 )
-BOTH = [(REASONING, PROBLEMS), (FICTION, Rig())]
+BOTH = [(REASONING, PROBLEMS), (FICTION, SharedSettings())]
 
 
 @pytest.mark.parametrize(("sweep", "rig"), BOTH, ids=("reasoning", "fiction"))
 def test_the_same_seed_gives_the_same_bytes_with_two_workers_and_again(
-    sweep: Sweep, rig: Rig, tmp_path: Path
+    sweep: Sweep, rig: SharedSettings, tmp_path: Path
 ) -> None:
     def hashes(out: Path) -> dict[str, str]:
         return {p.stem: record_hash(read_record(p)) for p in (out / "episodes").glob("*.jsonl")}
@@ -122,7 +121,9 @@ def test_the_same_seed_gives_the_same_bytes_with_two_workers_and_again(
 
 
 @pytest.mark.parametrize(("sweep", "rig"), BOTH, ids=("reasoning", "fiction"))
-def test_nothing_counts_beyond_the_budget_not_by_a_nanosecond(sweep: Sweep, rig: Rig) -> None:
+def test_nothing_counts_beyond_the_budget_not_by_a_nanosecond(
+    sweep: Sweep, rig: SharedSettings
+) -> None:
     specs = episodes(sweep, rig, baselines(sweep, rig), remedy="")
     late = 0
     for spec in specs:
@@ -147,10 +148,10 @@ def test_somebody_who_ignores_the_time_needs_exactly_his_own(tmp_path: Path) -> 
 
 
 def test_thinking_counts_alpha_times_and_tools_do_not() -> None:
-    slow = Rig(alpha=2.5)
+    slow = SharedSettings(alpha=2.5)
     hasty = [ModelRole(stand_in="hasty")]
     sweep = replace(FICTION, latencies=("1s",), voices=hasty, budgets=[read_budget("none")])
-    one, two = (row(unhurried(sweep, rig)[0]) for rig in (Rig(), slow))
+    one, two = (row(unhurried(sweep, rig)[0]) for rig in (SharedSettings(), slow))
     assert one.tool_ns == two.tool_ns == 60 * seconds(1)
     assert two.thinking_ns == one.thinking_ns * 5 // 2
 
@@ -173,7 +174,7 @@ def test_a_wrong_timer_changes_what_is_done_and_not_what_counts() -> None:
 
 
 def test_a_budget_that_has_changed_is_not_mixed_with_what_was_played(tmp_path: Path) -> None:
-    specs, _ = run(replace(FICTION, latencies=("none",)), Rig(), tmp_path)
+    specs, _ = run(replace(FICTION, latencies=("none",)), SharedSettings(), tmp_path)
     check_budgets(specs, tmp_path)
     check_budgets(specs, tmp_path / "elsewhere")
     other = [replace(spec, span=Duration((spec.span or 0) + 1)) for spec in specs]
@@ -186,7 +187,7 @@ def test_another_run_has_other_chance_and_another_budget_has_not() -> None:
         hasty = [ModelRole(stand_in="hasty")]
         sweep = replace(FICTION, voices=hasty, budgets=[read_budget(budget)], runs=2)
         recorder = Recorder()
-        play(episodes(sweep, Rig(), {}, remedy="")[run], recorder)
+        play(episodes(sweep, SharedSettings(), {}, remedy="")[run], recorder)
         return [e.action for e in recorder.events if isinstance(e, Acted) and "step" in e.action]
 
     assert typed(0, "8s") != typed(1, "8s")
@@ -196,24 +197,29 @@ def test_another_run_has_other_chance_and_another_budget_has_not() -> None:
 
 
 def test_a_latency_is_for_a_tool_that_there_is() -> None:
-    rig = Rig(tool_latencies=(("stepp", "2s"),))
+    rig = SharedSettings(tool_latencies=(("stepp", "2s"),))
     with pytest.raises(SettingsError, match="Did you mean 'step'"):
         experiment("fiction").check(unhurried(FICTION, rig))
-    experiment("fiction").check(unhurried(FICTION, Rig(tool_latencies=(("get_duration", "1s"),))))
+    experiment("fiction").check(
+        unhurried(FICTION, SharedSettings(tool_latencies=(("get_duration", "1s"),)))
+    )
 
 
 def test_two_story_files_of_one_name_would_be_one_column(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(families, "check_extras", lambda name: None)  # Jericho may not be here
+    monkeypatch.setattr(fiction, "check_extras", lambda name: None)  # Jericho may not be here
     story = bytes([3, *bytes(13), 0, 64, *bytes(240)])
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "x.z3").write_bytes(story)
     files = tuple(str(tmp_path / folder / "x.z3") for folder in ("a", "b"))
-    assert cases_of("fiction", (*files[:1], "skerry"), Source(), seed=0) == (files[0], "skerry")
+    assert LIBRARY.select("fiction", (*files[:1], "skerry"), TaskSource(), seed=0) == (
+        files[0],
+        "skerry",
+    )
     with pytest.raises(SettingsError, match="the same name"):
-        cases_of("fiction", files, Source(), seed=0)
+        LIBRARY.select("fiction", files, TaskSource(), seed=0)
 
 
 @pytest.mark.parametrize(
@@ -224,16 +230,16 @@ def test_a_game_without_its_extra_is_refused_before_anything_runs(
 ) -> None:
     monkeypatch.setattr(library, "find_spec", lambda module: None)
     with pytest.raises(SettingsError, match=rf"pip install 'timeful\[{extra}\]'"):
-        cases_of("fiction", ("skerry", name), Source(), seed=0)
+        LIBRARY.select("fiction", ("skerry", name), TaskSource(), seed=0)
 
 
 def test_prepared_and_made_cases_are_run_together(tmp_path: Path) -> None:
     name = "spaceship-titanic"
     prepare(name, archive(tmp_path, name), tmp_path / name)
-    source = Source(data=str(tmp_path))
-    assert cases_of("coding", (name, "iris"), source, seed=0) == (name, "iris")
-    with pytest.raises(SettingsError, match="no data are read for iris"):
-        cases_of("coding", ("iris",), source, seed=0)
+    source = TaskSource(data=str(tmp_path))
+    assert LIBRARY.select("coding", (name, "iris"), source, seed=0) == (name, "iris")
+    with pytest.raises(SettingsError, match="iris"):
+        LIBRARY.select("coding", ("iris",), source, seed=0)
 
 
 def test_a_program_may_run_until_the_deadline_and_no_sandbox_ends_it_sooner(
@@ -246,10 +252,12 @@ def test_a_program_may_run_until_the_deadline_and_no_sandbox_ends_it_sooner(
             super().__init__(lambda code: FakeRan())
             limits.append(given["limits"])
 
-    monkeypatch.setattr(families, "Workspace", Idle)
-    spec = unhurried(sweep_of("coding", Rig(), ["iris"], ["climber"]), Rig())[0]
-    families.PARTS["coding"].open(spec).close()
-    families.let_go()
+    monkeypatch.setattr(coding, "Workspace", Idle)
+    spec = unhurried(sweep_of("coding", SharedSettings(), ["iris"], ["climber"]), SharedSettings())[
+        0
+    ]
+    LIBRARY.open(spec).close()
+    LIBRARY.close_all()
     assert limits[0].wall_s > in_seconds(LONGEST_RUN)
 
 
@@ -258,7 +266,7 @@ def test_a_program_may_run_until_the_deadline_and_no_sandbox_ends_it_sooner(
 
 def test_a_row_of_a_game_tells_points_and_calls_and_time() -> None:
     sweep = replace(FICTION, latencies=("2s",), budgets=[read_budget("50s")])
-    spec = episodes(sweep, Rig(), {}, remedy="")[1]
+    spec = episodes(sweep, SharedSettings(), {}, remedy="")[1]
     made = row(spec)
     assert (made.family, made.group, made.who) == ("fiction", "skerry", "careful")
     assert (made.reason, made.is_on_time, made.budget_ns) == ("answered", True, seconds(50))
@@ -274,7 +282,7 @@ def test_a_call_that_the_deadline_cuts_counts_as_time_of_its_tool() -> None:
     hasty = [ModelRole(stand_in="hasty")]
     budgets = [read_budget("5s"), read_budget("10.5s")]
     sweep = replace(FICTION, voices=hasty, latencies=("10s",), budgets=budgets)
-    cut, in_time = (row(spec) for spec in episodes(sweep, Rig(), {}, remedy=""))
+    cut, in_time = (row(spec) for spec in episodes(sweep, SharedSettings(), {}, remedy=""))
     assert (cut.reason, cut.calls, cut.counted_ns) == ("deadline", 1, seconds(5))
     assert cut.tool_ns == seconds(5) - cut.thinking_ns
     assert cut.thinking_ns == 40 * 10_000_000
@@ -326,7 +334,7 @@ def test_what_is_no_whole_record_is_refused(events: list[Any]) -> None:
 
 
 def test_only_who_asked_for_a_side_of_the_problems_has_it_in_the_record() -> None:
-    plain, tested = Rig(), Rig(source=Source(split="test"))
+    plain, tested = SharedSettings(), SharedSettings(source=TaskSource(split="test"))
     assert "split" not in plain.settings()["source"]
     assert tested.settings()["source"]["split"] == "test"
 
@@ -341,14 +349,14 @@ def test_reasoning_gym_makes_enough_for_a_side_or_says_that_it_cannot(
             for n in range(count)
         ]
 
-    monkeypatch.setattr(families, "make_problems", make)
-    monkeypatch.setattr(families, "_sandbox", lambda is_unsafe: nullcontext())
-    whole = families.problems(("gym:many",), Source(size=300), 0)
-    tested = families.problems(("gym:many",), Source(size=9, split="test"), 0)
+    monkeypatch.setattr(reasoning, "make_problems", make)
+    monkeypatch.setattr(ReasoningOpener, "_sandbox", lambda self, is_unsafe: nullcontext())
+    whole = LIBRARY.problems(TaskSource(sets=("gym:many",), size=300), 0)
+    tested = LIBRARY.problems(TaskSource(sets=("gym:many",), size=9, split="test"), 0)
     there = [one.question for one in whole.values() if split_of(one.question) == "test"]
     assert [one.question for one in tested.values()] == there[:9]
-    with pytest.raises(SettingsError, match="'few' makes hardly more than 0 problems on the side"):
-        families.problems(("gym:few",), Source(size=9, split="validation"), 0)
+    with pytest.raises(SettingsError, match="'few' has only 0 problems"):
+        LIBRARY.problems(TaskSource(sets=("gym:few",), size=9, split="validation"), 0)
 
 
 # --- privacy --------------------------------------------------------------------------------------
@@ -356,18 +364,18 @@ def test_reasoning_gym_makes_enough_for_a_side_or_says_that_it_cannot(
 SECRET = "the colour of the third envelope"
 
 
-def private(tmp_path: Path) -> Rig:
+def private(tmp_path: Path) -> SharedSettings:
     path = tmp_path / "hidden.jsonl"
     path.write_text(
         f'{{"id": "q1", "question": "What is {SECRET}?", "choices": ["mauve", "puce"], '
         '"answer": "mauve"}\n'
     )
-    return Rig(source=Source(problems=str(path), is_private=True))
+    return SharedSettings(source=TaskSource(problems=str(path), is_private=True))
 
 
 def test_no_word_of_a_private_problem_stands_in_a_record(tmp_path: Path) -> None:
     rig = private(tmp_path)
-    cases = cases_of("reasoning", (), rig.source, seed=0)
+    cases = LIBRARY.select("reasoning", (), rig.source, seed=0)
     script = [
         [Say("Now, "), Call("get_duration", "{}", id="c1")],
         [Call("get_duraton", f'{{"why": "{SECRET}"}}', id="c2")],
@@ -394,7 +402,7 @@ def test_no_word_of_a_private_problem_stands_in_a_record(tmp_path: Path) -> None
 
 def test_a_stand_in_cannot_work_on_what_it_has_no_solution_of(tmp_path: Path) -> None:
     rig = private(tmp_path)
-    cases = cases_of("reasoning", (), rig.source, seed=0)
+    cases = LIBRARY.select("reasoning", (), rig.source, seed=0)
     with pytest.raises(SettingsError, match="no worked solution"):
         experiment("reasoning").check(unhurried(replace(REASONING, cases=cases), rig))
 
@@ -410,4 +418,4 @@ def test_private_problems_are_not_run_by_mistake(tmp_path: Path) -> None:
         fields=(("question", "question"), ("answer", "answer"), ("wrong", "id")),
     )
     with pytest.raises(SettingsError, match="private"):
-        cases_of("reasoning", (), gpqa, seed=0)
+        LIBRARY.select("reasoning", (), gpqa, seed=0)

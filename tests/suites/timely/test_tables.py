@@ -27,13 +27,13 @@ from timeful.suites.timely.published import (
 )
 from timeful.suites.timely.report import write_report
 from timeful.suites.timely.results import result_rows
-from timeful.suites.timely.rows import TimelyRow
 from timeful.suites.timely.tables import text_tables, unhurried_table
+from timeful.tasks.rows import TaskRow
 
 BUDGETS = ("0.75x", "1x", "2x", "3x")
 
 
-def solved(who: str = "paced", **changes: Any) -> list[TimelyRow]:
+def solved(who: str = "paced", **changes: Any) -> list[TaskRow]:
     """Two sets of three problems: the first of each is wrong, and 0.75x is too late for sums."""
     return [
         row(
@@ -49,7 +49,7 @@ def solved(who: str = "paced", **changes: Any) -> list[TimelyRow]:
     ]
 
 
-def played(who: str, latency: str = "none", **changes: Any) -> list[TimelyRow]:
+def played(who: str, latency: str = "none", **changes: Any) -> list[TaskRow]:
     return [
         row(
             family="fiction",

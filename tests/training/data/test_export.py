@@ -382,7 +382,7 @@ def test_records_of_a_training_are_kept_with_what_was_asked() -> None:
 
     for keeps, transcripts in ((True, "full"), (False, "answers")):
         settings = config(Path("m"), Path("o"), run=RunPart(out="o", records=keeps))
-        [told, *_] = [one.spec.rig.transcripts for one in make_rollout_tasks(settings).values()]  # type: ignore[attr-defined]
+        [told, *_] = [one.spec.shared.transcripts for one in make_rollout_tasks(settings).values()]  # type: ignore[attr-defined]
         assert told == transcripts
 
 

@@ -81,7 +81,7 @@ def test_each_trace_has_a_budget_a_speed_and_a_timer_of_its_own_within_the_bound
 
 def test_half_as_fast_is_as_likely_as_twice_as_fast(tmp_path: Path) -> None:
     config = saved(tmp_path, 'each = 10\n[problems]\nsets = ["sums"]\nsize = 60\n')
-    alphas = [spec.rig.alpha for spec in specs_of(read_settings(config))]
+    alphas = [spec.shared.alpha for spec in specs_of(read_settings(config))]
     slower = sum(alpha < 1 for alpha in alphas) / len(alphas)
     assert abs(slower - 0.5) < 5 * 0.5 / len(alphas) ** 0.5  # a third, were it not by ratios
 

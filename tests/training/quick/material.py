@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from timeful.suites.timely.rows import TimelyRow
+from timeful.tasks.rows import TaskRow
 from timeful.training.quick.asked import Asked
 from timeful.training.quick.recipe import BASE, find_recipe
 from timeful.training.quick.stages import Stage, perform
@@ -49,11 +49,11 @@ def pretend(out: Path, what: Asked, says: Says, *, skip: Sequence[str] = ()) -> 
         stage.result.write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in rows))
 
 
-def row(budget: str, allowed: int, tokens: int, is_right: bool) -> TimelyRow:
+def row(budget: str, allowed: int, tokens: int, is_right: bool) -> TaskRow:
     """An answer of so many tokens at 100 ms each."""
     each = 100_000_000
-    empty = dict.fromkeys(TimelyRow.__struct_fields__)
-    return TimelyRow(
+    empty = dict.fromkeys(TaskRow.__struct_fields__)
+    return TaskRow(
         **{
             **empty,
             **{"family": "reasoning", "case": "levels:6/0", "who": BASE, "stand_in": False},

@@ -8,7 +8,7 @@ import pytest
 
 from timeful.environments.reasoning.split import Split
 from timeful.seeding import child
-from timeful.suites.timely.families import problems
+from timeful.tasks.library import process_library
 from timeful.training.quick import stages
 from timeful.training.quick.cases import in_turn, lessons, relative, scenes
 from timeful.training.quick.recipe import find_recipe
@@ -32,8 +32,8 @@ def side(question: str) -> str:
 
 
 def question(scene: TimelyTask) -> str:
-    rig = scene.spec.rig
-    return problems(rig.source.sets, rig.source, rig.seed)[scene.spec.case].question
+    rig = scene.spec.shared
+    return process_library().problems(rig.source, rig.seed)[scene.spec.case].question
 
 
 def drawn(split: Split, count: int) -> list[TimelyTask]:
@@ -57,8 +57,8 @@ def test_every_scene_is_on_the_side_that_was_asked_for(split: Split) -> None:
 def test_scenes_have_their_time_in_turn_and_nobody_is_cut_at_it() -> None:
     some = [one.spec for one in drawn("test", 6)]
     assert [one.span for one in some] == [t * 10**8 for t in (4, 8, 16, 32, 4, 8)]
-    assert {(one.rig.is_soft, one.rig.most_tokens) for one in some} == {(True, 9)}
-    assert drawn("test", 6)[0].spec.rig.seed != drawn("train", 6)[0].spec.rig.seed
+    assert {(one.shared.is_soft, one.shared.most_tokens) for one in some} == {(True, 9)}
+    assert drawn("test", 6)[0].spec.shared.seed != drawn("train", 6)[0].spec.shared.seed
 
 
 def test_a_multiple_is_rounded_down_to_tokens_before_it_is_cut() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.training.quick.material import asked, begin, pretend, row
 from timeful.errors import RecordError
-from timeful.suites.timely.rows import TimelyRow
+from timeful.tasks.rows import TaskRow
 from timeful.training.collapse_detection import collapse
 from timeful.training.quick.asked import Asked
 from timeful.training.quick.claim import Verdict, one_ways, sentences, verdict
@@ -22,7 +22,7 @@ from timeful.training.quick.tables import over_budgets, text_tables
 LONG = "correct, long cap"
 
 
-def leave(out: Path, what: Asked, model: str, rows: Sequence[TimelyRow]) -> None:
+def leave(out: Path, what: Asked, model: str, rows: Sequence[TaskRow]) -> None:
     """Leave the rows of a grading under the steps of the budget."""
     for stage in what.stages(out):
         if stage.kind == "grade" and model == ("base" if stage.arm is None else stage.arm.name):
@@ -30,11 +30,11 @@ def leave(out: Path, what: Asked, model: str, rows: Sequence[TimelyRow]) -> None
             stage.result.write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in rows))
 
 
-def failed(one: TimelyRow) -> TimelyRow:
+def failed(one: TaskRow) -> TaskRow:
     return msgspec.structs.replace(one, status="failed", reason="", value=0.0, error="world: x")
 
 
-def both(tokens: int, is_right: bool, count: int = 1) -> list[TimelyRow]:
+def both(tokens: int, is_right: bool, count: int = 1) -> list[TaskRow]:
     """The same answer under both steps of the smoke recipe."""
     return [row(f"{n / 10:g}s", n, tokens, is_right) for n in (4, 8) for _ in range(count)]
 

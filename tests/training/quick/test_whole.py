@@ -118,10 +118,10 @@ def test_no_problem_is_on_two_sides(whole: Path) -> None:
 
 
 def _question(spec: object) -> str:
-    from timeful.suites.timely.families import problems
+    from timeful.tasks.library import process_library
 
-    rig = spec.rig  # type: ignore[attr-defined]
-    known = problems(rig.source.sets, rig.source, rig.seed)
+    rig = spec.shared  # type: ignore[attr-defined]
+    known = process_library().problems(rig.source, rig.seed)
     return known[spec.case].question  # type: ignore[attr-defined]
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from timeful.errors import RecordError
-from timeful.suites.timely.budgets import Baseline
+from timeful.tasks.budgets import Baseline
 from timeful.version import __version__
 
 

@@ -14,10 +14,11 @@ from timeful.environments.timed.latency import Constant, LogNormal, Uniform, rea
 from timeful.metrics.budgets import right_in_time
 from timeful.metrics.statistics import Estimate, bootstrap_grand_mean
 from timeful.seeding import child
-from timeful.suites.timely.budgets import read_budget
 from timeful.suites.timely.published import ACCURACY, ON_TIME, TOOL_USE
-from timeful.suites.timely.rows import TimelyRow
-from timeful.suites.timely.spec import FAMILIES, NAME, Family
+from timeful.suites.timely.spec import NAME
+from timeful.tasks.budgets import read_budget
+from timeful.tasks.episode import FAMILIES, Family
+from timeful.tasks.rows import TaskRow
 
 RESAMPLES = 2_000
 ALL = "all"
@@ -32,7 +33,7 @@ class Measure:
     """What is averaged: a value of each row, times a scale."""
 
     name: str
-    of: Callable[[TimelyRow], float]
+    of: Callable[[TaskRow], float]
     scale: float = 1.0
     decimals: int = 1
 
@@ -74,7 +75,7 @@ class Cell:
     stand_in: bool
     latency: str
     group: str
-    rows: tuple[TimelyRow, ...]
+    rows: tuple[TaskRow, ...]
     failed: int
 
     def number(self, measure: Measure, *, budget: str | None = None) -> Estimate | None:
@@ -91,7 +92,7 @@ class Cell:
         return len({row.case for row in self.rows})
 
 
-def _clusters(rows: Iterable[TimelyRow], measure: Measure) -> list[list[float]]:
+def _clusters(rows: Iterable[TaskRow], measure: Measure) -> list[list[float]]:
     """The values of each case, one for each of its runs; of a single case, of each run alone."""
     cases: dict[str, dict[int, list[float]]] = {}
     for row in rows:
@@ -101,7 +102,7 @@ def _clusters(rows: Iterable[TimelyRow], measure: Measure) -> list[list[float]]:
     return [[value] for value in clusters[0]] if len(clusters) == 1 else clusters
 
 
-def sorted_rows(rows: Iterable[TimelyRow]) -> list[TimelyRow]:
+def sorted_rows(rows: Iterable[TaskRow]) -> list[TaskRow]:
     """Rows in an order that does not depend on when an episode was done."""
     return sorted(
         rows,
@@ -129,16 +130,16 @@ def latency_order(law: str) -> tuple[float, str]:
 def budget_order(budget: str) -> tuple[str, str, float]:
     """Where a budget stands among others."""
     read = read_budget(budget)
-    return read.kind, read.whose, read.amount
+    return read.kind, read.player, read.amount
 
 
-def _family(row: TimelyRow) -> Family:
+def _family(row: TaskRow) -> Family:
     return next(family for family in FAMILIES if family == row.family)
 
 
-def make_cells(rows: Sequence[TimelyRow]) -> list[Cell]:
+def make_cells(rows: Sequence[TaskRow]) -> list[Cell]:
     """Put episodes together; beside several sets of problems, "all" holds those of all sets."""
-    groups: dict[tuple[Family, str, str, str], list[TimelyRow]] = {}
+    groups: dict[tuple[Family, str, str, str], list[TaskRow]] = {}
     rows = sorted_rows(rows)
     sets = {row.group for row in rows if row.family == "reasoning"}
     for row in rows:

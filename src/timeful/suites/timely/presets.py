@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from timeful.suites.timely.spec import Family
+from timeful.tasks.episode import Family
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from timeful.suites.timely.spec import Family
+from timeful.tasks.episode import Family
 
 TABLE_1 = "Timely Machine, Table 1"
 TABLE_2 = "Timely Machine, Table 2"

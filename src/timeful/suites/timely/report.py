@@ -32,9 +32,9 @@ from timeful.suites.timely.numbers import (
 )
 from timeful.suites.timely.published import ABLATION, COLUMNS, HURRIED, SCORES
 from timeful.suites.timely.results import result_rows
-from timeful.suites.timely.rows import TimelyRow
-from timeful.suites.timely.spec import FAMILIES, Family
 from timeful.suites.timely.tables import STAND_IN, TITLES, by_who, stopped, text_number
+from timeful.tasks.episode import FAMILIES, Family
+from timeful.tasks.rows import TaskRow
 
 TITLE = "timeful: Timely-Eval"
 
@@ -52,7 +52,7 @@ _SETTINGS = (
 )
 
 
-def write_report(rows: Sequence[TimelyRow], out: Path, settings: Mapping[str, Any]) -> Path:
+def write_report(rows: Sequence[TaskRow], out: Path, settings: Mapping[str, Any]) -> Path:
     """Write `report.html`, `results.json`, `table.csv`, `episodes.csv` and the figures.
 
     The same episodes give the same bytes, in whatever order they were played.
@@ -73,11 +73,11 @@ def write_report(rows: Sequence[TimelyRow], out: Path, settings: Mapping[str, An
         subtitle="Timely Machine, section 5: ours, and what was published",
         sections=_sections(rows, cells, out, settings),
     )
-    return save_report(out, page, result_rows(cells), rows, TimelyRow)
+    return save_report(out, page, result_rows(cells), rows, TaskRow)
 
 
 def _sections(
-    rows: Sequence[TimelyRow], cells: Sequence[Cell], out: Path, settings: Mapping[str, Any]
+    rows: Sequence[TaskRow], cells: Sequence[Cell], out: Path, settings: Mapping[str, Any]
 ) -> list[Section]:
     made = [_what_was_run(rows, settings)]
     for family in FAMILIES:
@@ -94,7 +94,7 @@ def _sections(
     )
 
 
-def _what_was_run(rows: Sequence[TimelyRow], settings: Mapping[str, Any]) -> Section:
+def _what_was_run(rows: Sequence[TaskRow], settings: Mapping[str, Any]) -> Section:
     blocks: list[Block] = []
     if rows and all(row.stand_in for row in rows):
         blocks.append(Notice(STAND_IN))

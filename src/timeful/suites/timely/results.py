@@ -16,7 +16,8 @@ from timeful.suites.timely.published import (
     column_of,
     published_model,
 )
-from timeful.suites.timely.spec import FAMILIES, NAME, Family
+from timeful.suites.timely.spec import NAME
+from timeful.tasks.episode import FAMILIES, Family
 
 
 def result_rows(cells: Sequence[Cell]) -> list[ResultRow]:

@@ -8,7 +8,6 @@ from textwrap import fill
 from timeful.metrics.statistics import Estimate
 from timeful.suites.parts import unusable
 from timeful.suites.timely.baselines import Kept
-from timeful.suites.timely.budgets import Baseline
 from timeful.suites.timely.numbers import (
     ALL,
     ANY_TIME,
@@ -27,8 +26,9 @@ from timeful.suites.timely.numbers import (
     make_cells,
 )
 from timeful.suites.timely.published import ABLATION, COLUMNS, HURRIED, ON_TIME, SCORES
-from timeful.suites.timely.rows import TimelyRow
-from timeful.suites.timely.spec import FAMILIES, Family, group_of
+from timeful.tasks.budgets import Baseline
+from timeful.tasks.episode import FAMILIES, Family, group_of
+from timeful.tasks.rows import TaskRow
 
 STAND_IN = "Stand-in: rules work on the cases; no language model was run."
 NOT_RUN = "published, not run here"
@@ -50,7 +50,7 @@ _NAME, _ENTRY = 23, 11
 _FIT = (80 - _NAME) // _ENTRY
 
 
-def text_tables(rows: Sequence[TimelyRow]) -> str:
+def text_tables(rows: Sequence[TaskRow]) -> str:
     """All tables of episodes, in at most 80 columns, and what is to be said about them."""
     cells = make_cells(rows)
     blocks: list[str] = []
@@ -203,7 +203,7 @@ def _parts(names: Sequence[str]) -> list[Sequence[str]]:
     return [names[start : start + _FIT] for start in range(0, len(names), _FIT)]
 
 
-def stopped(rows: Iterable[TimelyRow]) -> Iterator[str]:
+def stopped(rows: Iterable[TaskRow]) -> Iterator[str]:
     """Who gave up because there are no more rounds, and how often; nothing if nobody did."""
     rows = list(rows)
     played = Counter(row.who for row in rows)
@@ -214,7 +214,7 @@ def stopped(rows: Iterable[TimelyRow]) -> Iterator[str]:
         yield f"Stopped at {most} rounds: {said}."
 
 
-def _legend(cells: Sequence[Cell], rows: Sequence[TimelyRow]) -> Iterator[str]:
+def _legend(cells: Sequence[Cell], rows: Sequence[TaskRow]) -> Iterator[str]:
     if all(cell.stand_in for cell in cells):
         yield STAND_IN
     elif any(cell.stand_in for cell in cells):

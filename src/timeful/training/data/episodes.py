@@ -26,8 +26,8 @@ from timeful.records.events import (
 )
 from timeful.records.recorder import read_record
 from timeful.runs.experiment import read_settings
-from timeful.suites.timely.families import problems
-from timeful.suites.timely.spec import Source
+from timeful.tasks.episode import TaskSource
+from timeful.tasks.library import process_library
 from timeful.training.data.conversations import Conversation, conversations
 
 
@@ -241,8 +241,8 @@ class Run:
         """The problem of a case, made or read anew as settings say."""
         if self.suite not in _REASONING:
             return None
-        source = msgspec.convert(settings["source"], Source)
-        known = problems(source.sets, source, settings["seed"])
+        source = msgspec.convert(settings["source"], TaskSource)
+        known = process_library().problems(source, settings["seed"])
         if case not in known:
             raise SettingsError(
                 f"the problem {case} is not among those that the run's settings make; is its "

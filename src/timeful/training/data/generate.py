@@ -27,15 +27,16 @@ from timeful.models.rules import RuleModel
 from timeful.records.recorder import Recorder
 from timeful.runs.episode import EpisodeSetting, play_episode
 from timeful.seeding import child, child_seed
-from timeful.suites.timely.budgets import Budget
-from timeful.suites.timely.families import PARTS, cases_of, problems
-from timeful.suites.timely.play import play as play_timely
-from timeful.suites.timely.spec import Rig, TimelySpec
+from timeful.tasks.budgets import Budget
+from timeful.tasks.episode import SharedSettings, TaskEpisode
+from timeful.tasks.families import FAMILY_SPECS
+from timeful.tasks.library import process_library
+from timeful.tasks.play import play as play_timely
 from timeful.training.data.settings import Problems, Settings, source_of
 from timeful.training.data.solution_writer import NAME, SOLUTION_WRITER, time_in_full
 
 
-def specs_of(settings: Settings) -> list[TimelySpec]:
+def specs_of(settings: Settings) -> list[TaskEpisode]:
     """The episodes that settings ask for.
 
     Raises:
@@ -43,10 +44,10 @@ def specs_of(settings: Settings) -> list[TimelySpec]:
     """
     assert settings.problems is not None
     source = source_of(settings.problems)
-    known = problems(source.sets, source, settings.seed)
+    known = process_library().problems(source, settings.seed)
     if any(problem.private for problem in known.values()):
         raise SettingsError("the problems are private: no traces may be made of their words")
-    cases_of("reasoning", source.sets, source, seed=settings.seed)
+    process_library().select("reasoning", source.sets, source, seed=settings.seed)
     if settings.teacher is None:
         SOLUTION_WRITER.make(next(iter(known.values())))
     rig, who = _rig(settings, settings.problems), _voice(settings)
@@ -57,28 +58,28 @@ def specs_of(settings: Settings) -> list[TimelySpec]:
     ]
 
 
-def common(spec: TimelySpec) -> dict[str, Any]:
+def common(spec: TaskEpisode) -> dict[str, Any]:
     """What all traces have in common, of what stands in the settings of one."""
-    settings = spec.rig.settings()
+    settings = spec.shared.settings()
     return {name: value for name, value in settings.items() if name not in ("alpha", "timer")}
 
 
-def check(specs: Sequence[TimelySpec]) -> None:
+def check(specs: Sequence[TaskEpisode]) -> None:
     """Find what would keep the teacher from being asked.
 
     Raises:
         SettingsError: If there is no client.
     """
-    for who in {spec.voice for spec in specs}:
+    for who in {spec.role for spec in specs}:
         who.check(pace=SOLUTION_WRITER.pace)
 
 
-def play(spec: TimelySpec, recorder: Recorder, *, api_key: str = "") -> bool:
+def play(spec: TaskEpisode, recorder: Recorder, *, api_key: str = "") -> bool:
     """Play an episode and write its record; True if it came to its end."""
-    if not spec.voice.is_stand_in:
+    if not spec.role.is_stand_in:
         return play_timely(spec, recorder, api_key=api_key)
-    part, rig = PARTS["reasoning"], spec.rig
-    case = part.open(spec)
+    part, rig = FAMILY_SPECS["reasoning"], spec.shared
+    case = process_library().open(spec)
     seed = child_seed(rig.seed, "trace", spec.case, spec.run)
     try:
         return play_episode(
@@ -99,10 +100,10 @@ def play(spec: TimelySpec, recorder: Recorder, *, api_key: str = "") -> bool:
         case.close()
 
 
-def _rig(settings: Settings, asked: Problems) -> Rig:
+def _rig(settings: Settings, asked: Problems) -> SharedSettings:
     """What all traces have in common; calls stand in words, so that any model can learn them."""
     first, each = settings.time.pace_ms
-    return Rig(
+    return SharedSettings(
         source=source_of(asked),
         calls="text",
         pace=Pace(first=milliseconds(first), per_token=milliseconds(each)),
@@ -127,8 +128,14 @@ def _voice(settings: Settings) -> ModelRole:
 
 
 def _spec(
-    settings: Settings, rig: Rig, who: ModelRole, *, case: str, problem: Problem, run: int
-) -> TimelySpec:
+    settings: Settings,
+    rig: SharedSettings,
+    who: ModelRole,
+    *,
+    case: str,
+    problem: Problem,
+    run: int,
+) -> TaskEpisode:
     rng = child(settings.seed, "trace", problem.id, run)
     low, high = settings.time.budgets
     amount = float(rng.uniform(low.amount, high.amount))
@@ -141,13 +148,13 @@ def _spec(
         amount *= time_in_full(problem, rig.pace)
     # To hundredths, as the prompt says it.
     budget = Budget("seconds", max(0.01, round(amount, 2)))
-    return TimelySpec(
+    return TaskEpisode(
         family="reasoning",
         case=case,
-        voice=who,
+        role=who,
         run=run,
         latency="none",
-        rig=replace(rig, alpha=round(alpha, 3), timer=TimerSettings(jitter=round(jitter, 3))),
+        shared=replace(rig, alpha=round(alpha, 3), timer=TimerSettings(jitter=round(jitter, 3))),
         budget=budget,
         span=budget.span(None),
     )

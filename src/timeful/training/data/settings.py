@@ -42,8 +42,8 @@ from timeful.environments.reasoning.split import Shares
 from timeful.errors import SettingsError
 from timeful.models.endpoint import Endpoint
 from timeful.models.request import address
-from timeful.suites.timely.budgets import Budget, read_budget
-from timeful.suites.timely.spec import Source
+from timeful.tasks.budgets import Budget, read_budget
+from timeful.tasks.episode import TaskSource
 
 AtLeast1 = Annotated[int, msgspec.Meta(ge=1)]
 
@@ -213,9 +213,9 @@ def read_settings(path: Path) -> Settings:
     return settings
 
 
-def source_of(problems: Problems) -> Source:
+def source_of(problems: Problems) -> TaskSource:
     """The problems as a run of Timely-Eval names them."""
-    return Source(
+    return TaskSource(
         sets=problems.sets,
         size=problems.size,
         problems=problems.file or None,

@@ -26,8 +26,8 @@ from timeful.environments.reasoning.split import SPLITS, Split
 from timeful.errors import SettingsError
 from timeful.runs.experiment import Experiment
 from timeful.runs.lock import locked
-from timeful.suites.timely.rows import TimelyRow, summarize
-from timeful.suites.timely.spec import TimelySpec
+from timeful.tasks.episode import TaskEpisode
+from timeful.tasks.rows import TaskRow, summarize
 from timeful.training.data import generate
 from timeful.training.data.card import listed, write_card
 from timeful.training.data.columns import COLUMNS, told
@@ -98,7 +98,7 @@ def experiment(
     *,
     api_key: str = "",
     judging: Judging | None = None,
-) -> Experiment[TimelySpec, TimelyRow]:
+) -> Experiment[TaskEpisode, TaskRow]:
     """Playing and making traces.
 
     Args:
@@ -111,14 +111,14 @@ def experiment(
         name=NAME,
         play=partial(generate.play, api_key=api_key),
         summarize=summarize,
-        row=TimelyRow,
+        row=TaskRow,
         check=generate.check,
         write_report=partial(_report, settings=settings, judging=judging, done=done),
     )
 
 
 def _report(
-    rows: Sequence[TimelyRow],
+    rows: Sequence[TaskRow],
     out: Path,
     common: Mapping[str, Any],
     *,

@@ -14,9 +14,9 @@ from timeful.environments.timed.stopwatch import TimerSettings
 from timeful.models.model_spec import ModelSpec
 from timeful.models.role import ModelRole
 from timeful.seeding import child
-from timeful.suites.timely.budgets import NO_LIMIT, Budget, read_budget
-from timeful.suites.timely.families import problems
-from timeful.suites.timely.spec import Rig, Source, TimelySpec
+from timeful.tasks.budgets import NO_LIMIT, Budget, read_budget
+from timeful.tasks.episode import SharedSettings, TaskEpisode, TaskSource
+from timeful.tasks.library import process_library
 from timeful.training.quick.recipe import Recipe
 from timeful.training.rollout_tasks import TimelyTask
 
@@ -99,14 +99,14 @@ def scenes(
     share: float = getattr(SHARES, split)
     count = len(limits)
     # More than enough are made: what falls on a side is as good as never 40 % below its share.
-    source = Source(
+    source = TaskSource(
         sets=(f"levels:{recipe.language.events}",), size=round(count / share * 1.4) + 200
     )
     world = child_of_split(seed, split)
-    known = problems(source.sets, source, world)
+    known = process_library().problems(source, world)
     names = [name for name, one in known.items() if split_of(one.question) == split]
     assert len(names) >= count, f"{len(names)} problems for {split}, and {count} are needed"
-    rig = Rig(
+    rig = SharedSettings(
         source=source,
         is_soft=True,
         most_tokens=cap,
@@ -118,13 +118,13 @@ def scenes(
     voice = ModelRole(stand_in="policy", choice=ModelSpec(spec=f"local:{model}"))
     return [
         TimelyTask(
-            TimelySpec(
+            TaskEpisode(
                 family="reasoning",
                 case=name,
-                voice=voice,
+                role=voice,
                 run=0,
                 latency="none",
-                rig=rigs[limit.alpha],
+                shared=rigs[limit.alpha],
                 budget=limit.budget,
                 span=limit.span,
             )

@@ -10,7 +10,7 @@ from msgspec import structs
 from timeful.errors import RecordError
 from timeful.models.pace import Pace
 from timeful.records.events import EpisodeStarted, Event, Happened, ThoughtEnded
-from timeful.suites.timely.rows import TimelyRow, summarize
+from timeful.tasks.rows import TaskRow, summarize
 from timeful.training.tiny.language import EIGHTHS
 
 R = TypeVar("R")
@@ -27,7 +27,7 @@ class Line(msgspec.Struct, frozen=True):
     right_in_time: dict[str, float]
 
 
-class ClockRow(TimelyRow, frozen=True, kw_only=True):
+class ClockRow(TaskRow, frozen=True, kw_only=True):
     """The outcome of an episode with a timer on the way.
 
     `alpha` is how much thinking counted, and `scale` what the timer multiplied the time by. `heard`
@@ -74,13 +74,13 @@ def with_clock(events: Sequence[Event]) -> ClockRow:
     )
 
 
-def read_rows(path: Path) -> list[TimelyRow]:
+def read_rows(path: Path) -> list[TaskRow]:
     """The rows of a grading.
 
     Raises:
         RecordError: If it cannot be read.
     """
-    return _read(path, TimelyRow, AGAIN)
+    return _read(path, TaskRow, AGAIN)
 
 
 def read_clocks(path: Path) -> list[ClockRow]:

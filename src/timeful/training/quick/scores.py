@@ -10,7 +10,7 @@ import msgspec
 from timeful.metrics.budgets import by_budget, right_in_time
 from timeful.metrics.statistics import Estimate, bootstrap_grand_mean
 from timeful.seeding import child
-from timeful.suites.timely.rows import TimelyRow
+from timeful.tasks.rows import TaskRow
 from timeful.training.collapse_detection import collapse
 from timeful.training.quick.asked import Asked
 from timeful.training.quick.recipe import BASE
@@ -81,7 +81,7 @@ def read_scores(asked: Asked, out: Path) -> list[Score]:
 
 def graded(
     asked: Asked, out: Path, *, exams: Sequence[str] = ("grade", "hurry")
-) -> Iterator[tuple[float | None, list[TimelyRow], Stage]]:
+) -> Iterator[tuple[float | None, list[TaskRow], Stage]]:
     """The examinations that were held, each with its rows and its cold start fraction."""
     shares = {folder: share for share, _, folder in asked.parts(out)}
     for stage in asked.stages(out):
@@ -90,7 +90,7 @@ def graded(
             yield shares[stage.out], list(rows(stage.result)), stage
 
 
-def _scores(rows: Iterable[TimelyRow], stage: Stage, fraction: float | None) -> Iterator[Score]:
+def _scores(rows: Iterable[TaskRow], stage: Stage, fraction: float | None) -> Iterator[Score]:
     for budget, all_of in _by_budget(rows, stage).items():
         ok = [row for row in all_of if row.status == "ok"]
         if not ok:
@@ -111,12 +111,12 @@ def _scores(rows: Iterable[TimelyRow], stage: Stage, fraction: float | None) -> 
         )
 
 
-def _by_budget(rows: Iterable[TimelyRow], stage: Stage) -> Mapping[str, list[TimelyRow]]:
+def _by_budget(rows: Iterable[TaskRow], stage: Stage) -> Mapping[str, list[TaskRow]]:
     """Rows by budget; on devices, where a budget tells little, by how much there was room for."""
     recipe = stage.recipe
     if stage.kind != "grade" or not recipe.language.opening:
         return by_budget(rows)
-    groups: dict[str, list[TimelyRow]] = {}
+    groups: dict[str, list[TaskRow]] = {}
     for row in rows:
         assert isinstance(row, ClockRow)
         groups.setdefault(recipe.budget(row.room(recipe.language.pace)), []).append(row)

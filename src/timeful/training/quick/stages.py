@@ -23,7 +23,7 @@ from timeful.environments.timed.stopwatch import TimerSettings
 from timeful.models.local.request import GenerationConfig
 from timeful.rewards.registry import Reward
 from timeful.seeding import child, child_seed
-from timeful.suites.timely.rows import summarize
+from timeful.tasks.rows import summarize
 from timeful.training.config import (
     CasesPart,
     Config,

@@ -5,7 +5,7 @@ import pytest
 
 from timeful.core.units import START
 from timeful.records.events import Acted, EpisodeFailed, Happened, Noted, ThoughtEnded
-from timeful.suites.timely.discreet import without_words
+from timeful.tasks.redaction import redact
 from timeful.tools import ToolCall
 
 SECRET = "words that must stay where they are"
@@ -52,11 +52,11 @@ def acted(call, *, legal):
 )
 def test_no_word_is_left(event):
     assert SECRET in msgspec.json.encode(event).decode()
-    assert SECRET not in msgspec.json.encode(without_words(event)).decode()
+    assert SECRET not in msgspec.json.encode(redact(event)).decode()
 
 
 def test_what_holds_no_word_of_the_item_is_kept():
-    kept = without_words(ended("cancelled", "deadline"))
+    kept = redact(ended("cancelled", "deadline"))
     assert (kept.state, kept.cause, kept.tokens, kept.answer) == ("cancelled", "deadline", 3, "")
     call = ToolCall(name="get_duration").text()
-    assert without_words(acted(call, legal=True)).action == call
+    assert redact(acted(call, legal=True)).action == call
