@@ -4,11 +4,12 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import Executor, Future
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from timeful.errors import KernelError, SettingsError
 from timeful.records.rows import EpisodeRow
 from timeful.runs.batch import open_run, run_batch
 from timeful.runs.lock import locked
+from timeful.runs.workers import WorkerPool
 
 ROOT = Path(__file__).parents[2]
 
@@ -178,10 +180,11 @@ def test_a_retry_that_dies_leaves_no_old_row_beside_a_new_record(tmp_path: Path)
 class _Breaking(Executor):
     """A pool that is found broken when the second episode is handed to it."""
 
-    _processes: ClassVar[dict[int, object]] = {}
-
     def __init__(self) -> None:
         self.given = 0
+
+    def stop(self) -> None:
+        """Nothing runs."""
 
     def submit(self, play: Any, /, *arguments: Any, **options: Any) -> Future[Any]:
         self.given += 1
@@ -195,6 +198,19 @@ class _Breaking(Executor):
 def test_an_episode_that_a_broken_pool_did_not_take_is_played(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("timeful.runs.batch.start", lambda _workers: _Breaking())
+    monkeypatch.setattr("timeful.runs.batch.WorkerPool", lambda _workers: _Breaking())
     rows = batch(tmp_path, [Count(n) for n in range(3)], workers=2)
     assert [row.status for row in rows] == ["ok"] * 3
+
+
+def _keep_a_file(path: Path) -> None:
+    path.write_text(tempfile.mkdtemp())
+
+
+def test_temporary_files_of_stopped_workers_are_deleted(tmp_path: Path) -> None:
+    pool = WorkerPool(1)
+    pool.submit(_keep_a_file, tmp_path / "name").result()
+    folder = Path((tmp_path / "name").read_text())
+    assert folder.is_dir()
+    pool.stop()
+    assert not folder.parent.exists()

@@ -1,11 +1,6 @@
 """`timeful run timely`, its three families, and `timeful baseline`."""
 
-import os
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -128,32 +123,8 @@ def timely(
         raise SystemExit(1)
 
 
-@contextmanager
-def _tidy() -> Iterator[None]:
-    """Let all temporary folders lie in one: workers that are stopped delete none themselves."""
-    from timeful.tasks.library import process_library
-
-    with TemporaryDirectory(prefix="timeful-run-", ignore_cleanup_errors=True) as folder:
-        before = os.environ.get("TMPDIR"), tempfile.tempdir
-        os.environ["TMPDIR"], tempfile.tempdir = folder, None
-        try:
-            yield
-        finally:
-            process_library().close_all()  # of what lies in it, in this very process
-            tempfile.tempdir = before[1]
-            if before[0] is None:
-                del os.environ["TMPDIR"]
-            else:
-                os.environ["TMPDIR"] = before[0]
-
-
 def play(family: "Family", asked: Asked) -> None:
-    """Play a family, after the unhurried runs that its budgets are made of."""
-    with _tidy():
-        _play(family, asked)
-
-
-def _play(family: "Family", asked: Asked) -> None:
+    """Play a family, after the unhurried runs that its budgets are multiples of."""
     from timeful.suites.timely.baselines import load_baselines, merged
     from timeful.suites.timely.run import check_budgets, experiment
     from timeful.suites.timely.spec import episodes
@@ -229,11 +200,6 @@ def tables(finished: "Finished[TaskRow]") -> str:
 
 def _baseline(family: "Family", asked: Asked) -> None:
     """Make baselines, keep their records, and add them to the file."""
-    with _tidy():
-        _make_baselines(family, asked)
-
-
-def _make_baselines(family: "Family", asked: Asked) -> None:
     from timeful.suites.timely.baselines import load_baselines, merged, save_baselines
     from timeful.suites.timely.tables import unhurried_table
 

@@ -19,7 +19,7 @@ import msgspec
 
 from timeful.errors import KernelError, SettingsError
 from timeful.records.recorder import Recorder
-from timeful.runs.workers import start, stop
+from timeful.runs.workers import WorkerPool
 
 
 class Spec(Protocol):
@@ -244,7 +244,7 @@ def _parallel(
     suspects: list[S] = []
     while waiting or suspects:
         alone = bool(suspects)
-        pool = start(1 if alone else workers)
+        pool = WorkerPool(1 if alone else workers)
         running: dict[Future[R], S] = {}
         try:
             while (suspects if alone else waiting) or running:
@@ -266,7 +266,7 @@ def _parallel(
             else:
                 suspects = broken
         finally:
-            stop(pool)
+            pool.stop()
 
 
 def _record(out: Path, key: str) -> Path:

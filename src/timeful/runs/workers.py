@@ -1,48 +1,60 @@
-"""Processes that work side by side, and leave when whoever asked them does."""
+"""Worker processes that end with the process that started them."""
 
 import multiprocessing
 import os
 import signal
+import tempfile
 import threading
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import connection
+from tempfile import TemporaryDirectory
 from typing import Any
 
 
-def start(
-    workers: int, prepare: Callable[..., object] | None = None, *given: Any
-) -> ProcessPoolExecutor:
-    """Start so many workers, each prepared by a call of its own.
+class WorkerPool(ProcessPoolExecutor):
+    """Worker processes, each prepared by a call.
 
-    Spawned, not forked: the parent may have threads (a progress bar, a model's connection).
+    Workers are spawned, not forked: the parent may have threads (a progress bar, the connection of
+    a model). Their temporary files are in one folder, because a worker that is terminated does not
+    delete its own.
     """
-    context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(
-        workers, mp_context=context, initializer=_prepare, initargs=(prepare, given)
-    )
+
+    def __init__(
+        self, workers: int, prepare: Callable[..., object] | None = None, *arguments: Any
+    ) -> None:
+        self._folder = TemporaryDirectory(prefix="timeful-run-", ignore_cleanup_errors=True)
+        super().__init__(
+            workers,
+            mp_context=multiprocessing.get_context("spawn"),
+            initializer=_prepare,
+            initargs=(self._folder.name, prepare, arguments),
+        )
+
+    def stop(self) -> None:
+        """Terminate the workers, also in the middle of a call."""
+        processes = list((self._processes or {}).values())
+        self.shutdown(wait=False, cancel_futures=True)
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            process.join()
+        self._folder.cleanup()
 
 
-def stop(pool: ProcessPoolExecutor) -> None:
-    """Stop them, whatever they do."""
-    processes = list((pool._processes or {}).values())
-    pool.shutdown(wait=False, cancel_futures=True)
-    for process in processes:
-        process.terminate()
-    for process in processes:
-        process.join()
-
-
-def _prepare(prepare: Callable[..., object] | None, given: tuple[Any, ...]) -> None:
+def _prepare(
+    folder: str, prepare: Callable[..., object] | None, arguments: tuple[Any, ...]
+) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
+    os.environ["TMPDIR"] = tempfile.tempdir = folder  # of this process and of its children
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_die_with, args=(parent.sentinel,), daemon=True).start()
     if prepare is not None:
-        prepare(*given)
+        prepare(*arguments)
 
 
 def _die_with(sentinel: int) -> None:
-    """Leave when the parent does, even if it was killed: nobody would collect the work."""
+    """Exit when the parent exits, also if it was killed: nothing would collect the results."""
     connection.wait([sentinel])
     os._exit(1)

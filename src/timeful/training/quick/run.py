@@ -11,7 +11,7 @@ from queue import Empty
 from typing import Any
 
 from timeful.core.clock import monotonic_ns
-from timeful.runs.workers import start, stop
+from timeful.runs.workers import WorkerPool
 from timeful.training.folder import CHECKPOINTS
 from timeful.training.quick.recipe import Arm, Recipe
 from timeful.training.quick.stages import Kind, Stage, Tell, Tracker, perform
@@ -143,7 +143,7 @@ def _until_it_breaks(work: _Work, workers: int) -> None:
     """Do stages side by side, until none can begin any more or a process died."""
     is_alone = bool(work.suspects)
     told: Any = get_context("spawn").Queue()  # a new one each: who died may have held its lock
-    pool = start(workers, _listen, told)
+    pool = WorkerPool(workers, _listen, told)
     running: dict[Future[None], Stage] = {}
     try:
         while _begin(work, pool, running, 1 if is_alone else workers, is_alone=is_alone):
@@ -159,7 +159,7 @@ def _until_it_breaks(work: _Work, workers: int) -> None:
                 work.suspects.append(stage)
         return
     finally:
-        stop(pool)
+        pool.stop()
     if not is_alone:
         for stage in work.todo:
             work.fail(stage, "left out, since what it needs is not there")
