@@ -1,6 +1,6 @@
 """A thought is interrupted by a message, answers it, and goes on from the same token."""
 
-from timeful import Kernel, Message, Pace, Prompt, ScriptedModel, milliseconds, seconds
+from timeful import Kernel, Pace, Prompt, ScriptedModel, milliseconds, seconds
 
 model = ScriptedModel(
     ["The report says that sales rose by a third", "Noted, thank you"],
@@ -10,8 +10,7 @@ kernel = Kernel()
 
 
 def ask(text: str):
-    prompt = Prompt(purpose="plan", render=lambda: [Message("user", text)])
-    source = model.open(prompt, max_tokens=None, seed=0)
+    source = model.open(Prompt(render=lambda: text), max_tokens=None, seed=0)
     return kernel.stream(source, pacing=model.pace, name=text)
 
 

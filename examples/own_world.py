@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from timeful import Message, Pace, Prompt, ScriptedModel, Session, play_game, tokens
+from timeful import Pace, Prompt, ScriptedModel, Session, play_game, tokens
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,7 @@ class Door:
 
 async def ponder(session: Session, model: ScriptedModel) -> None:
     while not session.over:
-        text = session.view.text()
-        prompt = Prompt(purpose="react", render=lambda text=text: [Message("user", text)])
-        session.act(await session.think(model, prompt))
+        session.act(await session.think(model, session.view.text()))
         await session.wait_for_tick()
 
 

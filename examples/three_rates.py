@@ -9,7 +9,7 @@ an order is carried out.
 from dataclasses import dataclass
 from functools import partial
 
-from timeful import Message, Pace, Prompt, Session, VirtualClock, milliseconds
+from timeful import Pace, Prompt, Session, VirtualClock, milliseconds
 from timeful.environments.ticking import Ticking
 from timeful.interfaces.event_driven import EventDriven
 from timeful.interfaces.fixed_rate import FixedRate
@@ -107,7 +107,7 @@ async def plan(session: Session, model: RuleModel) -> None:
         await session.run_until_event()
         hops = [what.data["text"] for what in session.observe() if what.event == "report"]
         if hops:
-            ask = Prompt(purpose="plan", view=hops[-1], render=lambda: [Message("user", "Where?")])
+            ask = Prompt(label="plan", view=hops[-1], render=lambda: "Where?")
             session.act(await session.think(model, ask))
 
 

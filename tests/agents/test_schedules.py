@@ -176,7 +176,7 @@ def test_the_reduced_form_shows_only_finished_answers() -> None:
 
 
 def forced_model(prompt: Prompt) -> str:
-    return "U}" if prompt.purpose == "force" else "hm " * 100
+    return "U}" if prompt.label == "force" else "hm " * 100
 
 
 def test_a_cut_answer_is_forced_within_the_budget() -> None:

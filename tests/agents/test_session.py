@@ -2,6 +2,7 @@
 
 import threading
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ from timeful.records.events import (
 )
 
 HALF = tokens(1) // 2
-PROMPT = Prompt(purpose="plan", render=lambda: [Message("user", "count")])
+PROMPT = Prompt(label="plan", render=lambda: "count")
 
 
 def counter() -> ScriptedModel:
@@ -206,5 +207,29 @@ def test_seconds_that_were_never_converted_are_an_error_that_says_what_to_write(
         for wait in (session.sleep, session.sleep_until):
             with pytest.raises(TypeError, match=r"got 1\.5; use seconds"):
                 await wait(1.5)  # type: ignore[arg-type]
+
+    assert play(agent, turns=1).ok
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    ["count", [Message("user", "count")], lambda: "count", lambda: [Message("user", "count")]],
+)
+def test_a_prompt_is_a_text_messages_or_a_function_of_these(prompt: Any) -> None:
+    async def agent(session: Session) -> None:
+        await session.think(model, prompt, label="own label")
+
+    model = ScriptedModel(["one two"])
+    [started] = [
+        event for event in play(agent, turns=2).events if isinstance(event, ThoughtStarted)
+    ]
+    assert (started.purpose, started.messages) == ("own label", [("user", "count")])
+
+
+@pytest.mark.parametrize("prompt", [3, ["count"], lambda: None])
+def test_a_prompt_of_another_kind_is_refused(prompt: Any) -> None:
+    async def agent(session: Session) -> None:
+        with pytest.raises(TypeError):
+            await session.think(ScriptedModel(["one"]), prompt)
 
     assert play(agent, turns=1).ok

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from timeful import Message, Prompt, ScriptedModel, Session, play_game, tokens
+from timeful import Prompt, ScriptedModel, Session, play_game, tokens
 
 QUESTION = "Which way? " * 30
 
@@ -17,7 +17,7 @@ QUESTION = "Which way? " * 30
 def record(tmp_path: Path) -> Path:
     """A turn of a game in which a thought of twenty chunks begins."""
     model = ScriptedModel(lambda prompt: "left " * 20)
-    prompt = Prompt(purpose="react", render=lambda: [Message("user", QUESTION)])
+    prompt = Prompt(label="react", render=lambda: QUESTION)
 
     async def agent(session: Session) -> None:
         await session.think(model, prompt)

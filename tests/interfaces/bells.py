@@ -24,7 +24,7 @@ from timeful.interfaces.frozen import Frozen
 from timeful.interfaces.loop import Loop
 from timeful.interfaces.polling import Polling
 from timeful.interfaces.reflex import Reflex
-from timeful.models.model import Message, Prompt
+from timeful.models.model import Prompt
 from timeful.models.pace import TOKEN, tokens
 from timeful.models.scripted import ScriptedModel
 from timeful.records.events import AnyEvent
@@ -173,7 +173,7 @@ LAWS: dict[str, Interface] = {
 Op = tuple[Any, ...]
 """What a script does next: its name, then numbers; see `Actor.perform`."""
 
-PROMPT = Prompt(purpose="main", render=lambda: [Message("user", "think")])
+PROMPT = Prompt(label="main", render=lambda: "think")
 STEP = "step"
 
 

@@ -12,9 +12,9 @@ STEP = ToolSpec(
 ASK_TIME = ToolSpec(name="get_duration", description="Tells the time.")
 
 
-def ask(text: str = "Which way?", *, purpose: str = "react") -> Prompt:
+def ask(text: str = "Which way?", *, label: str = "react") -> Prompt:
     """A prompt of one message."""
-    return Prompt(purpose=purpose, render=lambda: [Message("user", text)])  # type: ignore[arg-type]
+    return Prompt(label=label, render=lambda: text)
 
 
 def ask_with_tools(tools: tuple[ToolSpec, ...] = (STEP, ASK_TIME)) -> Prompt:
@@ -25,7 +25,7 @@ def ask_with_tools(tools: tuple[ToolSpec, ...] = (STEP, ASK_TIME)) -> Prompt:
         Message("assistant", "", (call,)),
         Message("tool", "You cannot.", call_id="c1"),
     ]
-    return Prompt(purpose="work", render=lambda: messages, tools=tools)
+    return Prompt(label="work", render=lambda: messages, tools=tools)
 
 
 def read(source: Source) -> tuple[list[Chunk], End]:

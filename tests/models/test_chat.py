@@ -284,7 +284,7 @@ def test_tools_calls_and_their_replies_are_sent_as_the_api_has_them(connect: Con
 def test_a_name_that_a_model_made_up_is_sent_as_one_that_a_server_takes(connect: Connect) -> None:
     names = ["functions.step:0", "go north", "schön", "x" * 99]
     calls = tuple(ToolCall(name=name, id=f"c{number}") for number, name in enumerate(names))
-    prompt = Prompt(purpose="work", render=lambda: [Message("assistant", "so", calls)])
+    prompt = Prompt(label="work", render=lambda: [Message("assistant", "so", calls)])
     with FakeServer([Say("L")]) as server:
         read(connect(server).open(prompt, max_tokens=None, seed=1))
         [said] = server.requests[0].body["messages"]
@@ -445,7 +445,7 @@ def test_a_refusal_is_final_and_says_what_to_check(
     connect: Connect, status: int, advice: str
 ) -> None:
     with FakeServer([Status(status, "no such thing")]) as server:
-        source = connect(server).open(ask(purpose="plan"), max_tokens=None, seed=1)
+        source = connect(server).open(ask(label="plan"), max_tokens=None, seed=1)
         with pytest.raises(ModelRefusedError) as caught:
             read(source)
         assert len(server.requests) == 1

@@ -26,7 +26,7 @@ PURPOSES = [(DEEP, "plan"), (SHALLOW, "react"), (DEEP, "code")]
 
 def ask(setting, purpose, view, *, guidance=(), seed=0, said="", max_tokens=None):
     prompt = Prompt(
-        purpose=purpose,
+        label=purpose,
         render=lambda: (Message("user", "the question"), Message("assistant", said)),
         view=view,
         guidance=tuple(guidance),

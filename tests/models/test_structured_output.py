@@ -15,7 +15,7 @@ QUESTION = (Message("system", "Count."), Message("user", "How many?"))
 
 
 def how(tries: int = 3) -> StructuredQuestion:
-    return StructuredQuestion(purpose="judge", max_tokens=9, tries=tries, seed=5)
+    return StructuredQuestion(label="judge", max_tokens=9, tries=tries, seed=5)
 
 
 class Listening(ScriptedModel):

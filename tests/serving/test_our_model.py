@@ -15,7 +15,7 @@ from timeful.models.local.checkpoint import load
 from timeful.models.local.model import LocalModel
 from timeful.models.local.request import Request, Sampling
 from timeful.models.local.sampler import Sampler
-from timeful.models.model import Message, Prompt
+from timeful.models.model import Prompt
 from timeful.training.remote_samplers import ServerSampler
 
 
@@ -32,7 +32,7 @@ def pulled(model, prompt: Prompt, **how) -> tuple[str, End]:
 @pytest.mark.parametrize("seed", range(4))
 def test_a_checkpoint_says_the_same_through_the_server(served, seed):
     of = checkpoint("llama", tokenizer=byte_tokenizer())
-    prompt = Prompt(purpose="main", render=lambda: (Message("user", f"Über {seed} 日本語"),))
+    prompt = Prompt(label="main", render=lambda: f"Über {seed} 日本語")
     here = OpenAIModel(model=served.name, base_url=served.base_url)
     try:
         text, end = pulled(here, prompt, max_tokens=20, seed=seed)

@@ -8,7 +8,7 @@ from timeful.agents.answers import Parsed
 from timeful.agents.prompts import freeway, kitchen, overcooked, snake
 from timeful.environments.game import View
 from timeful.errors import check_known
-from timeful.models.model import Guidance, Message, Prompt, Purpose
+from timeful.models.model import Guidance, Message, Prompt
 
 FORCED_START = "That is all the time there is. The final answer is \\boxed{"
 """What a cut answer is continued with (budget forcing; spec section 6, in our own words)."""
@@ -36,15 +36,20 @@ class Playbook:
     def react(self, view: View, guidance: Sequence[Guidance] = ()) -> Prompt:
         """Ask for one action, with what a planner has said so far, if anything."""
         quoted = tuple(guidance)
-        return _prompt("react", view, lambda: self.react_text(view, quoted), quoted)
+        return Prompt(
+            label="react",
+            render=lambda: self.react_text(view, quoted),
+            view=view,
+            guidance=quoted,
+        )
 
     def plan(self, view: View) -> Prompt:
         """Ask for a sequence of actions."""
-        return _prompt("plan", view, lambda: self.plan_text(view))
+        return Prompt(label="plan", render=lambda: self.plan_text(view), view=view)
 
     def code(self, view: View) -> Prompt:
         """Ask for a program that plays."""
-        return _prompt("code", view, lambda: self.code_text(view))
+        return Prompt(label="code", render=lambda: self.code_text(view), view=view)
 
     def force(self, asked: Prompt, said: str) -> Prompt:
         """Ask for the rest of an answer that was cut before it named an action."""
@@ -52,7 +57,7 @@ class Playbook:
         def render() -> Sequence[Message]:
             return (*asked.messages, Message("assistant", f"{said}\n\n{FORCED_START}"))
 
-        return Prompt(purpose="force", render=render, view=asked.view, guidance=asked.guidance)
+        return Prompt(label="force", render=render, view=asked.view, guidance=asked.guidance)
 
     def read_action(self, text: str) -> Parsed:
         """Read one action out of an answer."""
@@ -65,17 +70,6 @@ class Playbook:
     def read_plan(self, text: str) -> Parsed:
         """Read a sequence of actions out of an answer."""
         return answers.parse_plan(text, self.actions, self.names)
-
-
-def _prompt(
-    purpose: Purpose, view: View, text: Callable[[], str], guidance: tuple[Guidance, ...] = ()
-) -> Prompt:
-    return Prompt(
-        purpose=purpose,
-        render=lambda: (Message("user", text()),),
-        view=view,
-        guidance=guidance,
-    )
 
 
 _PLAYBOOKS = {

@@ -16,7 +16,7 @@ from timeful.core.units import FAR, Duration, Instant, whole
 from timeful.environments.environment import Observation
 from timeful.environments.game import View
 from timeful.errors import IllegalActionError
-from timeful.models.model import Model, Prompt
+from timeful.models.model import Content, Model, Prompt, make_prompt
 from timeful.records.events import (
     Acted,
     CallEnded,
@@ -215,22 +215,27 @@ class Session:
     def think(
         self,
         model: Model,
-        prompt: Prompt,
+        prompt: Prompt | Content | Callable[[], Content],
         *,
+        label: str = "",
         limit: Duration | None = None,
         max_tokens: int | None = None,
     ) -> Thought:
         """Start a thought now; it costs time while it runs, whether it is awaited or not.
 
         Args:
-            model: Whom to ask.
-            prompt: What to ask.
-            limit: Cut it after this span. A token that falls on the limit still counts.
+            model: The model that thinks.
+            prompt: A text, a list of messages, a function that returns one of these, or a
+                `Prompt`.
+            label: The kind of thought, for the record.
+            limit: Cut the thought after this span. A token that falls on the limit still counts.
             max_tokens: The most tokens that the model may generate.
 
         Raises:
+            TypeError: If the prompt is none of these.
             ValueError: If the limit is negative.
         """
+        prompt = make_prompt(prompt, label=label)
         if limit is not None and limit < 0:
             raise ValueError(f"the limit of a thought must not be negative, got {limit} ns")
         number = self._thoughts = self._thoughts + 1
@@ -244,7 +249,7 @@ class Session:
                 at=self.now,
                 thought=number,
                 model=model.name,
-                purpose=prompt.purpose,
+                purpose=prompt.label,
                 turn=self._connection.turn,
                 limit=limit,
                 max_tokens=max_tokens,
@@ -257,7 +262,7 @@ class Session:
         stream = kernel.stream(
             source,
             pacing=None if model.live and kernel.clock.is_wall else model.pace,
-            name=f"{prompt.purpose}-{number}",
+            name=f"{prompt.label or 'thought'}-{number}",
             observer=ThoughtRecorder(
                 kernel, self._recorder, source, number, full, self._count_retries
             ),

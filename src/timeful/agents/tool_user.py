@@ -87,7 +87,7 @@ class _Talk:
     def prompt(self) -> Prompt:
         view, so_far = seen(self.session), len(self.messages)
         return Prompt(
-            purpose="work",
+            label="work",
             render=lambda: (*self.opening, *self.messages[:so_far]),
             view=Transcript(view=view, rounds=tuple(self.rounds)),
             tools=view.tools if self.calls == "native" else (),

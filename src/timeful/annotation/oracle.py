@@ -157,7 +157,7 @@ class LlmOracle:
             ),
             lambda text: read_answer(text, numbers, catalog),
             StructuredQuestion(
-                purpose="annotate",
+                label="annotate",
                 max_tokens=settings.llm.max_tokens,
                 tries=settings.annotation.tries,
                 seed=child_seed(settings.llm.seed, "annotate", dialogue.id, numbers[0]),

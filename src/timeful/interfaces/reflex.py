@@ -8,9 +8,9 @@
 | what if no action came? | the world goes on by itself |
 | does thinking stop the world? | no |
 
-The engine reacts when an event hands control back to an agent that was engaged in something or
-waited with `wait_for_tick`. What came meanwhile, while it awaited a thought in order to decide or slept,
-comes first when it engages or waits next, unless it has observed it: then that is left to it.
+The engine reacts when an event returns control to an agent in `run_until_event` or
+`wait_for_tick`. An event that comes while the agent awaits a thought or sleeps is reacted to at the
+agent's next such call, unless the agent has observed it: then it is left to the agent.
 Engagement Process, section 5.2.2 and appendix E, "ReflexPatch".
 """
 

@@ -131,7 +131,7 @@ def _rate(model: Model, case: Case, rubric: Rubric) -> Verdict:
         (Message("system", rubric.system), Message("user", fill(rubric.task, values))),
         _read,
         StructuredQuestion(
-            purpose="judge",
+            label="judge",
             max_tokens=rubric.max_tokens,
             tries=rubric.tries,
             seed=child_seed(rubric.seed, "judge", case.dialogue, case.turn),

@@ -205,7 +205,7 @@ def _score(model: Model, group: Group, rubric: Rubric, log: RulerLog | None) -> 
         messages,
         partial(read_verdicts, count=len(shown)),
         StructuredQuestion(
-            purpose="judge", max_tokens=rubric.max_tokens, tries=rubric.tries, seed=seed
+            label="judge", max_tokens=rubric.max_tokens, tries=rubric.tries, seed=seed
         ),
     )
     if log is not None and key is not None:

@@ -17,7 +17,7 @@ from timeful.core.source import Chunk
 from timeful.core.units import in_seconds
 from timeful.errors import RecordError, SettingsError
 from timeful.models.least_squares import Line, line_through
-from timeful.models.model import Message, Model, Prompt
+from timeful.models.model import Model, Prompt
 from timeful.models.pace import Pace
 
 LENGTHS = (16, 64, 128, 256, 512)
@@ -140,7 +140,7 @@ def calibrate(
             "a calibration needs at least two different lengths above 0 and one repeat,"
             f" got lengths {list(lengths)} and {repeats} repeats"
         )
-    prompt = prompt or Prompt(purpose="plan", render=lambda: [Message("user", _TASK)])
+    prompt = prompt or Prompt(label="plan", render=lambda: _TASK)
     limits = [min(lengths), *(length for _ in range(repeats) for length in lengths)]
     _, *timings = (
         _time(model, prompt, max_tokens=limit, seed=seed + n, read=read)

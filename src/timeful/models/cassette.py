@@ -15,7 +15,7 @@ import msgspec
 
 from timeful.core.source import Channel, Chunk, End
 from timeful.errors import RecordError
-from timeful.models.model import Prompt, Purpose
+from timeful.models.model import Prompt
 
 VERSION = 1
 
@@ -61,7 +61,7 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     key: str
     scope: str
     model: str
-    purpose: Purpose
+    purpose: str
     messages: tuple[tuple[str, str], ...]
     max_tokens: int | None
     seed: int

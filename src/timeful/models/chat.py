@@ -106,7 +106,7 @@ class OpenAIModel:
 
     def warm_up(self) -> None:
         """Load the client now, so that under a wall clock no turn is spent on it; sends nothing."""
-        request = self._request(Prompt(purpose="react", render=tuple), None, 0)
+        request = self._request(Prompt(label="react", render=tuple), None, 0)
         ready = Event()
 
         async def work(shared: ClientState) -> None:
@@ -136,7 +136,7 @@ class OpenAIModel:
             base_url=self.base_url,
             api_key=self.api_key,
             model=self.model,
-            purpose=prompt.purpose,
+            label=prompt.label,
             messages=prompt.messages,
             tools=prompt.tools,
             max_tokens=max_tokens,

@@ -1,7 +1,7 @@
-"""What an agent asks, and whom: prompts and models."""
+"""Prompts and models."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
 from timeful.core.source import Source
@@ -9,19 +9,6 @@ from timeful.models.pace import Pace
 from timeful.tools import ToolCall, ToolSpec
 
 Role = Literal["system", "user", "assistant", "tool"]
-Purpose = Literal[
-    "react",
-    "plan",
-    "code",
-    "force",
-    "main",
-    "triage",
-    "control",
-    "tutor",
-    "work",
-    "annotate",
-    "judge",
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +16,8 @@ class Message:
     """One message of a chat prompt.
 
     Attributes:
-        calls: The calls of tools that an assistant's message made, beside its content.
-        call_id: Which call a tool's message replies to.
+        calls: The tool calls of an assistant's message, in addition to its content.
+        call_id: The call that a tool's message replies to.
     """
 
     role: Role
@@ -40,15 +27,17 @@ class Message:
 
     @property
     def shown(self) -> str:
-        """All of it in one text, for records: its content, its calls, and what it replies to."""
+        """The message as one text, for records: its content, its calls, the call it replies to."""
         if self.call_id:
             return f'<tool_response id="{self.call_id}">{self.content}</tool_response>'
-        return self.content + "".join(f"<tool_call>{one.text()}</tool_call>" for one in self.calls)
+        return self.content + "".join(
+            f"<tool_call>{call.text()}</tool_call>" for call in self.calls
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guidance:
-    """What a planning thread has said so far, as shown to a reactive one.
+    """The words of a planning thread so far, as shown to a reactive one.
 
     `turn` is the turn of the state that the planner saw.
     """
@@ -57,21 +46,29 @@ class Guidance:
     text: str
 
 
+Content = str | Sequence[Message]
+"""What a prompt says: one message of the user, or a list of messages."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Prompt:
-    """A request to a model: its messages, made on first use, and what they show.
+    """A request to a model: its messages, rendered on first use, and the state that they show.
 
-    `view` is the structured state that the messages show in words, and `guidance` the planner's
-    words that they quote, latest last: nothing that the text does not say. A language model
-    reads the messages; the search reasoner reads these, which saves it from parsing prose.
+    A language model reads the messages. The search reasoner reads `view` and `guidance`, which
+    saves it from parsing prose.
 
-    `tools` are offered to the endpoint as its own API has it. What it calls comes as part of the
-    answer, `<tool_call>{"name": ..., "arguments": {...}, "id": ...}</tool_call>` each, as models
-    without such an API write it themselves.
+    Attributes:
+        render: Makes the messages.
+        label: The kind of thought, for records and errors: "plan", "react", "triage".
+        view: The structured state that the messages show in words.
+        guidance: The planner's words that the messages quote, latest last.
+        tools: Offered to the endpoint as its own API has it. A call is returned as a part of the
+            answer, `<tool_call>{"name": ..., "arguments": {...}, "id": ...}</tool_call>`, which
+            is the form of models without such an API.
     """
 
-    purpose: Purpose
-    render: Callable[[], Sequence[Message]]
+    render: Callable[[], Content]
+    label: str = ""
     view: object = None
     guidance: tuple[Guidance, ...] = ()
     tools: tuple[ToolSpec, ...] = ()
@@ -79,10 +76,47 @@ class Prompt:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The messages in order, rendered once."""
+        """The messages in order, rendered once.
+
+        Raises:
+            TypeError: If `render` returned neither a text nor messages.
+        """
         if self._messages is None:
-            self._messages = tuple(self.render())
+            content = self.render()
+            self._messages = (
+                (Message("user", content),) if isinstance(content, str) else tuple(content)
+            )
+            for message in self._messages:
+                if not isinstance(message, Message):
+                    raise _wrong_prompt(message)
         return self._messages
+
+
+def make_prompt(prompt: Prompt | Content | Callable[[], Content], *, label: str = "") -> Prompt:
+    """Make a prompt from a text, from messages, or from a function that returns one of these.
+
+    Args:
+        prompt: The content; a function is called when the messages are needed first.
+        label: The kind of thought; a prompt that has a label keeps it if this is empty.
+
+    Raises:
+        TypeError: If it is none of these.
+    """
+    if isinstance(prompt, Prompt):
+        return replace(prompt, label=label) if label else prompt
+    if callable(prompt):
+        return Prompt(render=prompt, label=label)
+    if not isinstance(prompt, Sequence):
+        raise _wrong_prompt(prompt)
+    content = prompt
+    return Prompt(render=lambda: content, label=label)
+
+
+def _wrong_prompt(value: object) -> TypeError:
+    kind = type(value).__name__
+    return TypeError(
+        f"a prompt is a text, a list of Messages, or a function of these, got a {kind}"
+    )
 
 
 class Model(Protocol):
@@ -107,7 +141,7 @@ class Model(Protocol):
         """Start answering.
 
         Args:
-            prompt: What is asked.
+            prompt: The request.
             max_tokens: The most tokens to generate, reasoning included; None for no limit.
             seed: The sampling seed; the same prompt and seed may give the same answer.
         """

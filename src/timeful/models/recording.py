@@ -78,7 +78,7 @@ class RecordingModel:
             key=key(self.name, prompt, max_tokens=max_tokens, seed=seed, scope=self._scope),
             scope=self._scope,
             model=self.name,
-            purpose=prompt.purpose,
+            purpose=prompt.label,
             messages=shown(prompt),
             max_tokens=max_tokens,
             seed=seed,

@@ -102,7 +102,7 @@ class ReplayModel:
             offset, size = places[used]
             return ReplaySource(load(self._path, offset=offset, size=size))
         messages = shown(prompt)
-        what = describe(self._name, prompt.purpose, messages, name)
+        what = describe(self._name, prompt.label, messages, name)
         if places:
             why = f"it was recorded {len(places)} times and is asked for once more"
         else:

@@ -7,7 +7,7 @@ from re import ASCII, sub
 from urllib.parse import urlsplit
 
 from timeful.errors import SettingsError
-from timeful.models.model import Message, Purpose
+from timeful.models.model import Message
 from timeful.models.sse import Thinking
 from timeful.tools import ToolCall, ToolSpec
 
@@ -61,7 +61,7 @@ class Request:
     base_url: str
     api_key: str
     model: str
-    purpose: Purpose
+    label: str
     messages: tuple[Message, ...]
     max_tokens: int | None
     options: Mapping[str, object]
@@ -90,7 +90,7 @@ class Request:
         return [_wire(one) for one in self.messages]
 
     def __str__(self) -> str:
-        return f"a {self.purpose!r} answer of model {self.model!r} at {address(self.base_url)}"
+        return f"a {self.label!r} answer of model {self.model!r} at {address(self.base_url)}"
 
     def quote(self, text: str) -> str:
         """Shorten what a server said to a printable line, and take the key out of it."""

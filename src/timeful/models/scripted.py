@@ -118,7 +118,7 @@ def _in_order(answers: Iterable[Answer]) -> Callable[[Prompt], Answer]:
     def answer(prompt: Prompt) -> Answer:
         said = next(left, nothing)
         if said is nothing:
-            raise ModelError(f"the script has no answer left for a {prompt.purpose!r} request")
+            raise ModelError(f"the script has no answer left for a {prompt.label!r} request")
         return said
 
     return answer

@@ -10,7 +10,7 @@ from typing import Generic, Literal, TypeVar
 
 from timeful.core.source import Chunk
 from timeful.errors import ModelError
-from timeful.models.model import Message, Model, Prompt, Purpose
+from timeful.models.model import Message, Model, Prompt
 from timeful.seeding import child_seed
 
 T = TypeVar("T")
@@ -24,13 +24,13 @@ class StructuredQuestion:
     """How a question is asked.
 
     Args:
-        purpose: What for, in records and errors.
+        label: The kind of question, for records and errors.
         max_tokens: The most tokens of an answer; None for no limit.
         tries: How often it is asked in all, at least 1.
         seed: The seed of the first try; each further one has its own.
     """
 
-    purpose: Purpose
+    label: str
     max_tokens: int | None
     tries: int
     seed: int
@@ -63,8 +63,8 @@ def ask_structured(
     """
     error, failure, shown = "", None, tuple(messages)
     for number in range(how.tries):
-        seed = child_seed(how.seed, how.purpose, number)
-        prompt = Prompt(purpose=how.purpose, render=lambda shown=shown: shown)  # type: ignore[misc]
+        seed = child_seed(how.seed, how.label, number)
+        prompt = Prompt(label=how.label, render=lambda shown=shown: shown)  # type: ignore[misc]
         answer = _Reply()
         try:
             answer.pull(model, prompt, max_tokens=how.max_tokens, seed=seed)

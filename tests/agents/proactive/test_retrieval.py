@@ -371,7 +371,7 @@ def test_a_model_is_named_by_its_threshold() -> None:
     from timeful.models.model import Prompt
 
     source = model.open(
-        Prompt(purpose="react", render=list, view=shown(turns)), max_tokens=None, seed=0
+        Prompt(label="react", render=list, view=shown(turns)), max_tokens=None, seed=0
     )
     assert isinstance(source, ListSource)
     assert json.loads(source.pull().text)  # type: ignore[union-attr]

@@ -37,7 +37,7 @@ from timeful.records.events import Sampled, ThoughtEnded
 from timeful.records.recorder import Recorder, read_record
 from timeful.runs.episode import EpisodeSetting, play_episode
 
-QUESTION = Prompt(purpose="work", render=lambda: [Message("user", "w2 w3")])
+QUESTION = Prompt(label="work", render=lambda: "w2 w3")
 
 
 def pieces(source) -> tuple[list[Chunk], End]:
@@ -51,7 +51,7 @@ def pieces(source) -> tuple[list[Chunk], End]:
 def test_chunks_are_a_token_each_and_joined_they_are_the_text(policy):
     of = checkpoint(tokenizer=byte_tokenizer())
     style = GenerationConfig(stop=())
-    prompt = Prompt(purpose="work", render=lambda: [Message("user", TEXT[:30])])
+    prompt = Prompt(label="work", render=lambda: TEXT[:30])
     with Batcher(Sampler(of), policy=policy) as batcher:
         model = LocalModel(of, batcher.seats(1)[0], style=style)
         for seed in range(5):
@@ -101,7 +101,7 @@ def test_no_tokens_at_all_is_an_end_at_once():
 
 def test_a_prompt_beyond_the_context_is_an_error_of_the_model():
     of = checkpoint()
-    long = Prompt(purpose="work", render=lambda: [Message("user", "w1 " * 96)])
+    long = Prompt(label="work", render=lambda: "w1 " * 96)
     with (
         Batcher(Sampler(of)) as batcher,
         pytest.raises(ModelError, match="no room in the context of tiny-gpt2, which is 96"),
@@ -210,7 +210,7 @@ def leave(folder: str) -> None:
     """Tell the digest, and end while thoughts are drawn."""
     print(digest(Path(folder)), flush=True)
     model = ModelSpec(spec=f"local:{folder}").make("planner", pace=None, scope="", api_key="")
-    prompt = Prompt(purpose="main", render=lambda: (Message("user", "w1 w2"),))
+    prompt = Prompt(label="main", render=lambda: "w1 w2")
     first, *_ = [model.open(prompt, max_tokens=None, seed=i) for i in range(400)]
     first.pull()
 
@@ -271,7 +271,7 @@ def test_a_choice_is_a_plain_value_and_its_checkpoint_is_loaded_once(tmp_path):
 def test_two_thoughts_at_once_are_drawn_each_alone_unless_a_wall_clock_tells(tmp_path, monkeypatch):
     """Else the last bits of a record would be up to the machine."""
     choice = ModelSpec(spec=f"local:{saved(tmp_path / 'tiny')}")
-    prompt = Prompt(purpose="main", render=lambda: (Message("user", "w1 w2"),))
+    prompt = Prompt(label="main", render=lambda: "w1 w2")
     sizes, step = [], fast_decoder.FastDecoder.step
     monkeypatch.setattr(
         fast_decoder.FastDecoder, "step", lambda of, ids: sizes.append(len(ids)) or step(of, ids)

@@ -15,7 +15,7 @@ TIMER = ToolSpec(name="w5", description="w6", parameters=())
 
 def ask(model, *messages, tools=(), max_tokens=20, pulls=None):
     """Ask, and pull so many pieces, or all; the source, and what it said."""
-    prompt = Prompt(purpose="work", render=lambda: messages, tools=tools)
+    prompt = Prompt(label="work", render=lambda: messages, tools=tools)
     source = model.open(prompt, max_tokens=max_tokens, seed=0)
     said = ""
     while pulls is None or pulls > 0:

@@ -92,7 +92,7 @@ class _Mind:
             ]
 
         return Prompt(
-            purpose="react" if asks == "actions" else "main",
+            label="react" if asks == "actions" else "main",
             render=render,
             view=Shown(asks=asks, reasons=self.file.reasons, turns=turns, states=states),
         )

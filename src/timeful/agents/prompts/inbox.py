@@ -102,7 +102,7 @@ def write_prompt(task: MainTask, number: int, before: Sequence[str]) -> Prompt:
         before: The parts before it.
     """
     writing = Writing(task=task, number=number, before=tuple(before))
-    return Prompt(purpose="main", render=lambda: _writing(writing), view=writing)
+    return Prompt(label="main", render=lambda: _writing(writing), view=writing)
 
 
 def _writing(writing: Writing) -> list[Message]:
@@ -124,7 +124,7 @@ def _writing(writing: Writing) -> list[Message]:
 def triage_prompt(question: Question, briefing: Briefing) -> Prompt:
     """Ask what is to become of an email, which must have been opened."""
     return Prompt(
-        purpose="triage",
+        label="triage",
         render=lambda: [
             Message("system", joined(_TRIAGE, _what_counts(briefing), _ANSWER)),
             Message("user", _asked(question, hints=briefing.hints)),

@@ -65,7 +65,7 @@ def control(situation: Situation, briefing: Briefing) -> Prompt:
             Message("user", state(situation)),
         )
 
-    return Prompt(purpose="control", render=render, view=situation)
+    return Prompt(label="control", render=render, view=situation)
 
 
 FORMS: Forms = {

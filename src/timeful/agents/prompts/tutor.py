@@ -39,7 +39,7 @@ def tutoring(lesson: Lesson) -> Prompt:
     def render() -> tuple[Message, ...]:
         return Message("system", _SYSTEM), Message("user", _user(lesson))
 
-    return Prompt(purpose="tutor", render=render, view=lesson)
+    return Prompt(label="tutor", render=render, view=lesson)
 
 
 _SYSTEM = (

@@ -77,7 +77,7 @@ class SearchModel:
             ModelError: If the prompt shows nothing that can be searched.
         """
         view = prompt.view
-        if prompt.purpose != "force" and not hasattr(view, "problem"):
+        if prompt.label != "force" and not hasattr(view, "problem"):
             raise ModelError(
                 f"the search reasoner needs a view of a game, got {type(view).__name__}; "
                 "ask a language model instead"
@@ -122,12 +122,12 @@ def _chunk(text: str, channel: Channel = "reasoning") -> Chunk:
 
 
 def _thinking(setting: Setting, prompt: Prompt, seed: int) -> Thinking:
-    if prompt.purpose == "force":
+    if prompt.label == "force":
         yield _forced(prompt)
         return
     view: Searchable = prompt.view  # type: ignore[assignment]
     thought = _Thought(setting, view.problem(), seed)
-    match prompt.purpose:
+    match prompt.label:
         case "plan":
             yield from thought.plan()
         case "code":

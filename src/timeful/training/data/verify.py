@@ -140,7 +140,7 @@ def _judge(answer: Given, recorder: Recorder, *, judge: Judge, api_key: str) -> 
             (Message("system", SYSTEM), Message("user", words)),
             _read,
             StructuredQuestion(
-                purpose="judge",
+                label="judge",
                 max_tokens=judge.max_tokens,
                 tries=judge.tries,
                 seed=child_seed(answer.seed, "judge", answer.key, number),
