@@ -20,7 +20,7 @@ from timeful.catalogs.catalog import write_catalog
 from timeful.cli.main import app
 from timeful.domains.library import load_domain
 from timeful.errors import SettingsError
-from timeful.runs.results import read_results
+from timeful.reports.results import read_results
 
 NOTHING = Say('{"proactive_action_opportunities": []}')
 

@@ -20,7 +20,7 @@ from timeful.cli.main import app
 from timeful.domains.library import load_domain
 from timeful.errors import SettingsError, TimefulError
 from timeful.models.calibrate import Calibration
-from timeful.runs.results import read_results
+from timeful.reports.results import read_results
 
 FEW = ["--dialogues", "1", "--runs", "1", "--agent", "non-reasoning", "--workers", "1"]
 QUICK = [*FEW, "--no-curve", "--timing", "by-turn"]

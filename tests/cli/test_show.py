@@ -90,8 +90,11 @@ def test_a_list_has_what_commands_take_in_lines_for_any_terminal() -> None:
     ]
     assert dict(rows) == {
         "presets": "quick, paper",
-        "decompositions": "single, milestones",
-        "policies": "stand-in, urgent-first",
-        "interfaces": "event-driven, polling, loop, reflex",
-        "models": "rules, openai:NAME, replay:FILE, local:PATH",
+        "--decomposition": "single, milestones",
+        "--policy": "stand-in, urgent-first, model",
+        "--interface": "event-driven, polling, loop, reflex",
+        "--model": "rules, openai:NAME, replay:FILE, local:PATH",
+        "--writer": "prose, openai:NAME, replay:FILE, local:PATH",
+        "--triage-pace": "decision, tokens",
+        "--transcripts": "full, answers",
     }

@@ -69,8 +69,8 @@ from timeful.records.recorder import Recorder
 from timeful.runs.episode import EpisodeSetting, Interface, play_episode
 from timeful.runs.module import Module
 from timeful.seeding import child
+from timeful.suites.engagement.inbox.episode import InboxEpisode
 from timeful.suites.engagement.inbox.play import triage, writer
-from timeful.suites.engagement.inbox.spec import InboxSpec
 from timeful.suites.engagement.kitchen.play import passage
 from timeful.suites.engagement.kitchen.rules import Cook
 
@@ -138,7 +138,7 @@ def rounds() -> tuple[Environment, Agent]:
 
 
 def inbox() -> tuple[Environment, Agent]:
-    spec = InboxSpec(
+    spec = InboxEpisode(
         decomposition="single", interface="loop", policy="urgent-first", seed=0, episode=0
     )
     task = draw_task("single", target=spec.world.scoring.target, rng=child(0, "task"))

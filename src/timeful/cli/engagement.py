@@ -39,16 +39,17 @@ def engagement(
     those have options of their own, the last two --model among them. When the same command is given
     again, what was stopped goes on, and the toys, a minute with numba, begin anew.
     """
-    from timeful.cli.engagement_inbox import inbox
     from timeful.cli.engagement_kitchen import kitchen
     from timeful.cli.engagement_toys import toys
+    from timeful.cli.suite_command import load_command
 
     check_known("preset", preset, ("quick", "paper"))
     common = {"workers": workers, "replace": replace, "preset": preset}
     episodes = {**common, "retry_failed": retry_failed}
+    inbox = load_command("engagement/inbox")
     has_failed = False
     for command, options in ((toys, common), (inbox, episodes), (kitchen, episodes)):
-        name = str(command.name)
+        name = str(command.name).removeprefix("engagement/")
         click.echo(f"\n=== engagement/{name}\n")
         try:
             context.invoke(command, out=out / name, **options)

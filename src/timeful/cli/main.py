@@ -7,6 +7,7 @@ from traceback import print_exception
 import click
 
 from timeful.errors import KernelError, SettingsError, TimefulError, unknown
+from timeful.registry import is_file_name, names
 from timeful.version import __version__
 
 
@@ -50,17 +51,32 @@ class Lazy(click.Group):
         return super().resolve_command(ctx, args)
 
 
+class SuiteGroup(Lazy):
+    """A group whose commands are also all suites: built-in, installed, or in a file."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of all suites."""
+        return sorted({*super().list_commands(ctx), *names("suite")})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Make the command of a suite."""
+        if cmd_name not in names("suite") and not is_file_name(cmd_name):
+            return super().get_command(ctx, cmd_name)
+        from timeful.cli.suite_command import load_command
+
+        return load_command(cmd_name)
+
+
 _BUG = 70
 """The exit code for a bug, as sysexits.h has it."""
 
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 88}
 
-run = Lazy(
+run = SuiteGroup(
     {
         "realtime": "timeful.cli.run:realtime",
         "engagement": "timeful.cli.engagement:engagement",
         "engagement/toys": "timeful.cli.engagement_toys:toys",
-        "engagement/inbox": "timeful.cli.engagement_inbox:inbox",
         "engagement/kitchen": "timeful.cli.engagement_kitchen:kitchen",
         "timely": "timeful.cli.timely:timely",
         "timely/fiction": "timeful.cli.timely:fiction",
@@ -69,7 +85,7 @@ run = Lazy(
         "proactor": "timeful.cli.proactor_run:proactor",
     },
     name="run",
-    help="Run a suite or an experiment of it, or go on with a run that was stopped.",
+    help="Run a suite, or resume a run: a name, or FILE.py for a suite of your own.",
     context_settings=_CONTEXT,
 )
 

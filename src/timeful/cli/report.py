@@ -20,11 +20,13 @@ def report(out: Path, pages: str) -> None:
     Both are made from the run's records alone; of a training, which may be going on, from its
     metrics. --pages is for runs of proactor.
     """
-    from timeful.runs.experiment import read_settings
+    from timeful.cli.suite_command import load_suite
+    from timeful.cli.suite_command import show as show_results
+    from timeful.experiments.run import read_settings, report_suite
+    from timeful.registry import names
 
     reports: dict[str, Callable[[Path], None]] = {
         "realtime": _realtime,
-        "engagement/inbox": _inbox,
         "engagement/kitchen": _kitchen,
         "engagement/toys": _toys,
         "timely/fiction": _timely,
@@ -38,6 +40,9 @@ def report(out: Path, pages: str) -> None:
     if "suite" not in settings and settings.keys() >= {"model", "run"}:
         settings["suite"] = "train"
     suite = str(settings.get("suite"))
+    if suite in names("suite") or "file" in settings:
+        show_results(report_suite(load_suite(settings.get("file", suite)), out))
+        return
     if suite not in reports:
         raise RecordError(f"{out} holds a run of an {unknown('experiment', suite, reports)}")
     refuse_idle({"pages": (suite == "proactor", "runs of proactor")})
@@ -52,15 +57,6 @@ def _realtime(out: Path) -> None:
     finished = report_again(experiment(), out)
     print(text_table(finished.rows))
     print(f"report   {finished.report}")
-
-
-def _inbox(out: Path) -> None:
-    from timeful.cli.engagement_inbox import tables
-    from timeful.runs.experiment import report_again
-    from timeful.suites.engagement.inbox.run import experiment
-
-    finished = report_again(experiment(), out)
-    show(finished, out, tables(finished))
 
 
 def _kitchen(out: Path) -> None:

@@ -1,7 +1,7 @@
 """`timeful show` and `timeful list`: what a record says, and what there is."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import fill
@@ -47,18 +47,16 @@ def show(record: Path, messages: int | None) -> None:
 def list_parts() -> None:
     """List what there is to run, and of what parts."""
     from timeful.agents.proactive.settings import ALIASES, agent_names
-    from timeful.cli import engagement_inbox, engagement_kitchen, engagement_toys
+    from timeful.cli import engagement_kitchen, engagement_toys
     from timeful.cli import main as front
     from timeful.cli.train import NAMED
     from timeful.domains.library import domain_names
     from timeful.environments.coding.cases import case_names
     from timeful.environments.fiction.library import game_names
-    from timeful.environments.inbox.task import DECOMPOSITIONS
     from timeful.environments.reasoning.files import BENCHMARKS
     from timeful.environments.reasoning.problems import set_names
     from timeful.environments.registry import GAME_NAMES
     from timeful.rewards.registry import REWARDS
-    from timeful.suites.engagement.inbox import spec as inbox
     from timeful.suites.engagement.kitchen import spec as kitchen
     from timeful.suites.proactor import spec as proactor
     from timeful.suites.realtime.conditions import AGENTS
@@ -68,7 +66,7 @@ def list_parts() -> None:
     from timeful.training.config_io import recipes
 
     models = ("rules", "openai:NAME", "replay:FILE", "local:PATH")
-    parts: dict[str, dict[str, Iterable[str]]] = {
+    parts: dict[str, Mapping[str, Iterable[str]]] = {
         "realtime": {
             "experiments": EXPERIMENTS,
             "presets": ("quick", "paper"),
@@ -80,13 +78,6 @@ def list_parts() -> None:
         "engagement/toys": {
             "presets": engagement_toys.PRESETS,
             "worlds": ("deliberation", "patrol"),
-        },
-        "engagement/inbox": {
-            "presets": engagement_inbox.PRESETS,
-            "decompositions": DECOMPOSITIONS,
-            "policies": inbox.POLICIES,
-            "interfaces": inbox.METHODS,
-            "models": models,
         },
         "engagement/kitchen": {
             "presets": engagement_kitchen.PRESETS,
@@ -125,11 +116,23 @@ def list_parts() -> None:
             "rewards": REWARDS,
         },
     }
+    from timeful.cli.suite_command import list_values, load_suite
+    from timeful.registry import KINDS, registered
+
+    for kind in KINDS:
+        for item in registered(kind):
+            if item.origin != "timeful" or item.problem:
+                print(f"{kind:<{_COLUMN}}{item.name}  ({item.problem or item.origin})")
+    parts |= {
+        item.name: list_values(load_suite(item.name))
+        for item in registered("suite")
+        if not item.problem
+    }
     _print_part("runs", front.run.list_commands(click.get_current_context()))
-    for suite, kinds in parts.items():
+    for suite, options in parts.items():
         print(suite)
-        for kind, names in kinds.items():
-            _print_part(f"  {kind}", names)
+        for option, values in options.items():
+            _print_part(f"  {option}", values)
 
 
 def _print_part(kind: str, names: Iterable[str]) -> None:

@@ -30,6 +30,7 @@ class Estimate:
     high: float | None
     n: int
     clusters: int
+    spread: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -23,6 +23,7 @@ class Recorder:
 
     def __init__(self, path: Path | None = None) -> None:
         self.events: list[Event] = []
+        self.settings: dict[str, Any] | None = None
         self._encode = msgspec.json.Encoder().encode
         self._hash = sha256()
         self._file: BinaryIO | None = None

@@ -5,11 +5,14 @@ import os
 import signal
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import connection
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+
+from timeful.registry import import_file, imported_files
 
 
 class WorkerPool(ProcessPoolExecutor):
@@ -28,7 +31,7 @@ class WorkerPool(ProcessPoolExecutor):
             workers,
             mp_context=multiprocessing.get_context("spawn"),
             initializer=_prepare,
-            initargs=(self._folder.name, prepare, arguments),
+            initargs=(self._folder.name, imported_files(), prepare, arguments),
         )
 
     def stop(self) -> None:
@@ -43,13 +46,18 @@ class WorkerPool(ProcessPoolExecutor):
 
 
 def _prepare(
-    folder: str, prepare: Callable[..., object] | None, arguments: tuple[Any, ...]
+    folder: str,
+    files: Sequence[Path],
+    prepare: Callable[..., object] | None,
+    arguments: tuple[Any, ...],
 ) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
     os.environ["TMPDIR"] = tempfile.tempdir = folder  # of this process and of its children
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_die_with, args=(parent.sentinel,), daemon=True).start()
+    for path in files:
+        import_file(path)
     if prepare is not None:
         prepare(*arguments)
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from timeful.reports.page import Bullets, Notice, Section
 from timeful.runs.batch import Row
-from timeful.runs.page import Bullets, Notice, Section
 
 R = TypeVar("R", bound=Row)
 

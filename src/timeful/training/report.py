@@ -14,8 +14,10 @@ from typing import Any
 import msgspec
 
 from timeful.errors import RecordError
+from timeful.reports.html import render
+from timeful.reports.page import Block, Bullets, Figure, Notice, Paragraph, Section
+from timeful.reports.page import Grid as Table
 from timeful.runs.experiment import read_settings
-from timeful.runs.page import Block, Bullets, Figure, Notice, Paragraph, Section, Table, render
 from timeful.training.collapse_detection import span_of
 from timeful.training.folder import CURVES, METRICS, REPORT, done
 from timeful.training.quick.rows import Line

@@ -1,8 +1,9 @@
 """The inbox against the paper: bands, orders, and what holds of every single episode."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -13,6 +14,9 @@ from timeful.core.units import seconds
 from timeful.environments.inbox.settings import InboxSettings, Scoring
 from timeful.environments.inbox.task import FITTED, Lengths
 from timeful.errors import RecordError, SettingsError
+from timeful.experiments.report import make_sections
+from timeful.experiments.suite import ReportData
+from timeful.experiments.sweep import Choice, plan_episodes
 from timeful.records.events import (
     Acted,
     EpisodeEnded,
@@ -25,56 +29,67 @@ from timeful.records.events import (
     ThoughtStarted,
 )
 from timeful.records.recorder import Recorder
-from timeful.suites.engagement.inbox.numbers import COLUMNS, Cell, claims, make_cells, result_rows
+from timeful.reports.claims import check_claims
+from timeful.reports.results import ResultRow
+from timeful.reports.text import render_text
+from timeful.suites.engagement.inbox.episode import METHODS, InboxEpisode
 from timeful.suites.engagement.inbox.play import play
-from timeful.suites.engagement.inbox.published import BANDS, METRICS, MODELS, PUBLISHED
 from timeful.suites.engagement.inbox.rows import InboxRow, summarize
-from timeful.suites.engagement.inbox.spec import (
-    METHODS,
-    MODEL,
-    POLICIES,
-    InboxSpec,
-    Sweep,
-    episodes,
-)
-from timeful.suites.engagement.inbox.tables import outside, text_tables
+from timeful.suites.engagement.inbox.suite import POLICIES, suite
 
-LIKE = InboxSpec(
-    decomposition="single", interface="event-driven", policy="stand-in", seed=0, episode=0
-)
+LIKE = InboxEpisode(transcripts="answers")
 PAPER = ("event-driven", "polling", "loop")
 
 
-def played(spec: InboxSpec) -> list[Event]:
+def played(spec: InboxEpisode) -> list[Event]:
     recorder = Recorder()
     assert play(spec, recorder), recorder.events[-2]
     return recorder.events
 
 
+def swept(**values: object) -> list[InboxRow]:
+    planned = plan_episodes(suite, Choice(values=values))  # type: ignore[arg-type]
+    return [summarize(played(each.episode)) for each in planned]
+
+
 @cache
-def cells(policy: str, seeds: int) -> Mapping[tuple[str, str], Cell]:
-    sweep = Sweep(interfaces=PAPER, policies=(policy,), seeds=seeds, episodes=1)
-    made = make_cells(summarize(played(spec)) for spec in episodes(sweep, LIKE))
-    return {(cell.decomposition, cell.interface): cell for cell in made}
+def cells(policy: str, seeds: int) -> list[ResultRow]:
+    return suite.make_cells(
+        swept(interface=PAPER, policy=(policy,), seed=range(seeds), episode=range(1))
+    )
+
+
+def mean(cells: Iterable[ResultRow], metric: str, **where: object) -> float:
+    [value] = [c.value for c in cells if c.metric == metric and c.n and c.matches(where)]  # type: ignore[arg-type]
+    assert value is not None
+    return value
+
+
+def failing_claims(cells: list[ResultRow]) -> list[str]:
+    claims = check_claims(suite.claims, cells, suite.context)
+    assert len(claims) == 8
+    return [claim.text for claim in claims if not claim.holds]
 
 
 def test_the_stand_in_is_inside_every_band_and_the_interfaces_are_in_the_papers_order() -> None:
-    made = list(cells("stand-in", 200).values())
-    assert [(c.decomposition, c.interface, name, c.mean(name)) for c, name in outside(made)] == []
-    orders = claims(made)
-    assert len(orders) == 8
-    assert [claim.text for claim in orders if not claim.holds] == []
+    made = cells("stand-in", 200)
+    banded = [(c, band) for c in made if (band := suite.reference.band(c.where, c.metric))]
+    assert len(banded) == 17
+    outside = [c for c, band in banded if c.value is None or not band.holds(c.value)]
+    assert outside == []
+    assert failing_claims(made) == []
 
 
 def test_without_any_fitted_policy_the_order_of_the_interfaces_survives() -> None:
     """The honest headline: every email is handled, urgent ones first."""
     made = cells("urgent-first", 60)
-    assert [claim.text for claim in claims(list(made.values())) if not claim.holds] == []
-    for decomposition in ("single", "milestones"):
-        assert made[decomposition, "event-driven"].mean("Timeout") < 0.02
-        assert made[decomposition, "event-driven"].mean("Utility") > 6
+    assert failing_claims(made) == []
+    for name in ("single", "milestones"):
+        where = {"decomposition": name, "interface": "event-driven"}
+        assert mean(made, "Timeout", **where) < 0.02
+        assert mean(made, "Utility", **where) > 6
     # With one decision point there is nothing that triage could change.
-    single = [replace(LIKE, interface="loop", policy=policy) for policy in POLICIES]
+    single = [replace(LIKE, interface="loop", policy=policy) for policy in POLICIES]  # type: ignore[arg-type]
     first, second = (msgspec.structs.asdict(summarize(played(spec))) for spec in single)
     assert {name for name in first if first[name] != second[name]} == {"policy", "sha256"}
 
@@ -84,14 +99,15 @@ def test_a_loop_with_one_decision_point_comes_out_as_published_without_any_triag
 ) -> None:
     """All that it takes is a document of 980 tokens, give or take 280 (engagement facts, 3.1)."""
     monkeypatch.setitem(FITTED, "single", Lengths(mean=980, spread=280))
-    sweep = Sweep(
-        decompositions=("single",), interfaces=("loop",), policies=("urgent-first",), episodes=2
+    rows = swept(
+        decomposition=("single",), interface=("loop",), policy=("urgent-first",), episode=range(2)
     )
-    [cell] = make_cells(summarize(played(spec)) for spec in episodes(sweep, LIKE))
-    assert 0.4 <= cell.mean("Utility") <= 1.1
-    assert 0.36 <= cell.mean("Balanced") <= 0.43
-    assert 0.56 <= cell.mean("Timeout") <= 0.63
-    assert 13.0 <= cell.mean("Latency") <= 14.5
+    made = suite.make_cells(rows)
+    where = {"policy": "urgent-first"}
+    assert 0.4 <= mean(made, "Utility", **where) <= 1.1
+    assert 0.36 <= mean(made, "Balanced", **where) <= 0.43
+    assert 0.56 <= mean(made, "Timeout", **where) <= 0.63
+    assert 13.0 <= mean(made, "Latency", **where) <= 14.5
 
 
 SPECS = st.builds(
@@ -100,14 +116,14 @@ SPECS = st.builds(
     ),
     decomposition=st.sampled_from(["single", "milestones"]),
     interface=st.sampled_from(list(METHODS)),
-    policy=st.sampled_from(POLICIES),
+    policy=st.sampled_from(list(POLICIES)),
     seed=st.integers(0, 10_000),
 )
 
 
 @settings(max_examples=60, deadline=None)
 @given(SPECS)
-def test_of_every_episode_the_record_tells_the_whole_story(spec: InboxSpec) -> None:
+def test_of_every_episode_the_record_tells_the_whole_story(spec: InboxEpisode) -> None:
     events = played(spec)
     row = summarize(events)
     end = next(event for event in events if isinstance(event, EpisodeEnded))
@@ -133,7 +149,7 @@ def test_of_every_episode_the_record_tells_the_whole_story(spec: InboxSpec) -> N
 @settings(max_examples=30, deadline=None)
 @given(SPECS)
 def test_the_main_task_is_interrupted_as_often_as_is_counted_and_resumes_where_it_was(
-    spec: InboxSpec,
+    spec: InboxEpisode,
 ) -> None:
     events = played(spec)
     row = summarize(events)
@@ -239,63 +255,60 @@ def test_latency_counts_a_reminder_as_a_response_and_a_timeout_at_its_deadline()
 
 
 def rows(policy: str = "stand-in", **changes: object) -> list[InboxRow]:
-    sweep = Sweep(interfaces=PAPER, policies=(policy,), seeds=4, episodes=1)
-    made = [summarize(played(spec)) for spec in episodes(sweep, LIKE)]
+    made = swept(interface=PAPER, policy=(policy,), seed=range(4), episode=range(1))
     return [msgspec.structs.replace(row, **changes) for row in made]
+
+
+def text(rows: list[InboxRow]) -> str:
+    data = ReportData(
+        rows=rows,
+        cells=suite.make_cells(rows),
+        settings={},
+        out=Path(),
+        context=suite.context,
+    )
+    return render_text(make_sections(suite, data))
 
 
 def test_rates_are_ratios_of_sums_and_not_means_of_ratios() -> None:
     made = rows()
-    cell = make_cells(made)[0]
+    cells = suite.make_cells(made)
+    where = {"policy": "stand-in", "decomposition": "single", "interface": "event-driven"}
     own = [r for r in made if (r.decomposition, r.interface) == ("single", "event-driven")]
-    assert cell.mean("Timeout") == sum(r.timed_out for r in own) / sum(r.emails for r in own)
-    assert cell.mean("Latency") == pytest.approx(
+    assert mean(cells, "Timeout", **where) == sum(r.timed_out for r in own) / sum(
+        r.emails for r in own
+    )
+    assert mean(cells, "Latency", **where) == pytest.approx(
         sum(r.latency for r in own) / sum(r.responses for r in own)
     )
-    assert cell.mean("Utility") == pytest.approx(sum(r.utility for r in own) / 4)
-    assert all(cell.numbers[m.name].low <= cell.mean(m.name) for m in COLUMNS)
+    assert mean(cells, "Utility", **where) == pytest.approx(sum(r.utility for r in own) / 4)
 
 
-def test_tables_do_not_depend_on_the_order_of_episodes() -> None:
+def test_a_report_names_stand_ins_and_of_models_what_was_unusable_and_free_of_time() -> None:
     made = rows()
-    assert text_tables(made) == text_tables(made[::-1])
-
-
-def test_tables_fit_80_columns_and_say_what_was_no_language_model() -> None:
-    text = text_tables([*rows(), *rows("urgent-first")])
-    assert max(map(len, text.splitlines())) <= 80
-    assert "Stand-in: rules sort the emails, no language model was run." in text
-    assert "3.023±.102" in text
-    assert "Band: where a number" in text
-    assert "With fewer than 1,000 episodes, some may be outside by chance." in text
-    assert "could not be used" not in text, "there is no language model"
-
-
-def test_of_a_language_model_the_tables_say_what_could_not_be_used_and_what_was_free() -> None:
-    change = msgspec.structs.replace
-    spoken = [
-        change(row, stand_in=False, policy=MODEL, model="openai:m", answers=10, malformed=4)
-        for row in rows()
-    ]
-    text = text_tables(spoken)
-    assert max(map(len, text.splitlines())) <= 80
-    assert f"answers that could not be used: 40 % ({4 * len(spoken)} of {10 * len(spoken)})" in text
-    assert "free of time" in text
-    assert "--no-hints" in text
-    plain = [change(r, hints=False, priced_by="tokens") for r in spoken]
-    assert "free of time" not in text_tables(plain)
-    assert "--no-hints" not in text_tables(plain)
+    shown = text(made)
+    assert max(map(len, shown.splitlines())) <= 80
+    assert suite.notice in shown
+    assert "3.023±.102" in shown
+    assert "Unusable" not in shown
+    model = {"stand_in": False, "policy": "model", "model": "openai:m", "answers": 10}
+    spoken = [msgspec.structs.replace(row, malformed=4, **model) for row in made]
+    assert f"({4 * len(spoken)} of {10 * len(spoken)})" in text(spoken)
+    assert "--no-hints" in text(spoken)
+    assert suite.notice not in text(spoken)
+    plain = [msgspec.structs.replace(r, hints=False, priced_by="tokens") for r in spoken]
+    assert "--no-hints" not in text(plain)
 
 
 def test_failed_episodes_are_left_out_of_numbers_and_counted() -> None:
-    failed = rows(status="failed", error="model: no")
-    made = make_cells(failed)
-    assert all((cell.episodes, cell.failed, cell.numbers) == (0, 4, {}) for cell in made)
-    assert "failed" in text_tables(failed)
+    made = suite.make_cells(rows(status="failed", error="model: no"))
+    ours = [cell for cell in made if cell.stand_in is not None]
+    assert ours
+    assert all((cell.n, cell.failed, cell.value) == (0, 4, None) for cell in ours)
 
 
 def test_results_hold_every_published_number_of_models_that_were_not_run() -> None:
-    made = result_rows(make_cells(rows()))
+    made = suite.make_cells(rows())
     qwen = [row for row in made if row.setting == "Qwen3.5-Plus"]
     assert len(qwen) == 30
     assert all(row.value is None and row.stand_in is None for row in qwen)
@@ -304,9 +317,9 @@ def test_results_hold_every_published_number_of_models_that_were_not_run() -> No
     assert all(row.stand_in for row in ours)
 
 
-def test_the_published_numbers_agree_with_what_the_text_says_of_their_means() -> None:
+def test_the_published_numbers_agree_with_the_means_in_the_text() -> None:
     """Section 5.2.1 and Appendix D give averages over both decompositions."""
-    for model, interface, metric, mean in (
+    for model, interface, metric, value in (
         ("DeepSeek-V3.2", "event-driven", "Timeout", 0.310),
         ("DeepSeek-V3.2", "polling", "Timeout", 0.435),
         ("DeepSeek-V3.2", "loop", "Timeout", 0.533),
@@ -320,40 +333,29 @@ def test_the_published_numbers_agree_with_what_the_text_says_of_their_means() ->
         ("Qwen3.5-Plus", "polling", "Latency", 11.05),
         ("Qwen3.5-Plus", "loop", "Latency", 12.93),
     ):
-        both = [PUBLISHED[model][d, interface, metric].value for d in ("single", "milestones")]
-        assert sum(both) / 2 == pytest.approx(mean, abs=0.006), (model, interface, metric)
-    assert all(len(PUBLISHED[model]) == 6 * len(METRICS) for model in MODELS)
-    assert all(band.low < band.high for band in BANDS.values())
+        both = [
+            n.value
+            for n in suite.reference.numbers
+            if (n.model, n.metric, n.where["interface"]) == (model, metric, interface)
+        ]
+        assert sum(both) / 2 == pytest.approx(value, abs=0.006), (model, interface, metric)
+    assert len(suite.reference.numbers) == 60
 
 
-# --- what may be asked for ----------------------------------------------------------------------
-
-
-def refused(changes: Iterable[tuple[str, object]]) -> str:
-    with pytest.raises(SettingsError) as caught:
-        replace(LIKE, **dict(changes))  # type: ignore[arg-type]
-    return str(caught.value)
-
-
-def test_an_interface_that_an_inbox_cannot_have_is_refused_with_the_reason() -> None:
-    assert "brings no email while it writes" in refused([("interface", "frozen")])
-    assert "not at ticks" in refused([("interface", "fixed-rate")])
-    assert "Did you mean 'polling'" in refused([("interface", "poling")])
-    with pytest.raises(SettingsError, match="cannot have the interface 'frozen'"):
-        Sweep(interfaces=("loop", "frozen"))
+# --- settings -----------------------------------------------------------------------------------
 
 
 def test_an_episode_that_cannot_be_is_refused() -> None:
-    assert "Did you mean 'milestones'" in refused([("decomposition", "milestone")])
-    assert "Did you mean 'stand-in'" in refused([("policy", "standin")])
-    assert "is not for the model 'rules'" in refused([("policy", "model")])
-    assert "above 0 s" in refused([("poll", 0)])
-    assert "0 or more" in refused([("seed", -1)])
-    for wrong in ({"seeds": 0}, {"episodes": 0}, {"seeds": 10**6, "episodes": 10**6}):
+    wrong: list[dict[str, object]] = [
+        {"interface": "frozen"},
+        {"interface": "fixed-rate"},
+        {"interface": "poling"},
+        {"poll": 0},
+        {"seed": -1},
+    ]
+    for changes in wrong:
         with pytest.raises(SettingsError):
-            Sweep(**wrong)  # type: ignore[arg-type]
-
-
-def test_every_episode_of_a_sweep_has_a_name_of_its_own() -> None:
-    specs = episodes(Sweep(seeds=3, episodes=2), LIKE)
-    assert len({spec.key for spec in specs}) == len(specs) == 2 * 2 * 4 * 3 * 2
+            replace(LIKE, **changes)  # type: ignore[arg-type]
+    for name in ("decomposition", "policy"):
+        with pytest.raises(SettingsError):
+            plan_episodes(suite, Choice(values={name: ("model",)}))

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from timeful.cli.engagement_toys import toys
 from timeful.errors import SettingsError
-from timeful.runs.results import read_results
+from timeful.reports.results import read_results
 from timeful.suites.engagement.toys.deliberation import jobs as deliberation_jobs
 from timeful.suites.engagement.toys.evaluated import Plan
 from timeful.suites.engagement.toys.patrol import jobs as patrol_jobs

@@ -15,8 +15,8 @@ from timeful.dialogues.prediction import Prediction
 from timeful.errors import SettingsError
 from timeful.metrics.proactor.episodes import Conversed, Sent
 from timeful.metrics.proactor.files import PredictedTurn
+from timeful.reports.results import read_results
 from timeful.runs.experiment import report_again
-from timeful.runs.results import read_results
 from timeful.suites.proactor.published import PUBLISHED
 from timeful.suites.proactor.run import experiment
 from timeful.suites.proactor.tables import text_tables

@@ -9,7 +9,7 @@ import pytest
 
 from tests.suites.realtime.synthetic_rows import condition, episode, failed, whole_suite
 from timeful.records.rows import EpisodeRow
-from timeful.runs.results import read_results
+from timeful.reports.results import read_results
 from timeful.suites.realtime.report import write_report
 
 FILES = ("report.html", "results.json", "table.csv", "episodes.csv")

@@ -16,8 +16,8 @@ from timeful.errors import SettingsError
 from timeful.models.model_spec import ModelSpec
 from timeful.records.recorder import read_record, record_hash
 from timeful.records.rows import EpisodeRow
+from timeful.reports.results import read_results
 from timeful.runs.experiment import Finished, report_again, run_experiment
-from timeful.runs.results import read_results
 from timeful.suites.realtime.conditions import AGENTS
 from timeful.suites.realtime.run import experiment, identity
 from timeful.suites.realtime.spec import EpisodeSpec, Sweep, episodes

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from tests.suites.timely.synthetic import row
 from timeful.metrics.budgets import accuracy, averaged, on_time_rate
-from timeful.runs.results import read_results
+from timeful.reports.results import read_results
 from timeful.suites.timely import figures
 from timeful.suites.timely.baselines import Kept, Took
 from timeful.suites.timely.figures import length_by_budget, score_by_time, value_by_budget

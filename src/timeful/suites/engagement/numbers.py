@@ -6,7 +6,7 @@ from statistics import fmean, stdev
 
 import numpy as np
 
-from timeful.runs.results import ResultRow
+from timeful.reports.results import ResultRow
 from timeful.suites.engagement.comparison import Metric, Published
 from timeful.suites.engagement.intervals import Counts, interval, value
 

@@ -6,7 +6,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from timeful.errors import RecordError
-from timeful.runs.page import Entry, Table
+from timeful.reports.page import Entry
+from timeful.reports.page import Grid as Table
 from timeful.suites.engagement.comparison import Band, Claim
 from timeful.suites.engagement.numbers import Number
 

@@ -6,7 +6,9 @@ from pathlib import Path
 from timeful.errors import SettingsError, unknown
 from timeful.metrics.proactor.episodes import Conversed, read_conversation
 from timeful.records.recorder import read_record
-from timeful.runs.page import Block, Entry, Figure, Paragraph, Section, Table, Tone, render
+from timeful.reports.html import render
+from timeful.reports.page import Block, Entry, Figure, Paragraph, Section, Tone
+from timeful.reports.page import Grid as Table
 from timeful.suites.proactor.numbers import Cell, main_cells, timed_cells
 from timeful.suites.proactor.rows import Verdict, verdict
 from timeful.suites.proactor.timeline import draw
@@ -72,7 +74,7 @@ def dialogues(cells: Sequence[Cell], out: Path, pages: Pages) -> list[Section]:
             title=section.title,
             subtitle=TITLE,
             sections=[Section("Said and predicted", section.blocks)],
-            beside=beside,
+            links=beside,
         )
         _page(folder, place).write_text(page, encoding="utf-8", newline="\n")
     found = [section for _, section in drawn]

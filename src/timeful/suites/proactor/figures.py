@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from timeful.metrics.proactor.spread import Spread
-from timeful.runs.drawing import OTHER, WIDTH, style, to_svg
+from timeful.reports.style import OTHER, WIDTH, style, to_svg
 from timeful.suites.proactor.numbers import COLUMNS, Cell, curve_cells, timed_cells
 from timeful.suites.proactor.published import Published
 

@@ -5,17 +5,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from timeful.runs.page import (
-    Block,
-    Bullets,
-    Figure,
-    Notice,
-    Paragraph,
-    Section,
-    Table,
-    render,
-)
-from timeful.runs.results import save_report
+from timeful.reports.html import render
+from timeful.reports.page import Block, Bullets, Figure, Notice, Paragraph, Section
+from timeful.reports.page import Grid as Table
+from timeful.reports.results import save_report
 from timeful.suites.parts import failures
 from timeful.suites.proactor.breakdowns import TIMED_HEADS, timed_entries
 from timeful.suites.proactor.dialogues import SAMPLE, TITLE, Pages, dialogues

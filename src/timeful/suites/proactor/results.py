@@ -7,7 +7,7 @@ import msgspec
 
 from timeful.domains.dialogue_set import DialogueSource
 from timeful.metrics.proactor.spread import Spread
-from timeful.runs.results import ResultRow
+from timeful.reports.results import ResultRow
 from timeful.suites.proactor.further import FURTHER, alike_runs, further, of_references
 from timeful.suites.proactor.judging import Bench
 from timeful.suites.proactor.numbers import COLUMNS, Cell, main_cells, ranking

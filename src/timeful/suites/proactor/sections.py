@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from timeful.metrics.proactor.spread import Spread
-from timeful.runs.page import Block, Entry, Paragraph, Section, Table
+from timeful.reports.page import Block, Entry, Paragraph, Section
+from timeful.reports.page import Grid as Table
 from timeful.suites.proactor.breakdowns import ACTION_HEADS, action_entries
 from timeful.suites.proactor.further import FURTHER, alike_runs, further, of_references
 from timeful.suites.proactor.judging import Bench

@@ -12,7 +12,7 @@ from timeful.dialogues.opportunity import Opportunity
 from timeful.metrics.proactor.episodes import Conversed
 from timeful.metrics.proactor.files import PredictedTurn
 from timeful.metrics.proactor.matching import best_match
-from timeful.runs.page import INK
+from timeful.reports.html import INK
 from timeful.suites.proactor.rows import Verdict, verdict
 
 COLOURS: dict[Verdict, str] = {

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from timeful.runs.drawing import OTHER
+from timeful.reports.style import OTHER
 from timeful.suites.realtime.cells import Cell
 from timeful.suites.realtime.conditions import agent_order
 

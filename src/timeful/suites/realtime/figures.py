@@ -14,8 +14,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from timeful.environments.game import DIFFICULTIES
-from timeful.runs.drawing import DASHES, OTHER, WIDTH, style, to_svg
-from timeful.runs.page import INK
+from timeful.reports.html import INK
+from timeful.reports.style import DASHES, OTHER, WIDTH, style, to_svg
 from timeful.suites.realtime.cells import Cell
 from timeful.suites.realtime.comparisons import ALPHA, BASELINES, Comparison
 from timeful.suites.realtime.conditions import Experiment, short_tokens

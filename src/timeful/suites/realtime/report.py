@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from timeful.records.rows import EpisodeRow
-from timeful.runs.page import Block, Figure, Paragraph, Section, render
-from timeful.runs.results import save_report
+from timeful.reports.html import render
+from timeful.reports.page import Block, Figure, Paragraph, Section
+from timeful.reports.results import save_report
 from timeful.suites.realtime import sections
 from timeful.suites.realtime.cells import Cell, make_cells
 from timeful.suites.realtime.comparisons import Comparison, compare

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from timeful.records.rows import EpisodeRow
-from timeful.runs.page import Bullets, Entry, Notice, Paragraph, Section, Table
+from timeful.reports.page import Bullets, Entry, Notice, Paragraph, Section
+from timeful.reports.page import Grid as Table
 from timeful.suites.realtime.cells import Cell
 from timeful.suites.realtime.comparisons import ALPHA, Comparison
 from timeful.suites.realtime.conditions import MEAN, agent_order, condition_of

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from timeful.metrics.statistics import Estimate
 from timeful.records.rows import EpisodeRow
-from timeful.runs.results import ResultRow
+from timeful.reports.results import ResultRow
 from timeful.suites.realtime.cells import Cell, make_cells, run_experiments
 from timeful.suites.realtime.comparisons import Comparison
 from timeful.suites.realtime.conditions import (

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from timeful.runs.drawing import OTHER, WIDTH, style, to_svg
+from timeful.reports.style import OTHER, WIDTH, style, to_svg
 from timeful.suites.timely.numbers import (
     HEADLINE,
     TOKENS,

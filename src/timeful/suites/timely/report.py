@@ -4,17 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from timeful.runs.page import (
-    Block,
-    Entry,
-    Figure,
-    Notice,
-    Paragraph,
-    Section,
-    Table,
-    render,
-)
-from timeful.runs.results import save_report
+from timeful.reports.html import render
+from timeful.reports.page import Block, Entry, Figure, Notice, Paragraph, Section
+from timeful.reports.page import Grid as Table
+from timeful.reports.results import save_report
 from timeful.suites.parts import failures
 from timeful.suites.timely.numbers import (
     HEADLINE,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from timeful.runs.results import ResultRow
+from timeful.reports.results import ResultRow
 from timeful.suites.timely.numbers import ALL, HEADLINE, HURRY, MEASURES, Cell, Measure, budgets_of
 from timeful.suites.timely.published import (
     ABLATION,

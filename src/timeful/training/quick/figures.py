@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from timeful.runs.drawing import OTHER, WIDTH, style, to_svg
+from timeful.reports.style import OTHER, WIDTH, style, to_svg
 from timeful.training.quick.asked import Asked
 from timeful.training.quick.clock import TIMELY, Cell, mean
 from timeful.training.quick.recipe import BASE

@@ -6,18 +6,10 @@ from pathlib import Path
 
 import msgspec
 
-from timeful.runs.page import (
-    Block,
-    Bullets,
-    Entry,
-    Figure,
-    Notice,
-    Paragraph,
-    Section,
-    Table,
-    render,
-)
-from timeful.runs.results import save_report, write_csv
+from timeful.reports.html import render
+from timeful.reports.page import Block, Bullets, Entry, Figure, Notice, Paragraph, Section
+from timeful.reports.page import Grid as Table
+from timeful.reports.results import save_report, write_csv
 from timeful.suites.timely.published import ABLATION as TABLE_3
 from timeful.training.folder import METRICS
 from timeful.training.quick import published

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from timeful.metrics.statistics import Estimate
-from timeful.runs.results import ResultRow
+from timeful.reports.results import ResultRow
 from timeful.suites.timely.published import ABLATION as TABLE_3
 from timeful.suites.timely.published import TABLE_3 as SOURCE_3
 from timeful.training.quick import published

@@ -21,56 +21,57 @@ from timeful.models.rules import RuleModel
 from timeful.records.recorder import Recorder
 from timeful.runs.episode import EpisodeSetting, Interface, play_episode
 from timeful.seeding import child, child_seed
-from timeful.suites.engagement.inbox.spec import InboxSpec
+from timeful.suites.engagement.inbox.episode import InboxEpisode
 
 _RULES = {"stand-in": as_recommended, "urgent-first": urgent_first}
 
 _WORDS = ("the plan", "then", "our team", "date", "owner", "risk", "each step", "goal", "review")
-"""What the stand-in writes with; nobody reads it."""
+"""The words of the stand-in's text."""
 
 
-def play(spec: InboxSpec, recorder: Recorder, *, api_key: str = "") -> bool:
+def play(episode: InboxEpisode, recorder: Recorder, *, api_key: str = "") -> bool:
     """Play an episode and write its record; True if it came to its end.
 
-    All interfaces and policies meet the same post and the same main task.
+    All interfaces and policies meet the same emails and the same main task.
     """
-    place = ("inbox", spec.seed, spec.episode)
-    mail = draw_mail(spec.world, child(0, *place, "mail"))
+    purpose = ("inbox", episode.seed, episode.episode)
+    mail = draw_mail(episode.world, child(0, *purpose, "mail"))
     task = draw_task(
-        spec.decomposition,
-        target=spec.world.scoring.target,
-        rng=child(0, *place, "task", spec.decomposition),
+        episode.decomposition,
+        target=episode.world.scoring.target,
+        rng=child(0, *purpose, "task", episode.decomposition),
     )
     return play_episode(
         EpisodeSetting(
-            settings=spec.settings(),
-            seed=child_seed(0, *place, "session"),
-            transcripts=spec.transcripts,
+            settings=episode.settings(),
+            seed=child_seed(0, *purpose, "session"),
+            transcripts=episode.transcripts,
         ),
-        environment=Inbox(spec.world, mail, task.units),
-        interface=interface(spec),
+        environment=Inbox(episode.world, mail, task.units),
+        interface=interface(episode),
         agent=partial(
             assistant,
-            writer=writer(spec, api_key=api_key),
-            triage=triage(spec, api_key=api_key),
+            writer=writer(episode, api_key=api_key),
+            triage=triage(episode, api_key=api_key),
             task=task,
-            briefing=Briefing(world=spec.world, hints=spec.hints, priced_by=spec.priced_by),
+            briefing=Briefing(
+                world=episode.world, hints=episode.hints, priced_by=episode.priced_by
+            ),
         ),
         clock=VirtualClock(),
         recorder=recorder,
     )
 
 
-def interface(spec: InboxSpec) -> Interface:
-    """The law that joins the agent's time to the world's.
+def interface(episode: InboxEpisode) -> Interface:
+    """Make the interface.
 
-    A poll itself costs nothing: whoever finds something by it looks into the inbox, and that
-    takes its time.
+    A poll itself costs no time; looking into the inbox after it does.
     """
-    full = spec.transcripts == "full"
-    match spec.interface:
+    full = episode.transcripts == "full"
+    match episode.interface:
         case "polling":
-            return partial(Polling, interval=spec.poll, cost=NO_TIME, full=full)
+            return partial(Polling, interval=episode.poll, cost=NO_TIME, full=full)
         case "loop":
             return partial(Loop, full=full)
         case "reflex":
@@ -78,11 +79,11 @@ def interface(spec: InboxSpec) -> Interface:
     return partial(EventDriven, full=full)
 
 
-def writer(spec: InboxSpec, *, api_key: str = "") -> Model:
-    """Who writes the main task."""
-    pace = spec.writing_pace
-    return spec.writer.make(
-        lambda: FillerModel(_passage, pace=pace), pace=pace, scope=spec.key, api_key=api_key
+def writer(episode: InboxEpisode, *, api_key: str = "") -> Model:
+    """Make the model that writes the main task."""
+    pace = episode.writing_pace
+    return episode.writer.make(
+        lambda: FillerModel(_passage, pace=pace), pace=pace, scope=episode.key, api_key=api_key
     )
 
 
@@ -91,12 +92,12 @@ def _passage(writing: Writing) -> Passage:
     return Passage(opening=part.heading, words=_WORDS, tokens=part.tokens)
 
 
-def triage(spec: InboxSpec, *, api_key: str = "") -> Model:
-    """Who decides about emails."""
-    pace = spec.triage_pace
-    return spec.triage.make(
-        lambda: RuleModel(_RULES[spec.policy], name=spec.policy, pace=pace),
+def triage(episode: InboxEpisode, *, api_key: str = "") -> Model:
+    """Make the model that decides about emails."""
+    pace = episode.triage_pace
+    return episode.triage.make(
+        lambda: RuleModel(_RULES[episode.policy], name=episode.policy, pace=pace),
         pace=pace,
-        scope=spec.key,
+        scope=episode.key,
         api_key=api_key,
     )

@@ -15,8 +15,8 @@ from matplotlib.patches import Patch
 from matplotlib.typing import MarkerType
 
 from timeful.environments.kitchen.settings import in_ticks
-from timeful.runs.drawing import OTHER, WIDTH, style, to_svg
-from timeful.runs.page import INK
+from timeful.reports.html import INK
+from timeful.reports.style import OTHER, WIDTH, style, to_svg
 from timeful.suites.engagement.kitchen.trace import Deed, Signal, Stretch, Trace
 
 _PROBLEMS = "Blues"

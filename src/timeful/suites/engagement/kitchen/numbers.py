@@ -11,7 +11,7 @@ from math import isclose
 import numpy as np
 from numpy.typing import NDArray
 
-from timeful.runs.results import ResultRow
+from timeful.reports.results import ResultRow
 from timeful.seeding import child
 from timeful.suites.engagement.comparison import Band, Claim, Metric, Published
 from timeful.suites.engagement.intervals import draw_weights, resample

@@ -6,18 +6,10 @@ from typing import Any
 
 from timeful.environments.kitchen.settings import KitchenSettings, in_ticks
 from timeful.records.recorder import read_record
-from timeful.runs.page import (
-    Block,
-    Bullets,
-    Entry,
-    Figure,
-    Notice,
-    Paragraph,
-    Section,
-    Table,
-    render,
-)
-from timeful.runs.results import save_report
+from timeful.reports.html import render
+from timeful.reports.page import Block, Bullets, Entry, Figure, Notice, Paragraph, Section
+from timeful.reports.page import Grid as Table
+from timeful.reports.results import save_report
 from timeful.suites.engagement.kitchen.numbers import (
     METRICS,
     Cell,

@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
-from timeful.runs.drawing import WIDTH, style, to_svg
-from timeful.runs.page import INK
+from timeful.reports.html import INK
+from timeful.reports.style import WIDTH, style, to_svg
 
 
 def mode_shares(panels: Mapping[str, NDArray[np.int64]], slacks: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from statistics import fmean, stdev
 import msgspec
 import numpy as np
 
-from timeful.runs.results import ResultRow
+from timeful.reports.results import ResultRow
 from timeful.suites.engagement.comparison import Band, Metric, Published
 from timeful.suites.engagement.intervals import draw_weights, interval, resample, value
 from timeful.suites.engagement.toys import deliberation

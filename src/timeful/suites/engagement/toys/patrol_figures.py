@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Circle, Patch, Rectangle
 
-from timeful.runs.drawing import OTHER, WIDTH, style, to_svg
-from timeful.runs.page import INK
+from timeful.reports.html import INK
+from timeful.reports.style import OTHER, WIDTH, style, to_svg
 from timeful.suites.engagement.toys.patrol import Frame, Trace
 
 COLOURS = {

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timeful.core.units import in_seconds
-from timeful.runs.page import Block, Bullets, Entry, Figure, Paragraph, Section, Table, Tone, render
-from timeful.runs.results import save_report
+from timeful.reports.html import render
+from timeful.reports.page import Block, Bullets, Entry, Figure, Paragraph, Section, Tone
+from timeful.reports.page import Grid as Table
+from timeful.reports.results import save_report
 from timeful.suites.engagement.comparison import Claim, Metric, Published
 from timeful.suites.engagement.parts import brief
 from timeful.suites.engagement.toys import settings

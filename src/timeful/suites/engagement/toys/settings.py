@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from timeful.core.units import in_seconds
 from timeful.environments.patrol.policies import PATCH_DEADLINES, PATCH_PRO, VERY_URGENT
-from timeful.runs.page import Block, Table
+from timeful.reports.page import Block
+from timeful.reports.page import Grid as Table
 from timeful.suites.engagement.toys import patrol
 from timeful.suites.engagement.toys.deliberation import LEARNERS, WORLDS, Kind
 from timeful.suites.engagement.toys.evaluated import Plan

@@ -1,10 +1,10 @@
-"""Results: rows of one shape for every suite, and their files.
+"""Result rows: one shape for the numbers of every suite, and their files.
 
-`results.json` is a list of such rows. A number is ours if it stands in `value` and the paper's
-if it stands in `published`; what is unknown is null, and nothing is ever filled in.
+`results.json` is a list of such rows. `value` is ours and `published` is the paper's; an unknown
+number is null.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from csv import writer
 from io import StringIO
 from pathlib import Path
@@ -13,15 +13,22 @@ import msgspec
 
 from timeful.errors import RecordError
 
+Scalar = str | int | float | bool | None
+"""A value that identifies a cell: a column of its episodes' rows."""
+
+Where = Mapping[str, Scalar]
+"""The values that identify a cell, by column."""
+
 
 class ResultRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One number of a suite: ours, the published one, or both.
+    """One cell of a suite's results: one metric of a group of episodes.
 
-    `value` is None where it was not run or every episode failed; `n` counts what it was made
-    of (episodes, or pairs for a p-value). `low` and `high` bound the 95 % interval. `source`
-    says where `published` is printed. `stand_in` is true where no model of the paper's kind
-    was run, and None where nothing was. `spread` is the standard deviation over training seeds,
-    where there are some.
+    `value` is None where nothing was run or every episode failed; `n` counts the episodes (or the
+    pairs of a p-value) that it was computed from. `low` and `high` bound the 95 % interval.
+    `source` names the place where `published` is printed. `stand_in` is true where no model of
+    the paper's kind was run, and None where nothing was run. `spread` is the standard deviation
+    over training seeds or sets, where there are several. `where` identifies the episodes: their
+    rows have these values in these columns. `failed` counts the failed episodes among them.
     """
 
     suite: str
@@ -37,6 +44,19 @@ class ResultRow(msgspec.Struct, frozen=True, kw_only=True):
     source: str | None
     stand_in: bool | None
     spread: float | None = None
+    where: dict[str, Scalar] = {}
+    failed: int = 0
+
+    @property
+    def half_width(self) -> float | None:
+        """Half of the 95 % interval; None if there is no interval."""
+        if self.low is None or self.high is None:
+            return None
+        return (self.high - self.low) / 2
+
+    def matches(self, where: Where) -> bool:
+        """Whether the cell has these values in these columns."""
+        return all(self.where.get(name) == value for name, value in where.items())
 
 
 def write_json(rows: Iterable[msgspec.Struct], path: Path) -> Path:
@@ -80,15 +100,15 @@ def save_report(
     *,
     name: str = "episodes",
 ) -> Path:
-    """Write a whole report: `report.html`, `results.json`, `table.csv` and the rows behind them.
+    """Write the files of a report: `report.html`, `results.json`, `table.csv` and the rows.
 
     Args:
         out: The folder; made if needed.
         page: The page, as HTML.
-        numbers: All numbers of the suite.
-        rows: What they were made from.
+        numbers: The cells.
+        rows: The rows of the episodes that the cells were computed from.
         kind: The type of those rows.
-        name: What the file of those rows is called, without its ending.
+        name: The name of the file of those rows, without its ending.
 
     Returns:
         The path of the page.
@@ -103,7 +123,9 @@ def save_report(
 
 
 def _plain(value: object) -> str:
-    """One value as a spreadsheet reads it."""
+    """Format one value for a spreadsheet."""
+    if isinstance(value, dict):
+        return " ".join(f"{name}={_plain(part)}" for name, part in value.items())
     if value is None:
         return ""
     if isinstance(value, bool):

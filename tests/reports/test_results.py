@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from timeful.errors import RecordError
-from timeful.runs.results import ResultRow, read_results, write_csv, write_json
+from timeful.reports.results import ResultRow, read_results, write_csv, write_json
 
 ROW = ResultRow(
     suite="realtime",

@@ -1,17 +1,8 @@
 """The generic page: escaped, self-contained, and with figures that do not clash."""
 
-from timeful.runs.page import (
-    INK,
-    Bullets,
-    Entry,
-    Figure,
-    Notice,
-    Paragraph,
-    Section,
-    Table,
-    inline_svg,
-    render,
-)
+from timeful.reports.html import INK, inline_svg, render
+from timeful.reports.page import Bullets, Entry, Figure, Notice, Paragraph, Section
+from timeful.reports.page import Grid as Table
 
 SVG = (
     '<?xml version="1.0"?>\n<!DOCTYPE svg PUBLIC "x" "http://www.w3.org/x.dtd">\n'
@@ -77,5 +68,5 @@ def test_entries_in_one_place_stand_below_each_other_each_with_its_tone() -> Non
 
 
 def test_links_to_other_pages_stand_above_everything_else() -> None:
-    page = render(title="t", sections=[], beside=[Entry("back", link="../a.html")])
+    page = render(title="t", sections=[], links=[Entry("back", link="../a.html")])
     assert '<nav><a href="../a.html">back</a></nav>\n<h1>t</h1>' in page

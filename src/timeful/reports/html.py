@@ -1,120 +1,61 @@
-"""A self-contained HTML page: sections of text, tables and figures.
+"""Sections as one self-contained HTML page.
 
-Nothing is loaded from elsewhere: styles, figures and all stand in the one file, so that it opens
-from a disk, survives being mailed, and prints. All text is escaped; only figures are markup.
+The page loads nothing: styles and figures are in the one file, so that it opens from a disk,
+survives being mailed, and prints. All text is escaped; only figures are markup.
 """
 
 import re
 from base64 import b64encode
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
-from typing import Literal
 
-Tone = Literal["", "quiet", "strong", "alarm"]
+from timeful.reports.page import (
+    Block,
+    Bullets,
+    Entry,
+    Figure,
+    Grid,
+    Notice,
+    Paragraph,
+    Row,
+    Section,
+    Tone,
+)
 
 INK = "#010203"
-"""Figures that are drawn in this colour get the page's own, so that they suit light and dark."""
-
-
-@dataclass(frozen=True, slots=True)
-class Paragraph:
-    """A few sentences."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Notice:
-    """A sentence that nobody may miss."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Bullets:
-    """A list of remarks."""
-
-    items: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One entry of a table: what counts, and below it in small what goes with it.
-
-    `link` is an address beside the page that the text leads to.
-    """
-
-    text: str
-    small: str = ""
-    tone: Tone = ""
-    link: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
-    """A table: the first `words` columns are set to the left, the numbers after to the right.
-
-    Several entries in one place stand below each other.
-    """
-
-    head: tuple[str, ...]
-    rows: tuple[tuple[str | Entry | tuple[Entry, ...], ...], ...]
-    caption: str = ""
-    words: int = 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Figure:
-    """A figure, as SVG markup or as the bytes of a PNG; `alt` says in words what it shows."""
-
-    image: str | bytes
-    alt: str
-    caption: str = ""
-
-
-Block = Paragraph | Notice | Bullets | Table | Figure
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A heading and what stands below it; with `is_folded` it opens on a click."""
-
-    title: str
-    blocks: tuple[Block, ...]
-    is_folded: bool = False
+"""Figures drawn in this colour get the page's text colour, in light and dark mode."""
 
 
 def render(
-    *, title: str, subtitle: str = "", sections: Sequence[Section], beside: Sequence[Entry] = ()
+    *, title: str, subtitle: str = "", sections: Sequence[Section], links: Sequence[Entry] = ()
 ) -> str:
     """Render a whole page.
 
     Args:
         title: The page's heading.
-        subtitle: A line below it.
-        sections: What follows; a page of more than two sections gets a list of contents.
-        beside: Links to other pages, above everything else.
+        subtitle: A line below the heading.
+        sections: The content; a page of more than two sections gets a list of contents.
+        links: Links to other pages, at the top.
     """
-    parts = [_section(section, number) for number, section in enumerate(sections, start=1)]
-    links = [
+    bodies = [_section(section, number) for number, section in enumerate(sections, start=1)]
+    anchors = [
         f'<a href="#s{number}">{escape(section.title)}</a>'
         for number, section in enumerate(sections, start=1)
     ]
-    contents = f"<nav>{' '.join(links)}</nav>\n" if len(links) > 2 else ""
-    others = f"<nav>{' '.join(map(_entry, beside))}</nav>\n" if beside else ""
+    contents = f"<nav>{' '.join(anchors)}</nav>\n" if len(anchors) > 2 else ""
+    others = f"<nav>{' '.join(map(_entry, links))}</nav>\n" if links else ""
     below = f'<p class="subtitle">{escape(subtitle)}</p>\n' if subtitle else ""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n"
-        f"{others}<h1>{escape(title)}</h1>\n{below}{contents}{''.join(parts)}</main>\n</body>\n</html>\n"
+        f"{others}<h1>{escape(title)}</h1>\n{below}{contents}{''.join(bodies)}</main>\n</body>\n</html>\n"
     )
 
 
 def _section(section: Section, number: int) -> str:
     body = "".join(
-        _block(block, f"s{number}b{place}-") for place, block in enumerate(section.blocks)
+        _block(block, f"s{number}b{index}-") for index, block in enumerate(section.blocks)
     )
     title = f"<h2>{escape(section.title)}</h2>"
     if section.is_folded:
@@ -131,39 +72,41 @@ def _block(block: Block, prefix: str) -> str:
             return f'<p class="notice">{escape(text)}</p>\n'
         case Bullets(items):
             return "<ul>" + "".join(f"<li>{escape(item)}</li>" for item in items) + "</ul>\n"
-        case Table():
-            return _table(block)
+        case Grid():
+            return _grid(block)
         case Figure():
             return _figure(block, prefix)
 
 
-def _table(table: Table) -> str:
-    caption = f"<caption>{escape(table.caption)}</caption>" if table.caption else ""
+def _grid(grid: Grid) -> str:
+    caption = f"<caption>{escape(grid.caption)}</caption>" if grid.caption else ""
     head = "".join(
-        f'<th scope="col"{_classes(place >= table.words)}>{escape(name)}</th>'
-        for place, name in enumerate(table.head)
+        f'<th scope="col"{_classes(index >= grid.words)}>{escape(name)}</th>'
+        for index, name in enumerate(grid.head)
     )
-    rows = "".join(f"<tr>{_row(row, table.words)}</tr>\n" for row in table.rows)
-    # Many columns of words need room: in a narrow window they are scrolled, and not squeezed.
-    room = ' class="words"' if table.words > 3 else ""
+    rows = "".join(f"<tr>{_row(row, grid.words)}</tr>\n" for row in grid.rows)
+    # A grid with many columns of text is scrolled in a narrow window, not squeezed.
+    room = ' class="words"' if grid.words > 3 else ""
     return (
         f'<div class="wide"><table{room}>{caption}\n'
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n"
     )
 
 
-def _row(row: Sequence[str | Entry | tuple[Entry, ...]], words: int) -> str:
-    parts = []
-    for place, given in enumerate(row):
-        tag, scope = ("th", ' scope="row"') if place == 0 else ("td", "")
-        if isinstance(given, tuple):
+def _row(row: Row, words: int) -> str:
+    cells = []
+    for index, content in enumerate(row):
+        tag, scope = ("th", ' scope="row"') if index == 0 else ("td", "")
+        if isinstance(content, tuple):
             tone: Tone = ""
-            said = "".join(f"<div{_classes(False, one.tone)}>{_entry(one)}</div>" for one in given)
+            body = "".join(
+                f"<div{_classes(False, entry.tone)}>{_entry(entry)}</div>" for entry in content
+            )
         else:
-            entry = given if isinstance(given, Entry) else Entry(given)
-            tone, said = entry.tone, _entry(entry)
-        parts.append(f"<{tag}{scope}{_classes(place >= words, tone)}>{said}</{tag}>")
-    return "".join(parts)
+            entry = content if isinstance(content, Entry) else Entry(content)
+            tone, body = entry.tone, _entry(entry)
+        cells.append(f"<{tag}{scope}{_classes(index >= words, tone)}>{body}</{tag}>")
+    return "".join(cells)
 
 
 def _classes(is_number: bool, tone: Tone = "") -> str:
@@ -173,10 +116,10 @@ def _classes(is_number: bool, tone: Tone = "") -> str:
 
 def _entry(entry: Entry) -> str:
     small = f"<small>{escape(entry.small)}</small>" if entry.small else ""
-    said = escape(entry.text)
+    text = escape(entry.text)
     if entry.link:
-        said = f'<a href="{escape(entry.link, quote=True)}">{said}</a>'
-    return said + small
+        text = f'<a href="{escape(entry.link, quote=True)}">{text}</a>'
+    return text + small
 
 
 def _figure(figure: Figure, prefix: str) -> str:
@@ -191,10 +134,10 @@ def _figure(figure: Figure, prefix: str) -> str:
 
 
 def inline_svg(svg: str, prefix: str) -> str:
-    """Make an SVG file fit to stand within a page among others.
+    """Prepare an SVG file for embedding in a page with other figures.
 
-    Its prologue goes, its names get a prefix, since two figures in one page may not share a
-    name, and what is drawn in `INK` takes the colour of the text.
+    The prologue is removed, ids get a prefix so that they are unique in the page, and `INK`
+    becomes the colour of the page's text.
     """
     start = svg.find("<svg")
     body = svg[start:] if start >= 0 else svg

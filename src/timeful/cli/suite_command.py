@@ -1,0 +1,327 @@
+"""The command of a suite, made from its value: `timeful run NAME`."""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+import click
+from click.core import ParameterSource
+
+from timeful.errors import SettingsError
+from timeful.experiments.options import (
+    Endpoint,
+    Option,
+    read_changes,
+    read_value,
+    show_default,
+    suite_options,
+)
+from timeful.experiments.run import Results, run_suite
+from timeful.experiments.suite import Suite
+from timeful.experiments.sweep import Choice, plan_episodes
+from timeful.registry import load
+
+FILE = click.Path(path_type=Path)
+
+
+def load_suite(name: str) -> Suite:
+    """Load a suite by its name, or from a file.
+
+    Raises:
+        SettingsError: If there is no such suite, or the name is something else.
+    """
+    suite = load("suite", name)
+    if not isinstance(suite, Suite):
+        raise SettingsError(f"{name} is a {type(suite).__name__}, not a Suite")
+    return suite
+
+
+def load_command(name: str) -> click.Command:
+    """Make the command of a suite by its name."""
+    return make_command(load_suite(name))
+
+
+def list_values(suite: Suite) -> dict[str, Sequence[str]]:
+    """The names that the options of a suite take, by option."""
+    values: dict[str, Sequence[str]] = {}
+    if suite.parts:
+        values["experiments"] = list(suite.parts)
+    if suite.presets:
+        values["presets"] = list(suite.presets)
+    for option in suite_options(suite):
+        swept = suite.sweep.get(option.name, ())
+        if option.is_model:
+            values[f"--{option.flag}"] = [
+                show_default(option),
+                "openai:NAME",
+                "replay:FILE",
+                "local:PATH",
+            ]
+        elif get_origin(option.kind) is Literal:
+            values[f"--{option.flag}"] = [str(each) for each in get_args(option.kind)]
+        elif swept and not option.is_count:
+            values[f"--{option.flag}"] = [str(each) for each in swept]
+    return values
+
+
+def make_group_command(prefix: str, suites: Sequence[str]) -> click.Command:
+    """Make the command that runs several suites, each in a folder of its own."""
+    has_preset = all(load_suite(name).presets for name in suites)
+    default_out = f"runs/{prefix}"
+    params: list[click.Parameter] = [
+        _flag("out", FILE, f"Folder of the run folders.  [default: {default_out}]"),
+        *([_flag("preset", str, "Preset of each suite.")] if has_preset else []),
+        *_common_parameters(has_models=False),
+    ]
+
+    def run(**values: Any) -> None:
+        has_failed = False
+        for name in suites:
+            suite = load_suite(name)
+            click.echo(f"\n=== {name}\n")
+            out = (values["out"] or Path(default_out)) / name.rpartition("/")[2]
+            try:
+                run_command(suite, suite_options(suite), {**values, "out": out}, out)
+            except SystemExit as end:  # episodes that failed do not stop the other suites
+                if end.code != 1:
+                    raise
+                has_failed = True
+        if has_failed:
+            raise SystemExit(1)
+
+    text = f"Run {', '.join(suites)} with their defaults, one after the other."
+    return click.Command(name=prefix, params=params, callback=run, help=text)
+
+
+def make_command(suite: Suite, *, text: str = "") -> click.Command:
+    """Make the command that runs a suite.
+
+    Args:
+        suite: The suite.
+        text: The help text; the docstring of the episode by default.
+    """
+    options = suite_options(suite)
+    models = [option for option in options if option.is_model]
+    params: list[click.Parameter] = []
+    if suite.parts:
+        params.append(click.Argument(["parts"], nargs=-1))
+    default_out = f"runs/{suite.name.replace('/', '-')}"
+    params.append(
+        _flag("out", FILE, f"Run folder; a run in it is resumed.  [default: {default_out}]")
+    )
+    if suite.presets:
+        params.append(_flag("preset", str, f"One of {', '.join(suite.presets)}."))
+    params += [_parameter(suite, option) for option in options if not option.is_hidden]
+    if any(option.is_main_model for option in models):
+        params.append(_flag("model", str, "Model for all roles that have no option of their own."))
+    params += _common_parameters(bool(models))
+
+    def run(**values: Any) -> None:
+        run_command(suite, options, values, Path(default_out))
+
+    return click.Command(
+        name=suite.name,
+        params=params,
+        callback=run,
+        help=text or (suite.episode.__doc__ or "").partition("\n    Raises:")[0],
+    )
+
+
+def _parameter(suite: Suite, option: Option) -> click.Option:
+    if option.is_count:
+        values = suite.sweep[option.name]
+        return _flag(
+            option.flag,
+            int,
+            f"{option.help} Number of values.  [default: {len(values)}]",
+            name=option.name,
+        )
+    if option.kind is bool and not option.is_swept:
+        default = option.default
+        return click.Option(
+            [f"--{option.flag}/--no-{option.flag}", option.name],
+            default=None,
+            help=f"{option.help}  [default: {option.flag if default else 'no-' + option.flag}]",
+        )
+    text = option.help
+    if get_origin(option.kind) is Literal:
+        text += f" One of {', '.join(str(each) for each in get_args(option.kind))}."
+    elif choices := [v for v in suite.sweep.get(option.name, ()) if isinstance(v, str)]:
+        text += f" Such as {', '.join(choices)}."
+    if option.is_swept:
+        text += " Repeatable."
+    elif default := show_default(option):
+        text += f"  [default: {default}]"
+    return _flag(option.flag, str, text, name=option.name, multiple=option.is_swept)
+
+
+def _flag(
+    flag: str, kind: Any, text: str, *, name: str = "", multiple: bool = False
+) -> click.Option:
+    declarations = [f"--{flag}", *([name] if name else [])]
+    return click.Option(declarations, type=kind, help=text, multiple=multiple)
+
+
+def _common_parameters(has_models: bool) -> list[click.Parameter]:
+    params: list[click.Parameter] = [
+        click.Option(
+            ["--set", "changes"],
+            multiple=True,
+            metavar="FIELD=VALUE",
+            help="Value of any setting of an episode. Repeatable.",
+        ),
+        click.Option(
+            ["--sweep", "swept"],
+            multiple=True,
+            metavar="FIELD=A,B,C",
+            help="Values of any field of an episode. Repeatable.",
+        ),
+    ]
+    if has_models:
+        params += [
+            click.Option(
+                ["--base-url"], envvar="OPENAI_BASE_URL", help="Base URL of the endpoint."
+            ),
+            _flag("temperature", float, "Sampling temperature of endpoints and checkpoints."),
+            _flag("record", FILE, "Cassette that records the endpoint's answers."),
+        ]
+    return [
+        *params,
+        _flag("workers", int, "Number of processes.  [default: one a core]"),
+        click.Option(
+            ["--replace"], is_flag=True, help="Start again if the folder holds another run."
+        ),
+        click.Option(["--retry-failed"], is_flag=True, help="Play failed episodes again."),
+    ]
+
+
+def is_given(name: str) -> bool:
+    """Whether a parameter is on the command line."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source is ParameterSource.COMMANDLINE
+
+
+def run_command(
+    suite: Suite, options: Sequence[Option], values: dict[str, Any], default_out: Path
+) -> None:
+    """Run a suite as its command was given, print its tables, and exit with 1 on failures."""
+    choice = read_choice(suite, options, values)
+    refuse_idle(suite, options, values, choice)
+    out = values["out"] or default_out
+    results = watch(suite, choice, out, values)
+    show(results)
+
+
+def read_choice(suite: Suite, options: Sequence[Option], values: dict[str, Any]) -> Choice:
+    """Read the values of options."""
+    endpoint = Endpoint(
+        base_url=values.get("base_url"),
+        temperature=values.get("temperature"),
+        record=str(values["record"]) if values.get("record") else None,
+    )
+    chosen: dict[str, Sequence[Any]] = {}
+    fixed: dict[str, Any] = {}
+    for option in options:
+        value = values.get(option.name)
+        if value is None and option.is_main_model:
+            value = values.get("model")
+        if value in (None, ()):
+            continue
+        if option.is_count:
+            if value < 1:
+                raise SettingsError(f"--{option.flag} must be at least 1, got {value}")
+            chosen[option.name] = range(value)
+        elif option.is_swept:
+            chosen[option.name] = [read_value(option, text, endpoint) for text in value]
+        else:
+            fixed[option.name] = (
+                value if isinstance(value, bool) else read_value(option, value, endpoint)
+            )
+    by_name = {option.name: option for option in options}
+    for text in values["swept"]:
+        name, mark, items = text.partition("=")
+        name = name.strip().replace("-", "_")
+        if not mark or name not in by_name:
+            fields = ", ".join(by_name)
+            raise SettingsError(f"a sweep is FIELD=A,B,C with one of the fields {fields}: {text!r}")
+        chosen[name] = [
+            read_value(by_name[name], item.strip(), endpoint) for item in items.split(",")
+        ]
+    defaults = {option.name: fixed.get(option.name, option.default) for option in options}
+    fixed |= read_changes(suite.episode, values["changes"], defaults)
+    return Choice(
+        preset=values.get("preset") or "",
+        parts=tuple(values.get("parts") or ()),
+        values=chosen,
+        fixed=fixed,
+    )
+
+
+def refuse_idle(
+    suite: Suite, options: Sequence[Option], values: dict[str, Any], choice: Choice
+) -> None:
+    """Refuse an option on the command line that has no effect on any episode.
+
+    Raises:
+        SettingsError: It names what the option requires.
+    """
+    episodes = [planned.episode for planned in plan_episodes(suite, choice)]
+    for option in options:
+        if option.needs is not None and is_given(option.name):
+            has_effect, requirement = option.needs
+            if not any(has_effect(episode) for episode in episodes):
+                raise SettingsError(
+                    f"--{option.flag} has no effect here; it requires {requirement}"
+                )
+    models = [option.name for option in options if option.is_model]
+    roles = {getattr(episode, name) for episode in episodes for name in models}
+    live = any(role.is_live for role in roles)
+    sampled = any(role.is_sampled for role in roles)
+    for name, is_used, requirement in (
+        ("base_url", live, "an openai:NAME model"),
+        ("record", live, "an openai:NAME model"),
+        ("temperature", sampled, "an openai:NAME or local:PATH model"),
+    ):
+        if name in values and is_given(name) and not is_used:
+            flag = name.replace("_", "-")
+            raise SettingsError(f"--{flag} has no effect here; it requires {requirement}")
+
+
+def watch(suite: Suite, choice: Choice, out: Path, values: dict[str, Any]) -> Results:
+    """Run a suite with a progress display; after Ctrl-C, exit with 130."""
+    from timeful.cli.progress import Progress
+
+    progress = Progress()
+    try:
+        return run_suite(
+            suite,
+            choice,
+            out,
+            workers=values["workers"] if values["workers"] is not None else os.cpu_count() or 1,
+            replace=values["replace"],
+            retry_failed=values["retry_failed"],
+            watcher=progress,
+            api_key=os.environ.get("OPENAI_API_KEY", ""),
+        )
+    except KeyboardInterrupt:
+        progress.end()
+        progress.stopped(out)
+        raise SystemExit(130) from None
+    finally:
+        progress.end()
+
+
+def show(results: Results) -> None:
+    """Print the tables and where the files are; exit with 1 if episodes failed."""
+    print(results.table())
+    print(f"report   {results.report()}")
+    print(f"records  {results.out / 'episodes'}")
+    if results.failed:
+        print(
+            f"failed   {len(results.failed)} of {len(results.episodes)} episodes, the first with: "
+            f"{results.failed[0].error}"
+        )
+        print("again    the same command with --retry-failed")
+        sys.exit(1)

@@ -1,0 +1,303 @@
+"""The options of a suite, derived from the fields of its episode dataclass.
+
+A field gives one option: its name is the flag, its type how a value is read, the docstring under it
+the help. A swept field can be repeated; a swept range, such as seeds, is given as a count.
+`option` declares what a field cannot say by itself.
+"""
+
+import ast
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from dataclasses import replace as replace_fields
+from functools import partial
+from itertools import pairwise
+from textwrap import dedent
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from timeful.core.units import Duration, in_seconds, seconds
+from timeful.errors import SettingsError, check_known
+from timeful.experiments.suite import Suite
+from timeful.models.model_spec import ModelSpec
+from timeful.models.role import ModelRole, read_role
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """The options of an endpoint, which all models of a run share."""
+
+    base_url: str | None = None
+    temperature: float | None = None
+    record: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One option of a suite.
+
+    Attributes:
+        name: The name of the field.
+        flag: The name on the command line, without dashes.
+        kind: The type of the field.
+        help: The text for `--help`.
+        default: The default of the field; None if it has none.
+        is_swept: Whether it can be given several times.
+        is_count: Whether it is the number of values, from 0.
+        needs: What an episode must be like for the option to have an effect, and that in words.
+        is_hidden: Whether there is no such option; `--set` still reaches the field.
+        is_main_model: Whether `--model` sets this role if its own option is not given.
+    """
+
+    name: str
+    flag: str
+    kind: Any
+    help: str
+    default: Any
+    is_swept: bool
+    is_count: bool
+    needs: tuple[Callable[[Any], bool], str] | None
+    is_hidden: bool
+    is_main_model: bool
+
+    @property
+    def is_model(self) -> bool:
+        """Whether the value is the model of a role."""
+        return self.kind in (ModelRole, ModelSpec)
+
+
+def option(
+    default: Any = MISSING,
+    *,
+    factory: Any = MISSING,
+    flag: str = "",
+    needs: tuple[Callable[[Any], bool], str] | None = None,
+    read: Callable[[str], Any] | None = None,
+    hidden: bool = False,
+    main_model: bool = False,
+) -> Any:
+    """Declare a field of an episode with more than its type, default and docstring.
+
+    Args:
+        default: The default.
+        factory: Makes the default.
+        flag: The name of the option, without dashes; the field's name with "-" for "_" by default.
+        needs: What an episode must be like for the option to have an effect, and that in words.
+        read: Reads a value from text, or raises a ValueError.
+        hidden: Leave the option out; `--set` still reaches the field.
+        main_model: Let `--model` set this role where its own option is not given.
+    """
+    metadata = {
+        "flag": flag,
+        "needs": needs,
+        "read": read,
+        "hidden": hidden,
+        "main_model": main_model,
+    }
+    return field(default=default, default_factory=factory, metadata=metadata)
+
+
+def suite_options(suite: Suite) -> list[Option]:
+    """All options of a suite, in the order of the fields."""
+    kinds, texts = get_type_hints(suite.episode), attribute_docstrings(suite.episode)
+    swept = {name for values in (suite.sweep, *suite.parts.values()) for name in values}
+    options = []
+    for f in fields(suite.episode):
+        values = suite.sweep.get(f.name)
+        is_count = isinstance(values, range)
+        flag = f.metadata.get("flag") or f.name.replace("_", "-") + ("s" if is_count else "")
+        default = f.default if f.default is not MISSING else None
+        if f.default_factory is not MISSING:
+            default = f.default_factory()
+        options.append(
+            Option(
+                name=f.name,
+                flag=flag,
+                kind=kinds[f.name],
+                help=texts.get(f.name, ""),
+                default=default,
+                is_swept=f.name in swept,
+                is_count=is_count,
+                needs=f.metadata.get("needs"),
+                is_hidden=f.metadata.get("hidden", False),
+                is_main_model=f.metadata.get("main_model", False),
+            )
+        )
+    return options
+
+
+def attribute_docstrings(kind: type[Any]) -> dict[str, str]:
+    """The docstrings under the attributes of a class; none where there is no source."""
+    try:
+        tree = ast.parse(dedent(inspect.getsource(kind)))
+    except (OSError, TypeError, SyntaxError):
+        return {}
+    body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
+    texts = {}
+    for statement, following in pairwise(body):
+        if (
+            isinstance(statement, ast.AnnAssign)
+            and isinstance(statement.target, ast.Name)
+            and isinstance(following, ast.Expr)
+            and isinstance(following.value, ast.Constant)
+            and isinstance(following.value.value, str)
+        ):
+            texts[statement.target.id] = " ".join(following.value.value.split())
+    return texts
+
+
+def read_value(option: Option, text: str, endpoint: Endpoint | None = None) -> Any:
+    """Read one value of an option.
+
+    Raises:
+        SettingsError: If the text is no value of the field's type.
+    """
+    if option.is_model:
+        return read_model(option, text, endpoint or Endpoint())
+    return read_field(f"--{option.flag}", text, option.kind)
+
+
+def read_model(option: Option, text: str, endpoint: Endpoint) -> Any:
+    """Read the model of a role."""
+    if option.kind is ModelRole:
+        return read_role(
+            text,
+            stand_in=option.default.stand_in,
+            base_url=endpoint.base_url,
+            temperature=endpoint.temperature,
+            record=endpoint.record,
+        )
+    is_live = text.startswith("openai:")
+    is_sampled = is_live or text.startswith("local:")
+    return ModelSpec(
+        spec=text,
+        base_url=endpoint.base_url if is_live else None,
+        temperature=endpoint.temperature if is_sampled else None,
+        record=endpoint.record if is_live else None,
+    )
+
+
+def read_field(name: str, text: str, kind: Any) -> Any:
+    """Read a value of a type from text.
+
+    Raises:
+        SettingsError: If it cannot be read.
+    """
+    if get_origin(kind) is Literal:
+        choices = {str(choice): choice for choice in get_args(kind)}
+        check_known(name.lstrip("-"), text, choices)
+        return choices[text]
+    try:
+        return _reader(kind)(text)
+    except ValueError as error:
+        raise SettingsError(f"{name} cannot be {text!r}: {error}") from None
+
+
+def _reader(kind: Any) -> Callable[[str], Any]:
+    if kind is Duration:
+        return lambda text: seconds(float(text))
+    if kind is bool:
+        return _read_bool
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType) and NoneType in arguments:
+        inner = next(each for each in arguments if each is not NoneType)
+        return lambda text: None if text == "none" else _reader(inner)(text)
+    if origin is tuple:
+        return partial(_read_tuple, kinds=arguments)
+    if kind in (int, float, str):
+        reader: Callable[[str], Any] = kind
+        return reader
+    return str
+
+
+def _read_bool(text: str) -> bool:
+    known = {"true": True, "yes": True, "false": False, "no": False}
+    if text.lower() not in known:
+        raise ValueError("give true or false")
+    return known[text.lower()]
+
+
+def _read_tuple(text: str, *, kinds: tuple[Any, ...]) -> tuple[Any, ...]:
+    items = text.split(",")
+    if len(kinds) == 2 and kinds[1] is Ellipsis:
+        kinds = (kinds[0],) * len(items)
+    if len(items) != len(kinds):
+        raise ValueError(f"it takes {len(kinds)} values with commas between them")
+    return tuple(_reader(kind)(item) for kind, item in zip(kinds, items, strict=True))
+
+
+def read_changes(
+    episode: type[Any], changes: Sequence[str], defaults: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Read `--set NAME=VALUE`: fields of an episode, or of the settings inside them.
+
+    `world.arrival-rate=0.3` names a field of a field; the first part may be left out where one
+    field only has such a setting.
+
+    Args:
+        episode: The dataclass.
+        changes: The texts.
+        defaults: The values of the fields that are changed inside.
+
+    Raises:
+        SettingsError: If a name is unknown or given twice, or a value cannot be read.
+    """
+    targets = _targets(episode, defaults)
+    names = {path.replace("_", "-"): path for path in targets}
+    short: dict[str, list[str]] = {}
+    for path in targets:
+        short.setdefault(path.rpartition(".")[2].replace("_", "-"), []).append(path)
+    names |= {name: paths[0] for name, paths in short.items() if len(paths) == 1}
+    values: dict[str, Any] = {}
+    for change in changes:
+        given, mark, text = (part.strip() for part in change.partition("="))
+        if not mark:
+            raise SettingsError(f"a setting is given as NAME=VALUE, got {change!r}")
+        name = given.replace("_", "-")
+        check_known("setting", name, names)
+        if names[name] in values:
+            raise SettingsError(f"the setting {given!r} is given twice")
+        values[names[name]] = read_field(given, text, targets[names[name]])
+    return _nest(values, defaults)
+
+
+def _targets(kind: type[Any], defaults: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """The type of each setting, by its path."""
+    targets: dict[str, Any] = {}
+    for name, inner in get_type_hints(kind).items():
+        value = defaults.get(name)
+        if is_dataclass(value) and not isinstance(value, ModelRole | ModelSpec):
+            nested = {f.name: getattr(value, f.name) for f in fields(value)}
+            targets |= _targets(type(value), nested, f"{prefix}{name}.")
+        else:
+            targets[prefix + name] = inner
+    return targets
+
+
+def _nest(values: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """Put changed settings into the values that hold them; all at once, since each is checked."""
+    nested: dict[str, Any] = {}
+    inside: dict[str, dict[str, Any]] = {}
+    for path, value in values.items():
+        name, dot, rest = path.partition(".")
+        if dot:
+            inside.setdefault(name, {})[rest] = value
+        else:
+            nested[name] = value
+    for name, changes in inside.items():
+        value = defaults[name]
+        current = {f.name: getattr(value, f.name) for f in fields(value)}
+        nested[name] = replace_fields(value, **_nest(changes, current))
+    return nested
+
+
+def show_default(option: Option) -> str:
+    """The default of an option, as it is given on the command line."""
+    value = option.default
+    if option.is_model:
+        return str(value.spec)
+    if value is None or value is MISSING or is_dataclass(value):
+        return ""
+    if option.kind is Duration:
+        return f"{in_seconds(value):g}"
+    return str(value)

@@ -1,0 +1,233 @@
+"""The report of a suite: sections from rows, the page, the printed tables and the files."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from timeful.experiments.rows import row_maker
+from timeful.experiments.suite import ReportData, Suite
+from timeful.experiments.sweep import encode
+from timeful.reports.claims import check_claims, claims_grid
+from timeful.reports.html import render
+from timeful.reports.page import Block, Bullets, Entry, Grid, Notice, Paragraph, Section
+from timeful.reports.results import ResultRow, save_report
+from timeful.reports.table import Context, Table, distinct, lay_out
+from timeful.reports.text import render_text
+
+_SHOWN_FAILURES = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """A written report: its rows in order, its cells, its text, and the path of its page."""
+
+    rows: Sequence[Any]
+    cells: Sequence[ResultRow]
+    text: str
+    path: Path
+
+
+def write_report(
+    suite: Suite, rows: Sequence[Any], out: Path, settings: Mapping[str, Any]
+) -> Report:
+    """Write `report.html`, `results.json`, `table.csv` and `episodes.csv`.
+
+    The same episodes give the same bytes, in whatever order they were played.
+    """
+    kind = row_maker(suite).row_type
+    ordered = sort_rows(suite, rows, kind.__struct_fields__)
+    cells = suite.make_cells(ordered)
+    data = ReportData(rows=ordered, cells=cells, settings=settings, out=out, context=suite.context)
+    sections = list(make_sections(suite, data))
+    page = render(
+        title=f"timeful: {suite.title or suite.name}", subtitle=suite.subtitle, sections=sections
+    )
+    path = save_report(out, page, cells, ordered, kind)
+    return Report(rows=ordered, cells=cells, text=render_text(sections), path=path)
+
+
+def sort_rows(suite: Suite, rows: Sequence[Any], columns: Sequence[str]) -> list[Any]:
+    """Sort rows by the columns that identify an episode, whatever order it was played in."""
+    names = suite.order or tuple(f.name for f in fields(suite.episode) if f.name in columns)
+
+    def key(row: Any) -> list[tuple[bool, float, str]]:
+        values = [getattr(row, name) for name in (*names, "sha256")]
+        return [
+            (v is not None, float(v), "")
+            if isinstance(v, int | float)
+            else (v is not None, 0.0, str(v))
+            for v in values
+        ]
+
+    return sorted(dict.fromkeys(rows), key=key)
+
+
+def make_sections(suite: Suite, data: ReportData) -> Iterator[Section]:
+    """The sections of a report: results first, settings and failures last."""
+    yield from _notices(suite, data.rows)
+    context = data.context
+    grids = [grid for table in suite.tables for grid in lay_out(table, data.cells, context)]
+    if not suite.tables and suite.extra is None:
+        grids = default_grids(suite, data)
+    if grids:
+        yield Section("Results", tuple(grids), is_printed=True)
+    figures = [figure for f in suite.figures if (figure := f.draw(data.cells, context))]
+    if figures:
+        yield Section("Figures", tuple(figures))
+    if suite.extra is not None:
+        yield from suite.extra(data)
+    yield from _checks(suite, data)
+    if suite.remarks is not None and (remarks := tuple(suite.remarks(data))):
+        yield Section("Remarks", (Bullets(remarks),), is_printed=True)
+    further = [m.name for m in suite.metrics if m.is_further]
+    if further:
+        yield from _further(data.cells, further, suite.cell_keys, context)
+    if suite.notes:
+        yield Section("Notes", (Bullets(suite.notes),))
+    yield _settings(suite, data)
+    yield from _not_run(data.cells, context)
+    yield from _failures(suite, data.rows)
+
+
+def default_grids(suite: Suite, data: ReportData) -> list[Grid]:
+    """The tables of a suite that declares none: all metrics, a row for each cell."""
+    keys = suite.cell_keys or ("suite",)
+    return lay_out(Table("", rows=keys), data.cells, data.context)
+
+
+def _notices(suite: Suite, rows: Sequence[Any]) -> Iterator[Section]:
+    blocks: list[Block] = []
+    stand_ins = [getattr(row, "stand_in", False) for row in rows]
+    failed = sum(row.status == "failed" for row in rows)
+    if not rows:
+        blocks.append(Notice("No episodes: nothing was run."))
+    elif failed == len(rows):
+        blocks.append(Notice("Every episode failed; the errors are listed below."))
+    if stand_ins and all(stand_ins):
+        blocks.append(Notice(suite.notice))
+    elif any(stand_ins):
+        blocks.append(Notice(f"Some rows are stand-ins. {suite.notice}"))
+    if blocks:
+        yield Section("", tuple(blocks), is_printed=True)
+
+
+def _checks(suite: Suite, data: ReportData) -> Iterator[Section]:
+    blocks: list[Block] = []
+    banded = [
+        (cell, band)
+        for cell in data.cells
+        if cell.value is not None
+        and (band := suite.reference.band(cell.where, cell.metric)) is not None
+    ]
+    if banded:
+        outside = [(c, b) for c, b in banded if c.value is not None and not b.holds(c.value)]
+        text = (
+            f"Bands: {len(banded) - len(outside)} of {len(banded)} numbers are inside the range "
+            "that counts as reproduced, which was set beforehand."
+        )
+        blocks.append(Paragraph(text))
+        blocks.append(
+            Bullets(
+                tuple(
+                    f"outside: {data.context.title(cell.where)}: {cell.metric} "
+                    f"{cell.value:.3f}, band {band}"
+                    for cell, band in outside
+                )
+            )
+        )
+    claims = check_claims(suite.claims, data.cells, data.context)
+    if claims:
+        blocks.append(Paragraph(f"Claims: {sum(c.holds for c in claims)} of {len(claims)} hold."))
+        printed = [claim for claim in claims if not claim.holds and claim.is_promised]
+        if printed:
+            blocks.append(Bullets(tuple(f"does not hold: {claim.text}" for claim in printed)))
+    if blocks:
+        yield Section("Bands and claims", tuple(blocks), is_printed=True)
+    if claims:
+        yield Section("All claims", (claims_grid(claims),), is_folded=True)
+
+
+def _further(
+    cells: Sequence[ResultRow], metrics: Sequence[str], keys: Sequence[str], context: Context
+) -> Iterator[Section]:
+    shown = [cell for cell in cells if cell.metric in metrics and cell.value is not None]
+    rows = tuple(
+        (context.title(where), *(_mean(shown, where, metric, context) for metric in metrics))
+        for where in distinct(shown, keys)
+    )
+    if rows:
+        yield Section("Additional metrics", (Grid(head=("", *metrics), rows=rows),))
+
+
+def _mean(
+    cells: Sequence[ResultRow], where: Mapping[str, Any], metric: str, context: Context
+) -> str:
+    cell = next((c for c in cells if c.metric == metric and c.where == where), None)
+    if cell is None or cell.value is None:
+        return ""
+    return f"{cell.value:.{context.metrics[metric].digits}f}"
+
+
+def _settings(suite: Suite, data: ReportData) -> Section:
+    failed = sum(row.status == "failed" for row in data.rows)
+    rows: list[tuple[str, Entry | str]] = [("episodes", f"{len(data.rows)}, {failed} failed")]
+    for name in suite.sweep:
+        values = sorted({str(getattr(row, name, None)) for row in data.rows})
+        if values and values != ["None"]:
+            shown = ", ".join(values) if len(values) <= 8 else f"{len(values)} values"
+            rows.append((name, shown))
+    defaults = default_values(suite.episode)
+    for name, value in data.settings.items():
+        if name != "suite":
+            rows += _setting_rows(name, value, encode(defaults.get(name)))
+    grid = Grid(head=("setting", "value"), rows=tuple(rows), words=2)
+    return Section("Settings", (grid,), is_folded=True)
+
+
+def default_values(episode: type[Any]) -> dict[str, Any]:
+    """The defaults of the fields of an episode."""
+    defaults = {f.name: f.default for f in fields(episode) if f.default is not MISSING}
+    factories = {f.name: f.default_factory for f in fields(episode)}
+    return defaults | {name: make() for name, make in factories.items() if make is not MISSING}
+
+
+def _setting_rows(name: str, value: Any, usual: Any) -> Iterator[tuple[str, Entry | str]]:
+    """One row for each setting; nested settings are named `world.horizon`."""
+    if isinstance(value, Mapping):
+        for inner, part in value.items():
+            default = usual.get(inner) if isinstance(usual, Mapping) else None
+            yield from _setting_rows(f"{name}.{inner}", part, default)
+    else:
+        is_usual = usual is None or value == usual or isinstance(usual, Mapping)
+        yield name, Entry(_show(value), "" if is_usual else f"default: {_show(usual)}")
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_show, value))
+    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _not_run(cells: Sequence[ResultRow], context: Context) -> Iterator[Section]:
+    rows = tuple(
+        (cell.source or "", f"{cell.setting}, {cell.method}", cell.metric, f"{cell.published:g}")
+        for cell in cells
+        if cell.stand_in is None and cell.published is not None
+    )
+    if rows:
+        head = ("source", "setting", "metric", "published")
+        text = Paragraph("Published numbers of models and settings that were not run here.")
+        grid = Grid(head=head, rows=rows, words=3)
+        yield Section("Published, not run", (text, grid), is_folded=True)
+
+
+def _failures(suite: Suite, rows: Sequence[Any]) -> Iterator[Section]:
+    failed = [row for row in rows if row.status == "failed"]
+    if failed:
+        names = [name for name in suite.sweep if hasattr(failed[0], name)]
+        items = tuple(
+            f"{', '.join(str(getattr(row, name)) for name in names)}: {row.error}"
+            for row in failed[:_SHOWN_FAILURES]
+        )
+        yield Section(f"Failed episodes ({len(failed)})", (Bullets(items),))

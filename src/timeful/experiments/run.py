@@ -1,0 +1,234 @@
+"""Running a suite: play what is missing in a folder, then write the report from its records."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from timeful.errors import KernelError, RecordError, SettingsError
+from timeful.experiments.report import write_report
+from timeful.experiments.rows import RowMaker, row_maker
+from timeful.experiments.suite import Suite
+from timeful.experiments.sweep import Choice, PlannedEpisode, encode, plan_episodes, sweeps
+from timeful.records.events import EpisodeEnded, EpisodeFailed, EpisodeStarted
+from timeful.records.recorder import Recorder, read_record
+from timeful.reports.results import ResultRow
+from timeful.runs.batch import Job, open_run, run_batch
+from timeful.runs.lock import locked
+from timeful.version import __version__
+
+
+class Watcher(Protocol):
+    """Follows a run."""
+
+    def start(self, total: int) -> None:
+        """All settings are valid, and this many episodes will be played."""
+        ...
+
+    def advance(self, row: Any) -> None:
+        """One more episode is finished, now or in an earlier run."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Results:
+    """The outcome of a run.
+
+    Attributes:
+        suite: The suite.
+        episodes: One row an episode, as structs.
+        cells: The result rows of the report.
+        out: The run folder.
+        text: The tables as plain text.
+        page: The path of the report.
+    """
+
+    suite: Suite
+    episodes: Sequence[Any]
+    cells: Sequence[ResultRow]
+    out: Path
+    text: str
+    page: Path
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """One mapping an episode, which pandas and polars read as a table."""
+        return [msgspec.structs.asdict(row) for row in self.episodes]
+
+    @property
+    def failed(self) -> list[Any]:
+        """The rows of the episodes that failed."""
+        return [row for row in self.episodes if row.status == "failed"]
+
+    def table(self) -> str:
+        """The tables as plain text of at most 80 columns."""
+        return self.text
+
+    def report(self) -> Path:
+        """The path of the report."""
+        return self.page
+
+
+def run_suite(
+    suite: Suite,
+    choice: Choice,
+    out: Path,
+    *,
+    workers: int,
+    replace: bool = False,
+    retry_failed: bool = False,
+    watcher: Watcher | None = None,
+    api_key: str = "",
+) -> Results:
+    """Play the episodes of a suite in a folder, or resume the run in it.
+
+    Args:
+        suite: The suite.
+        choice: What to play of it.
+        out: The run folder.
+        workers: The number of processes; 1 plays in this process.
+        replace: Start again if the folder holds a run with other settings.
+        retry_failed: Play failed episodes again.
+        watcher: Follows the run.
+        api_key: The key of an endpoint; never written to a file.
+
+    Raises:
+        SettingsError: If a setting is invalid, or another process works in the folder; nothing
+            is played or written.
+        RecordError: If a record in the folder cannot be read.
+    """
+    if workers < 1:
+        raise SettingsError(f"the number of workers must be at least 1, got {workers}")
+    planned = plan_episodes(suite, choice)
+    if suite.check is not None:
+        suite.check([each.episode for each in planned])
+    maker = row_maker(suite)
+    settings = run_settings(suite, choice, planned)
+    job = Job(
+        play=partial(play_planned, play=suite.play, api_key=api_key if suite.takes_key else None),
+        sum_up=partial(_summarize_file, maker=maker),
+        give_up=_give_up,
+        row=maker.row_type,
+    )
+    with locked(out):
+        open_run(out, settings, replace=replace)
+        if watcher is not None:
+            watcher.start(len(planned))
+        rows = run_batch(
+            planned,
+            job,
+            out,
+            workers=workers,
+            retry_failed=retry_failed,
+            on_row=watcher.advance if watcher is not None else lambda _: None,
+        )
+        return _results(suite, rows, out, msgspec.json.decode(settings))
+
+
+def report_suite(suite: Suite, out: Path) -> Results:
+    """Make the report of a run folder again, from its records alone.
+
+    Raises:
+        RecordError: If the folder holds no run of this suite, or a record cannot be read.
+    """
+    settings = read_settings(out)
+    if settings.get("suite") != suite.name:
+        raise RecordError(f"{out} holds a run of {settings.get('suite')!r}, not of {suite.name!r}")
+    maker = row_maker(suite)
+    paths = sorted((out / "episodes").glob("*.jsonl"))
+    rows = [_summarize_file(path, maker=maker) for path in paths]
+    return _results(suite, rows, out, settings)
+
+
+def _results(suite: Suite, rows: Sequence[Any], out: Path, settings: Mapping[str, Any]) -> Results:
+    report = write_report(suite, rows, out, settings)
+    return Results(
+        suite=suite,
+        episodes=report.rows,
+        cells=report.cells,
+        out=out,
+        text=report.text,
+        page=report.path,
+    )
+
+
+def run_settings(suite: Suite, choice: Choice, planned: Sequence[PlannedEpisode]) -> bytes:
+    """All that the episodes of a run share, as JSON: the fields that do not vary."""
+    varied = {name for values in sweeps(suite, choice) for name in values}
+    first = planned[0].episode
+    common = {f.name: encode(getattr(first, f.name)) for f in fields(first) if f.name not in varied}
+    settings = {"suite": suite.name, "version": __version__, **common}
+    if choice.file:
+        settings["file"] = choice.file
+    return msgspec.json.format(msgspec.json.encode(settings))
+
+
+def read_settings(out: Path) -> dict[str, Any]:
+    """The settings of a run folder; the name of its suite is under "suite".
+
+    Raises:
+        RecordError: If the folder holds no run.
+    """
+    try:
+        return msgspec.json.decode((out / "settings.json").read_bytes(), type=dict[str, Any])
+    except FileNotFoundError:
+        inside = ", ".join(str(path.parent) for path in sorted(out.glob("*/settings.json")))
+        raise RecordError(
+            f"{out} holds no run" + (f", but these folders do: {inside}" if inside else "")
+        ) from None
+    except (OSError, msgspec.DecodeError) as error:
+        raise RecordError(f"{out} holds no run: {error}") from error
+
+
+def play_planned(
+    planned: PlannedEpisode,
+    recorder: Recorder,
+    *,
+    play: Callable[..., object],
+    api_key: str | None,
+) -> None:
+    """Play one episode; an error that the suite's `play` raises ends it as failed.
+
+    Raises:
+        KernelError: If the timeline is broken.
+    """
+    recorder.settings = dict(planned.settings)
+    try:
+        if api_key is None:
+            play(planned.episode, recorder)
+        else:
+            play(planned.episode, recorder, api_key=api_key)
+        error = "SettingsError: play returned before the episode ended"
+    except KernelError:
+        raise
+    except Exception as problem:  # noqa: BLE001 - recorded as a failed episode
+        error = f"{type(problem).__name__}: {problem}"
+    _finish(planned, recorder, "agent", error)
+
+
+def _give_up(planned: PlannedEpisode, recorder: Recorder, why: str) -> None:
+    """Write the record of an episode whose process died."""
+    _finish(planned, recorder, "process", why)
+
+
+def _finish(planned: PlannedEpisode, recorder: Recorder, boundary: Any, error: str) -> None:
+    """End a record that has no end as failed."""
+    if any(isinstance(event, EpisodeEnded | EpisodeFailed) for event in recorder.events):
+        return
+    if not recorder.events:
+        settings = dict(planned.settings)
+        recorder.write(EpisodeStarted(at=0, version=__version__, settings=settings))
+    at = recorder.events[-1].at
+    recorder.write(EpisodeFailed(at=at, boundary=boundary, error=error))
+
+
+def _summarize_file(record: Path, *, maker: RowMaker) -> Any:
+    try:
+        return maker.make(read_record(record))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise SettingsError(
+            f"summarize failed on {record.name}: {type(error).__name__}: {error}"
+        ) from error

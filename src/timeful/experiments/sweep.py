@@ -1,0 +1,142 @@
+"""From a suite and the chosen values to its episodes."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from hashlib import sha256
+from itertools import product
+from math import prod
+from re import sub
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from timeful.errors import SettingsError, check_known
+from timeful.experiments.suite import Suite, Values
+
+MOST_EPISODES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What to play of a suite.
+
+    Attributes:
+        preset: The name of a preset; "" for none.
+        parts: The names of sub-experiments; the suite's default ones if none is given.
+        values: Values of fields that replace those of the sweep, the preset and the parts.
+        fixed: One value of fields that do not vary.
+        file: The file and name of a suite that is not registered, as `FILE.py:NAME`.
+    """
+
+    preset: str = ""
+    parts: tuple[str, ...] = ()
+    values: Values | None = None
+    fixed: Mapping[str, Any] | None = None
+    file: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedEpisode:
+    """An episode, its unique key and the settings that identify it in its record."""
+
+    key: str
+    settings: Mapping[str, Any]
+    episode: Any
+
+
+def plan_episodes(suite: Suite, choice: Choice) -> list[PlannedEpisode]:
+    """Spell out the episodes of a run.
+
+    Raises:
+        SettingsError: If a name is unknown, nothing is left to play, or there are more than a
+            million episodes.
+    """
+    episodes: dict[str, PlannedEpisode] = {}
+    for values in sweeps(suite, choice):
+        count = prod(len(options) for options in values.values())
+        if count > MOST_EPISODES:
+            raise SettingsError(
+                f"the sweep has {count:,} episodes; at most {MOST_EPISODES:,} are possible"
+            )
+        for combination in product(*(dict.fromkeys(options) for options in values.values())):
+            changes = {**(choice.fixed or {}), **dict(zip(values, combination, strict=True))}
+            episode = make_episode(suite, changes)
+            if suite.resolve is not None:
+                episode = suite.resolve(episode)
+            if episode is not None:
+                planned = plan_episode(suite, episode)
+                episodes.setdefault(planned.key, planned)
+    if not episodes:
+        raise SettingsError("nothing to run: no episode is left of the chosen values")
+    return list(episodes.values())
+
+
+def make_episode(suite: Suite, values: Mapping[str, Any]) -> Any:
+    """Make an episode from values of its fields.
+
+    Raises:
+        SettingsError: If a value is none of the choices of its field.
+    """
+    for name, kind in get_type_hints(suite.episode).items():
+        if get_origin(kind) is Literal and name in values:
+            check_known(name.replace("_", " "), values[name], get_args(kind))
+    return suite.episode(**values)
+
+
+def sweeps(suite: Suite, choice: Choice) -> Iterator[dict[str, Sequence[Any]]]:
+    """The values of each swept field, for each chosen part."""
+    if choice.preset:
+        check_known("preset", choice.preset, suite.presets)
+    for part in choice.parts:
+        check_known("experiment", part, suite.parts)
+    chosen = dict(choice.values or {})
+    for name in (*chosen, *(choice.fixed or {})):
+        check_known(f"field of the episodes of {suite.name}", name, suite.field_names)
+    base = {**suite.sweep, **(suite.presets[choice.preset] if choice.preset else {})}
+    parts = choice.parts or suite.default_parts
+    for values in [suite.parts[part] for part in parts] or [{}]:
+        combined = {**base, **values}
+        for name, options in chosen.items():
+            # A chosen value selects from a part that has the field; elsewhere it replaces.
+            known = values.get(name)
+            combined[name] = options if known is None else [v for v in known if v in options]
+        for name in choice.fixed or {}:
+            combined.pop(name, None)
+        yield combined
+
+
+def plan_episode(suite: Suite, episode: Any) -> PlannedEpisode:
+    """Give an episode its key and settings."""
+    settings = (
+        episode.settings()
+        if hasattr(episode, "settings")
+        else {"suite": suite.name, "episode": encode_fields(episode)}
+    )
+    key = episode.key if hasattr(episode, "key") else _derive_key(suite, episode)
+    return PlannedEpisode(key=key, settings=settings, episode=episode)
+
+
+def encode_fields(episode: Any) -> dict[str, Any]:
+    """The fields of an episode as plain JSON values."""
+    return {f.name: encode(getattr(episode, f.name)) for f in fields(episode)}
+
+
+def encode(value: Any) -> Any:
+    """A value as plain JSON values, without credentials."""
+    if hasattr(value, "settings"):
+        return value.settings()
+    try:
+        return msgspec.to_builtins(value)
+    except TypeError:
+        return repr(value)
+
+
+def _derive_key(suite: Suite, episode: Any) -> str:
+    """Name an episode by its swept fields, and by a hash of all where these do not fit a file."""
+    varied = {name: str(getattr(episode, name)) for name in suite.sweep}
+    text = "-".join(f"{name}={value}" for name, value in varied.items())
+    name = sub(r"[^A-Za-z0-9._=-]+", "_", text)[:100]
+    fixed = [f.name for f in fields(episode) if f.name not in varied]
+    others = {name: encode(getattr(episode, name)) for name in fixed}
+    digest = sha256(msgspec.json.encode([varied, others], order="sorted")).hexdigest()[:8]
+    return f"{name}-{digest}"

@@ -1,0 +1,164 @@
+"""Worlds, agents, models, interfaces, suites, rewards and judges by name.
+
+A name is built in, comes from an installed distribution through an entry point (group
+`timeful.worlds`, `timeful.agents`, …), or is a file and a name in it: `my.py:agent`. Nothing is
+imported before it is loaded; a broken entry point is reported where it is listed or loaded.
+"""
+
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Literal, get_args
+
+from timeful.errors import SettingsError, check_known, unknown
+
+Kind = Literal["world", "agent", "model", "interface", "suite", "reward", "judge"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+_FILE_MODULE = "timeful_file_"
+
+BUILT_IN: Mapping[Kind, Mapping[str, str]] = {
+    "suite": {
+        "engagement/inbox": "timeful.suites.engagement.inbox.suite:suite",
+    },
+}
+"""The place of each built-in value, as `module:attribute`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registered:
+    """A registered name.
+
+    Attributes:
+        kind: The kind of value.
+        name: The name.
+        origin: "timeful", or the distribution that registers it.
+        problem: Why it cannot be used, such as two distributions with one name; "" if it can.
+    """
+
+    kind: Kind
+    name: str
+    origin: str
+    problem: str = ""
+
+
+def registered(kind: Kind) -> list[Registered]:
+    """All names of a kind, built-in ones first."""
+    items = [Registered(kind=kind, name=name, origin="timeful") for name in BUILT_IN.get(kind, {})]
+    taken = {item.name: item.origin for item in items}
+    for point in _entry_points(kind):
+        origin = _origin(point)
+        problem = f"the name is taken by {taken[point.name]}" if point.name in taken else ""
+        items.append(Registered(kind=kind, name=point.name, origin=origin, problem=problem))
+        taken.setdefault(point.name, origin)
+    return items
+
+
+def names(kind: Kind) -> list[str]:
+    """The usable names of a kind."""
+    return [item.name for item in registered(kind) if not item.problem]
+
+
+def load(kind: Kind, name: str) -> object:
+    """Load a value by its name, or from a file as `path.py:name`.
+
+    `path.py` alone names the value in the file that has the kind's name, such as `suite`.
+
+    Raises:
+        SettingsError: If the name is unknown, or its module or file cannot be imported.
+    """
+    if is_file_name(name):
+        path, _, attribute = name.rpartition(":") if not name.endswith(".py") else (name, "", "")
+        return load_from_file(Path(path), attribute or kind)
+    if name in BUILT_IN.get(kind, {}):
+        module, _, attribute = BUILT_IN[kind][name].partition(":")
+        value: object = getattr(import_module(module), attribute)
+        return value
+    for point in _entry_points(kind):
+        if point.name == name:
+            try:
+                return point.load()
+            except Exception as error:  # a plug-in may raise anything while it is imported
+                raise SettingsError(
+                    f"the {kind} {name!r} of {_origin(point)} cannot be loaded: "
+                    f"{type(error).__name__}: {error}"
+                ) from error
+    raise SettingsError(unknown(kind, name, names(kind)) + f" A file is given as FILE.py:{kind}.")
+
+
+def is_file_name(name: str) -> bool:
+    """Whether a name is a file, or a file and a name in it."""
+    return name.endswith(".py") or ".py:" in name
+
+
+def load_from_file(path: Path, attribute: str) -> object:
+    """Load a value from a Python file.
+
+    Raises:
+        SettingsError: If the file does not exist, cannot be imported, or has no such name.
+    """
+    module = import_file(path)
+    public = [name for name in vars(module) if not name.startswith("_")]
+    check_known(f"name in {path}", attribute, public)
+    value: object = getattr(module, attribute)
+    return value
+
+
+def import_file(path: Path) -> ModuleType:
+    """Import a Python file once, under a name that is the same in every process.
+
+    Raises:
+        SettingsError: If it does not exist or cannot be imported; it names the line.
+    """
+    path = path.resolve()
+    name = _FILE_MODULE + sha256(str(path).encode()).hexdigest()[:12]
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = spec_from_file_location(name, path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise SettingsError(f"there is no Python file {str(path)!r}")
+    module = sys.modules[name] = module_from_spec(spec)
+    # The file may import its neighbours, as a script does.
+    sys.path.insert(0, str(path.parent))
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        raise SettingsError(f"{_location(path, error)}: {type(error).__name__}: {error}") from error
+    finally:
+        sys.path.remove(str(path.parent))
+    return module
+
+
+def imported_files() -> list[Path]:
+    """The files that were imported, for a worker process to import again."""
+    return [
+        Path(module.__file__)
+        for name, module in list(sys.modules.items())
+        if name.startswith(_FILE_MODULE) and module.__file__
+    ]
+
+
+def _location(path: Path, error: Exception) -> str:
+    """The file, and the line in it where an error was raised."""
+    line = error.lineno if isinstance(error, SyntaxError) else None
+    frame = error.__traceback__
+    while frame is not None:
+        if frame.tb_frame.f_code.co_filename == str(path):
+            line = frame.tb_lineno
+        frame = frame.tb_next
+    return f"{path}" if line is None else f"{path}, line {line}"
+
+
+def _entry_points(kind: Kind) -> Iterator[EntryPoint]:
+    yield from sorted(entry_points(group=f"timeful.{kind}s"), key=lambda point: point.name)
+
+
+def _origin(point: EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else "an unknown distribution"

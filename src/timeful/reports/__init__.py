@@ -1,0 +1,1 @@
+"""Reports: cells, tables, figures and pages, of any suite."""

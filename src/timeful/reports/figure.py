@@ -1,0 +1,180 @@
+"""Figures of cells: lines over a column, and heat maps.
+
+Figures are values; `draw` imports matplotlib, since only a report needs it. The same cells give
+the same bytes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from timeful.reports.page import Figure
+from timeful.reports.results import ResultRow, Scalar, Where
+from timeful.reports.table import Context
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lines:
+    """A metric over the values of a column: a line for each value of `hue`, panels by `panel`.
+
+    Ours are solid, with 95 % intervals; published numbers are dashed.
+
+    Attributes:
+        x: The column of the horizontal axis; numbers are placed to scale, words evenly.
+        y: The name of the metric.
+        hue: The column whose values are lines; "" for a single line.
+        panel: The column whose values are panels; "" for a single panel.
+        where: Only cells with these values.
+        title: The title of the figure.
+        x_label: The name of the horizontal axis; the column's name if not given.
+        is_log: Whether the horizontal axis is logarithmic.
+        is_even: Whether numbers are placed evenly too.
+        caption: Shown below the figure.
+    """
+
+    x: str
+    y: str
+    hue: str = ""
+    panel: str = ""
+    where: Where = field(default_factory=dict)
+    title: str = ""
+    x_label: str = ""
+    is_log: bool = False
+    is_even: bool = False
+    caption: str = "Solid: ours, with 95 % intervals. Dashed: published."
+
+    def draw(self, cells: Sequence[ResultRow], context: Context) -> Figure | None:
+        """Draw the figure; None if there are fewer than two values on the horizontal axis."""
+        shown = [
+            cell
+            for cell in cells
+            if cell.metric == self.y and cell.value is not None and cell.matches(self.where)
+        ]
+        xs = context.ordered(self.x, shown)
+        if len(xs) < 2:
+            return None
+        from timeful.reports import style  # noqa: PLC0415 - loads matplotlib
+
+        panels = context.ordered(self.panel, shown) if self.panel else [None]
+        hues = context.ordered(self.hue, shown) if self.hue else [None]
+        with style.style():
+            figure, grid = style.panels(len(panels))
+            for axes, panel in zip(grid, panels, strict=False):
+                members = [c for c in shown if not self.panel or c.where.get(self.panel) == panel]
+                for index, hue in enumerate(hues):
+                    line = [c for c in members if not self.hue or c.where.get(self.hue) == hue]
+                    self._line(axes, line, xs, index, context)
+                self._axis(axes, xs, context)
+                if self.panel:
+                    axes.set_title(context.label(self.panel, panel))
+            grid[0].set_ylabel(self.y)
+            figure.supxlabel(self.x_label or self.x, y=0.5 / figure.get_figheight(), fontsize=12)
+            names = [context.label(self.hue, hue) for hue in hues] if self.hue else []
+            style.legend(figure, names)
+            title = self.title or f"{self.y} over {self.x}"
+            alt = f"{title}; the numbers are in the tables"
+            return Figure(image=style.to_svg(figure), alt=alt, caption=f"{title}. {self.caption}")
+
+    def _x(self, xs: Sequence[Scalar], value: Scalar) -> float:
+        if self.is_even or not all(isinstance(x, int | float) for x in xs):
+            return float(xs.index(value))
+        return float(value)  # type: ignore[arg-type]
+
+    def _line(
+        self,
+        axes: "Axes",
+        cells: Sequence[ResultRow],
+        xs: Sequence[Scalar],
+        index: int,
+        context: Context,
+    ) -> None:
+        from timeful.reports import style  # noqa: PLC0415
+
+        points = [(self._x(xs, cell.where.get(self.x)), cell) for cell in cells]
+        points.sort(key=lambda point: point[0])
+        look: dict[str, Any] = style.look(index)
+        axes.plot([x for x, _ in points], [c.value for _, c in points], zorder=3, **look)  # type: ignore[arg-type]
+        for x, cell in points:
+            if cell.low is not None and cell.high is not None:
+                axes.plot([x, x], [cell.low, cell.high], color=look["color"], linewidth=1.4)
+        published = [
+            (x, n.value) for x, c in points if (n := context.reference.number(c.where, c.metric))
+        ]
+        axes.plot(
+            [x for x, _ in published],
+            [y for _, y in published],
+            color=look["color"],
+            linestyle=style.DASHES,
+            linewidth=1.2,
+            zorder=1,
+        )
+
+    def _axis(self, axes: "Axes", xs: Sequence[Scalar], context: Context) -> None:
+        if self.is_log and not self.is_even:
+            axes.set_xscale("log")
+        axes.set_xticks([self._x(xs, x) for x in xs], [context.label(self.x, x) for x in xs])
+        axes.set_xticks([], minor=True)
+        axes.grid(axis="y", alpha=0.25, linewidth=0.8)
+        axes.set_axisbelow(True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heat:
+    """A metric as a square for each pair of values of two columns, panels by `panel`.
+
+    Attributes:
+        x: The column across.
+        y: The column down.
+        metric: The name of the metric.
+        panel: The column whose values are panels; "" for a single panel.
+        where: Only cells with these values.
+        title: The title.
+        limit: Values below this one are highlighted; None for none.
+        caption: Shown below the figure.
+    """
+
+    x: str
+    y: str
+    metric: str
+    panel: str = ""
+    where: Where = field(default_factory=dict)
+    title: str = ""
+    limit: float | None = None
+    caption: str = ""
+
+    def draw(self, cells: Sequence[ResultRow], context: Context) -> Figure | None:
+        """Draw the figure; None if there is no cell."""
+        shown = [c for c in cells if c.metric == self.metric and c.matches(self.where)]
+        if not shown:
+            return None
+        from timeful.reports import style  # noqa: PLC0415
+
+        panels = context.ordered(self.panel, shown) if self.panel else [None]
+        digits = context.metrics[self.metric].digits if self.metric in context.metrics else 3
+        with style.style():
+            figure, grid = style.panels(len(panels))
+            for axes, panel in zip(grid, panels, strict=False):
+                members = [c for c in shown if not self.panel or c.where.get(self.panel) == panel]
+                xs, ys = context.ordered(self.x, members), context.ordered(self.y, members)
+                for cell in members:
+                    column, line = xs.index(cell.where[self.x]), ys.index(cell.where[self.y])
+                    is_low = (
+                        self.limit is not None
+                        and cell.value is not None
+                        and cell.value < self.limit
+                    )
+                    style.square(axes, column, line, is_marked=is_low)
+                    text = "-" if cell.value is None else f"{cell.value:.{digits}f}"
+                    axes.text(column, line, text, ha="center", va="center")
+                axes.set_xticks(range(len(xs)), [context.label(self.x, x) for x in xs])
+                axes.set_yticks(range(len(ys)), [context.label(self.y, y) for y in ys])
+                axes.set_xlim(-0.5, len(xs) - 0.5)
+                axes.set_ylim(len(ys) - 0.5, -0.5)
+                if self.panel:
+                    axes.set_title(context.label(self.panel, panel))
+            title = self.title or self.metric
+            alt = f"{title}; the numbers are in the tables"
+            return Figure(image=style.to_svg(figure), alt=alt, caption=f"{title}. {self.caption}")

@@ -1,0 +1,113 @@
+"""Published numbers and bands, read from a TOML file next to a suite.
+
+    [[numbers]]
+    source = "Tables 3 and 18"
+    model = "DeepSeek-V3.2"
+    metrics = ["Utility", "Balanced"]
+    is_compared = true        # shown next to ours; false: listed as not run
+    rows = [
+      { where = { interface = "loop" }, value = [0.730, 0.382], half = [0.117, 0.014] },
+    ]
+
+    [[bands]]
+    where = { policy = "stand-in", interface = "loop" }
+    Utility = [0.4, 1.1]
+
+A number belongs to each cell that has all of the values of `where`.
+"""
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf, isinf, isnan
+from pathlib import Path
+from typing import Any
+
+from timeful.reports.results import Scalar, Where
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published:
+    """A published number, the half-width of its 95 % interval if printed, and its source."""
+
+    where: Mapping[str, Scalar]
+    metric: str
+    value: float
+    half_width: float | None = None
+    source: str = ""
+    model: str = ""
+    is_compared: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Band:
+    """The range, ends included, in which a number of ours counts as reproduced."""
+
+    where: Mapping[str, Scalar]
+    metric: str
+    low: float
+    high: float
+
+    def holds(self, value: float) -> bool:
+        """Whether a number lies inside."""
+        return self.low <= value <= self.high
+
+    def __str__(self) -> str:
+        return f"at least {self.low:g}" if isinf(self.high) else f"{self.low:g} to {self.high:g}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """All published numbers and bands of a suite."""
+
+    numbers: tuple[Published, ...] = ()
+    bands: tuple[Band, ...] = ()
+
+    def number(self, where: Where, metric: str) -> Published | None:
+        """The published number to compare a cell with, or None."""
+        return next((n for n in self.numbers if n.is_compared and _fits(n, where, metric)), None)
+
+    def band(self, where: Where, metric: str) -> Band | None:
+        """The band of a cell, or None."""
+        return next((band for band in self.bands if _fits(band, where, metric)), None)
+
+
+def _fits(reference: Published | Band, where: Where, metric: str) -> bool:
+    return reference.metric == metric and all(
+        name in where and where[name] == value for name, value in reference.where.items()
+    )
+
+
+def load_reference(path: Path) -> Reference:
+    """Read published numbers and bands from a TOML file of this package."""
+    with path.open("rb") as file:
+        data = tomllib.load(file)
+    return Reference(
+        numbers=tuple(n for table in data.get("numbers", ()) for n in _numbers(table)),
+        bands=tuple(band for table in data.get("bands", ()) for band in _bands(table)),
+    )
+
+
+def _numbers(table: Mapping[str, Any]) -> Iterator[Published]:
+    metrics: Sequence[str] = table["metrics"]
+    for row in table["rows"]:
+        halves = row.get("half", [None] * len(metrics))
+        for metric, value, half in zip(metrics, row["value"], halves, strict=True):
+            # TOML has no null: a number that was not printed is nan there.
+            if not isnan(value):
+                yield Published(
+                    where={**table.get("where", {}), **row["where"]},
+                    metric=metric,
+                    value=float(value),
+                    half_width=None if half is None or isnan(half) else float(half),
+                    source=row.get("source", table["source"]),
+                    model=table.get("model", ""),
+                    is_compared=table.get("is_compared", True),
+                )
+
+
+def _bands(table: Mapping[str, Any]) -> Iterator[Band]:
+    for metric, ends in table.items():
+        if metric != "where":
+            low, high = (*ends, inf)[:2]
+            yield Band(where=table["where"], metric=metric, low=float(low), high=float(high))

@@ -1,0 +1,83 @@
+"""Sections as plain text of at most 80 columns, for the end of a run."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from textwrap import wrap
+
+from timeful.reports.page import Block, Bullets, Entry, Figure, Grid, Notice, Paragraph, Section
+
+WIDTH = 80
+_LABEL = 30
+_GAP = 2
+
+
+def render_text(sections: Iterable[Section]) -> str:
+    """Render the sections that are printed."""
+    blocks = [
+        "\n".join(lines)
+        for section in sections
+        if section.is_printed
+        for block in section.blocks
+        if (lines := list(_block(block)))
+    ]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _block(block: Block) -> Iterator[str]:
+    match block:
+        case Paragraph(text) | Notice(text):
+            yield from wrap(text, WIDTH, break_on_hyphens=False)
+        case Bullets(items):
+            for item in items:
+                yield from wrap(
+                    item, WIDTH, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False
+                )
+        case Grid():
+            yield from render_grid(block)
+        case Figure():
+            return
+
+
+def render_grid(grid: Grid) -> Iterator[str]:
+    """Render a grid; columns that do not fit on a line follow below, each with the labels."""
+    rows = [[_text(content) for content in row] for row in grid.rows]
+    table = [list(grid.head), *rows]
+    labels = [line[0] for line in table]
+    label_width = min(_LABEL, max(len(label) for label in labels))
+    widths = [max(len(line[index]) for line in table) + _GAP for index in range(1, len(grid.head))]
+    if grid.caption:
+        yield from wrap(grid.caption, WIDTH, break_on_hyphens=False)
+    for start, stop in _parts(widths, WIDTH - label_width):
+        for line, label in zip(table, labels, strict=True):
+            entries = [
+                text.ljust(width)[:WIDTH] if index < grid.words - 1 else text.rjust(width)
+                for index, (text, width) in enumerate(
+                    zip(line[start + 1 : stop + 1], widths[start:stop], strict=True), start
+                )
+            ]
+            if line is not table[0] and not any(text.strip() for text in (label, *entries)):
+                continue
+            *above, last = wrap(label, label_width, break_on_hyphens=False) or [""]
+            if label.startswith(" "):
+                above, last = [], label[:label_width]
+            yield from above
+            gap = "" if grid.words == 1 else " " * _GAP
+            yield f"{last:<{label_width}}{gap}{''.join(entries)}".rstrip()
+
+
+def _parts(widths: Sequence[int], room: int) -> Iterator[tuple[int, int]]:
+    """Cut columns into parts that fit, each as from and to."""
+    start = used = 0
+    for index, width in enumerate(widths):
+        if used + width > room and index > start:
+            yield start, index
+            start, used = index, 0
+        used += width
+    yield start, len(widths)
+
+
+def _text(content: str | Entry | tuple[Entry, ...]) -> str:
+    if isinstance(content, tuple):
+        return " ".join(_text(entry) for entry in content)
+    if isinstance(content, Entry):
+        return content.text + ("!" if content.tone == "alarm" and content.text else "")
+    return content
