@@ -186,7 +186,7 @@ def test_a_prompt_that_is_too_long_is_named_so(said):
     for path, body in (
         ("chat/completions", {"messages": [{"role": "user", "content": long}]}),
         ("completions", {"prompt": long}),
-        ("completions", {"prompt": long, "max_tokens": 0, "echo": True}),
+        ("completions", {"prompt": long, "max_tokens": 0}),
         ("completions", {"prompt": long, "stream": True}),
     ):
         status, error = refused(said, path, body)
@@ -224,7 +224,7 @@ def test_a_key_is_asked_for_everywhere_but_for_health():
 
 
 def test_a_body_beyond_all_bounds_is_refused(said, monkeypatch):
-    monkeypatch.setattr("timeful.serving.app.MOST_BYTES", 1000)
+    monkeypatch.setattr("timeful.serving.app.MAX_BYTES", 1000)
     status, _ = refused(said, "chat/completions", {**ASKED, "user": "a" * 1000})
     assert status == 413
 
@@ -235,8 +235,8 @@ def test_a_body_is_measured_whole_however_it_comes(monkeypatch):
             for _ in range(3):
                 yield b"a" * 400
 
-    monkeypatch.setattr("timeful.serving.app.MOST_BYTES", 1000)
-    with pytest.raises(RequestError, match="1000 bytes at most"):
+    monkeypatch.setattr("timeful.serving.app.MAX_BYTES", 1000)
+    with pytest.raises(RequestError, match="1000 bytes"):
         asyncio.run(_body(Request()))
 
 

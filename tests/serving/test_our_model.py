@@ -39,7 +39,7 @@ def test_a_checkpoint_says_the_same_through_the_server(served, seed):
     finally:
         here.close()
     with Batcher(Sampler(of)) as batcher:
-        (seat,) = batcher.seats(1)
+        (seat,) = batcher.slots(1)
         local, last = pulled(LocalModel(of, seat), prompt, max_tokens=20, seed=seed)
     assert text == local
     assert (end.finish, end.tokens, end.prompt_tokens) == (

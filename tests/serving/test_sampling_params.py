@@ -7,18 +7,21 @@ from tests.serving.here import Here  # noqa: F401 - skips all of it where servin
 from timeful.models.local.request import GenerationConfig, Sampling
 from timeful.seeding import child_seed
 from timeful.serving.requests import CompletionBody
-from timeful.serving.sampling_params import AnswerLimits, plan_requests
+from timeful.serving.sampling_params import plan_requests
 
-STYLE = GenerationConfig(temperature=0.6, top_p=0.95, top_k=20)
+GENERATION = GenerationConfig(temperature=0.6, top_p=0.95, top_k=20)
 ENGINE: Any = SimpleNamespace(
-    checkpoint=SimpleNamespace(style=STYLE, stop_ids=(2,), check_room=lambda length, wanted: 50)
+    checkpoint=SimpleNamespace(
+        generation=GENERATION, stop_ids=(2,), check_room=lambda length, wanted: 50
+    )
 )
 
 
 def planned(*prompts: tuple[int, ...], max_tokens: int | None = None, **said) -> list[Sampling]:
     body = CompletionBody(model="tiny", prompt="", **said)
-    wanted = AnswerLimits(max_tokens=max_tokens, top=0, stop=("</tool_call>",))
-    requests = plan_requests(ENGINE, body, prompts, wanted)
+    requests = plan_requests(
+        ENGINE, body, prompts, max_tokens=max_tokens, top=0, stop=("</tool_call>",)
+    )
     assert [one.prompt_ids for one in requests] == [p for p in prompts for _ in range(body.n or 1)]
     return [one.sampling for one in requests]
 

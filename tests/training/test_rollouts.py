@@ -46,20 +46,20 @@ def test_so_many_are_played_at_once_as_asked_for_and_by_the_player_s_model(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     waves: list[int] = []
-    seats = Batcher.seats
+    slots = Batcher.slots
 
     def noted(of: Batcher, count: int) -> Sequence[Slot]:
         waves.append(count)
-        return seats(of, count)
+        return slots(of, count)
 
-    monkeypatch.setattr(Batcher, "seats", noted)
+    monkeypatch.setattr(Batcher, "slots", noted)
     style, pace = GenerationConfig(temperature=0.7), Pace(per_token=milliseconds(3))
     sampler: Any = SimpleNamespace(policy=0, checkpoint=SimpleNamespace(name="tiny"))
     player = Player(sampler, style=style, pace=pace, name="ours", at_once=2)
 
     def play(model: Any, recorder: Any, *, sampling: int) -> bool:
-        assert (model._style, model.pace, model.name) == (style, pace, "ours")
-        assert not model._seat.streams, "whoever plays at once is sampled as one batch"
+        assert (model._generation, model.pace, model.name) == (style, pace, "ours")
+        assert not model._slot.streams, "whoever plays at once is sampled as one batch"
         recorder.write(EpisodeFailed(at=sampling, boundary="world", error="out of order"))
         return sampling != 3
 

@@ -1,4 +1,4 @@
-"""What drawn tokens say: text up to what stops it, and calls of tools."""
+"""From drawn tokens to text, cut at stop texts, and tool calls."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from timeful.models.local.checkpoint import Checkpoint
-from timeful.models.local.request import Drawn, Request
+from timeful.models.local.request import Request, TokenSample
 from timeful.serving.engine import Engine
 from timeful.tools import BadCallError, ToolCall, read_call
 
@@ -17,10 +17,10 @@ _OPEN, _CLOSE = "<tool_call>", "</tool_call>"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one token adds to one of the answers; `finish` if it was the last one."""
+    """What one token adds to the answer with this index; `finish` if it was the last one."""
 
-    place: int
-    drawn: Drawn
+    index: int
+    sample: TokenSample
     text: str
     calls: tuple[ToolCall, ...]
     finish: Finish | None
@@ -29,11 +29,11 @@ class Step:
 async def answer(
     engine: Engine, requests: Sequence[Request], *, stops: Sequence[str], has_tools: bool = False
 ) -> AsyncGenerator[Step, None]:
-    """Answer requests side by side, token by token.
+    """Answer requests concurrently, token by token.
 
     Args:
-        engine: Who answers.
-        requests: What is asked; what stops them may be more than the client knows of.
+        engine: Draws the tokens.
+        requests: May stop at more texts than the client named.
         stops: The texts at which answers are cut.
         has_tools: Whether `<tool_call>` in an answer is a call.
 
@@ -41,16 +41,16 @@ async def answer(
         ModelError: If the sampler fails or is closed.
     """
     writers = [AnswerWriter(engine.checkpoint, stops, has_tools=has_tools) for _ in requests]
-    left = set(range(len(writers)))
-    async with aclosing(engine.draw(requests)) as tokens:
-        async for place, drawn in tokens:
-            if place not in left:
+    unfinished = set(range(len(writers)))
+    async with aclosing(engine.draw(requests)) as samples:
+        async for index, sample in samples:
+            if index not in unfinished:
                 continue
-            step = writers[place].take(place, drawn)
+            step = writers[index].take(index, sample)
             if step.finish is not None:
-                left.remove(place)
+                unfinished.remove(index)
             yield step
-            if not left:
+            if not unfinished:
                 return
 
 
@@ -58,23 +58,23 @@ class AnswerWriter:
     """Writes one answer.
 
     Args:
-        checkpoint: Whose tokens they are.
-        stop: Texts that end it, and are left out.
+        checkpoint: Turns tokens into text.
+        stops: Texts that end the answer, and are left out of it.
         has_tools: Whether `<tool_call>` in it is a call.
     """
 
-    def __init__(self, checkpoint: Checkpoint, stop: Sequence[str], *, has_tools: bool) -> None:
+    def __init__(self, checkpoint: Checkpoint, stops: Sequence[str], *, has_tools: bool) -> None:
         self._stop_ids = frozenset(checkpoint.stop_ids)
-        self._reader = checkpoint.texts.reader()
-        self._cutter = StopCutter(stop)
+        self._reader = checkpoint.detokenizer.reader()
+        self._cutter = StopCutter(stops)
         self._calls = ToolCallReader() if has_tools else None
         self._has_called = False
 
-    def take(self, place: int, drawn: Drawn) -> Step:
+    def take(self, index: int, sample: TokenSample) -> Step:
         """Read a token."""
-        is_over = drawn.finish is not None
-        ends = drawn.finish == "stop" and drawn.token in self._stop_ids
-        text = "" if ends else self._reader.feed(drawn.token)
+        is_over = sample.finish is not None
+        is_stop_token = sample.finish == "stop" and sample.token in self._stop_ids
+        text = "" if is_stop_token else self._reader.feed(sample.token)
         if is_over:
             text += self._reader.flush()
         text, is_cut = self._cutter.feed(text)
@@ -84,81 +84,81 @@ class AnswerWriter:
         if self._calls is not None:
             text, calls = self._calls.feed(text)
             if is_over or is_cut:
-                rest, last = self._calls.flush()
-                text, calls = text + rest, calls + last
+                tail, last_calls = self._calls.flush()
+                text, calls = text + tail, calls + last_calls
         self._has_called |= bool(calls)
-        finish: Finish | None = "stop" if is_cut else drawn.finish
+        finish: Finish | None = "stop" if is_cut else sample.finish
         if finish == "stop" and self._has_called:
             finish = "tool_calls"
-        return Step(place, drawn, text, calls, finish)
+        return Step(index, sample, text, calls, finish)
 
 
 class StopCutter:
-    """Lets text pass up to the first of some texts; holds back what may be the beginning of one."""
+    """Passes text up to the first stop text; holds back what may be the beginning of one."""
 
     def __init__(self, stops: Sequence[str]) -> None:
         self._stops = tuple(stops)
-        self._held = ""
+        self._buffer = ""
 
     def feed(self, text: str) -> tuple[str, bool]:
-        """What is certain by now, and whether one was met: nothing follows then."""
-        text, self._held = self._held + text, ""
-        places = [place for one in self._stops if (place := text.find(one)) >= 0]
-        if places:
-            return text[: min(places)], True
-        cut = len(text) - overlap_length(text, self._stops)
-        text, self._held = text[:cut], text[cut:]
+        """The text that is certain by now, and whether a stop text was reached."""
+        text, self._buffer = self._buffer + text, ""
+        starts = [start for stop in self._stops if (start := text.find(stop)) >= 0]
+        if starts:
+            return text[: min(starts)], True
+        end = len(text) - overlap_length(text, self._stops)
+        text, self._buffer = text[:end], text[end:]
         return text, False
 
     def flush(self) -> str:
-        """What was held back, since the text has ended."""
-        held, self._held = self._held, ""
-        return held
+        """The text held back, at the end of the answer."""
+        text, self._buffer = self._buffer, ""
+        return text
 
 
 class ToolCallReader:
-    """Takes calls out of a text; what is between the tags and no call stays text."""
+    """Takes calls out of a text; text between the tags that is not a call stays text."""
 
     def __init__(self) -> None:
-        self._held = ""
+        self._buffer = ""
         self._is_inside = False
 
     def feed(self, text: str) -> tuple[str, tuple[ToolCall, ...]]:
         """The text and the calls that are certain by now."""
-        self._held += text
-        said, calls = "", []
+        self._buffer += text
+        certain, calls = "", []
         while True:
-            before, mark, after = self._held.partition(_CLOSE if self._is_inside else _OPEN)
-            if not mark:
+            before, tag, after = self._buffer.partition(_CLOSE if self._is_inside else _OPEN)
+            if not tag:
                 break
-            self._held = after
+            self._buffer = after
             if not self._is_inside:
-                said += before
+                certain += before
             elif (call := _call(before)) is not None:
                 calls.append(call)
             else:
-                said += f"{_OPEN}{before}{_CLOSE}"
+                certain += f"{_OPEN}{before}{_CLOSE}"
             self._is_inside = not self._is_inside
         if not self._is_inside:
-            cut = len(self._held) - overlap_length(self._held, (_OPEN,))
-            said, self._held = said + self._held[:cut], self._held[cut:]
-        return said, tuple(calls)
+            end = len(self._buffer) - overlap_length(self._buffer, (_OPEN,))
+            certain, self._buffer = certain + self._buffer[:end], self._buffer[end:]
+        return certain, tuple(calls)
 
     def flush(self) -> tuple[str, tuple[ToolCall, ...]]:
-        """What was held back, since the text has ended; a call may lack its last tag."""
-        held, self._held = self._held, ""
+        """The text held back, at the end of the answer; a call may lack its closing tag."""
+        text, self._buffer = self._buffer, ""
         if not self._is_inside:
-            return held, ()
+            return text, ()
         self._is_inside = False
-        call = _call(held)
-        return ("", (call,)) if call is not None else (f"{_OPEN}{held}", ())
+        call = _call(text)
+        return ("", (call,)) if call is not None else (f"{_OPEN}{text}", ())
 
 
 def overlap_length(text: str, marks: Sequence[str]) -> int:
-    """How many characters at the end of a text may begin one of some marks."""
+    """The number of characters at the end of a text that may begin one of the marks."""
     longest = min(len(text), max(map(len, marks), default=1) - 1)
     for count in range(longest, 0, -1):
-        if any(len(one) > count and text.endswith(one[:count]) for one in marks):
+        if any(len(mark) > count and text.endswith(mark[:count]) for mark in marks):
             return count
     return 0
 

@@ -1,26 +1,25 @@
-"""From the event loop to the thread that samples, and back.
+"""From the event loop to the sampling thread, and back.
 
-Tokens come in the sampling thread and are handed over to the event loop, all of one step at once.
-Whoever stops listening is drawn no more tokens.
+Tokens are drawn in the sampling thread and handed to the event loop, all of one step at once.
+A request that its client abandons draws no more tokens.
 """
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from threading import Lock
 
 from timeful.errors import ModelError
 from timeful.models.local.batching import Batcher, PendingRequest
 from timeful.models.local.checkpoint import Checkpoint
-from timeful.models.local.request import Drawn, Listener, Request, Scored
+from timeful.models.local.request import Listener, Request, TokenSample
 from timeful.models.local.sampler import Sampler
 
-_Event = tuple[int, Drawn | ModelError]
+_Item = tuple[int, TokenSample | ModelError]
 
 
 class Engine:
-    """One checkpoint for many clients of one event loop; made in that loop.
+    """One checkpoint for many clients of one event loop; created in that loop.
 
     Args:
         checkpoint: The model and its tokenizer.
@@ -28,91 +27,77 @@ class Engine:
 
     def __init__(self, checkpoint: Checkpoint) -> None:
         self.checkpoint = checkpoint
-        self._sampler = Sampler(checkpoint)
-        self._batcher = Batcher(self._sampler, policy="at once")
-        (self._seat,) = self._batcher.seats(1)
-        # A thread beside the one that samples: a forward pass changes nothing in the model.
-        self._scoring = ThreadPoolExecutor(1, "scoring")
-        self._post = _Mailbox(asyncio.get_running_loop())
+        self._batcher = Batcher(Sampler(checkpoint), policy="at once")
+        (self._slot,) = self._batcher.slots(1)
+        self._mailbox = _Mailbox(asyncio.get_running_loop())
 
-    def check(self, request: Request) -> None:
-        """Find out whether a request can be answered.
-
-        Raises:
-            ModelError: If it cannot.
-        """
-        self._sampler.check(request)
-
-    async def draw(self, requests: Sequence[Request]) -> AsyncGenerator[tuple[int, Drawn], None]:
-        """Answer requests, and tell each token with the place of its request, as it is drawn.
+    async def draw(
+        self, requests: Sequence[Request]
+    ) -> AsyncGenerator[tuple[int, TokenSample], None]:
+        """Answer requests: each token with the index of its request, as it is drawn.
 
         Raises:
             ModelError: If the sampler fails or is closed.
         """
-        letters: asyncio.Queue[_Event] = asyncio.Queue()
-        tickets: list[PendingRequest] = []
+        queue: asyncio.Queue[_Item] = asyncio.Queue()
+        pending: list[PendingRequest] = []
         try:
-            for place, request in enumerate(requests):
-                ticket = self._seat.submit(request, listener=self._listener(letters, place))
-                tickets.append(ticket)
-                self._tell_failure(letters, place, ticket)
-            left = len(requests)
-            while left:
-                place, drawn = await letters.get()
-                if isinstance(drawn, ModelError):
-                    raise drawn
-                yield place, drawn
-                left -= drawn.finish is not None
+            for index, request in enumerate(requests):
+                submitted = self._slot.submit(request, listener=self._listener(queue, index))
+                pending.append(submitted)
+                self._report_failure(queue, index, submitted)
+            unfinished = len(requests)
+            while unfinished:
+                index, sample = await queue.get()
+                if isinstance(sample, ModelError):
+                    raise sample
+                yield index, sample
+                unfinished -= sample.finish is not None
         finally:
-            for ticket in tickets:
-                ticket.withdraw()
-
-    async def score(self, ids: Sequence[int], *, top: int) -> Scored:
-        """Say how probable each token of a text is after those before it, at temperature 1."""
-        return await asyncio.wrap_future(self._scoring.submit(self._sampler.score, ids, top=top))
+            for submitted in pending:
+                submitted.withdraw()
 
     def close(self) -> None:
         """Answer nothing more; returns when nothing is computed any more."""
         self._batcher.close()
-        self._scoring.shutdown(cancel_futures=True)
 
-    def _listener(self, letters: "asyncio.Queue[_Event]", place: int) -> Listener:
-        def hear(drawn: Drawn) -> bool:
-            self._post.send(letters, (place, drawn))
+    def _listener(self, queue: "asyncio.Queue[_Item]", index: int) -> Listener:
+        def listen(sample: TokenSample) -> bool:
+            self._mailbox.send(queue, (index, sample))
             return True
 
-        return hear
+        return listen
 
-    def _tell_failure(
-        self, letters: "asyncio.Queue[_Event]", place: int, ticket: PendingRequest
+    def _report_failure(
+        self, queue: "asyncio.Queue[_Item]", index: int, pending: PendingRequest
     ) -> None:
-        def done() -> None:
+        def report() -> None:
             try:
-                ticket.result()
+                pending.result()
             except ModelError as error:
-                self._post.send(letters, (place, error))
+                self._mailbox.send(queue, (index, error))
 
-        ticket.when_done(done)
+        pending.when_done(report)
 
 
 class _Mailbox:
-    """Carries events into an event loop; waking it costs more than carrying, so once for many."""
+    """Carries items into an event loop; one wake-up serves many items, since it costs more."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._lock = Lock()
-        self._waiting: list[tuple[asyncio.Queue[_Event], _Event]] = []
+        self._items: list[tuple[asyncio.Queue[_Item], _Item]] = []
 
-    def send(self, to: "asyncio.Queue[_Event]", event: _Event) -> None:
+    def send(self, queue: "asyncio.Queue[_Item]", item: _Item) -> None:
         with self._lock:
-            self._waiting.append((to, event))
-            if len(self._waiting) > 1:
+            self._items.append((queue, item))
+            if len(self._items) > 1:
                 return
-        with suppress(RuntimeError):  # the loop was closed: nobody listens any more
+        with suppress(RuntimeError):  # the loop is closed, so there is no receiver
             self._loop.call_soon_threadsafe(self._deliver)
 
     def _deliver(self) -> None:
         with self._lock:
-            waiting, self._waiting = self._waiting, []
-        for to, event in waiting:
-            to.put_nowait(event)
+            items, self._items = self._items, []
+        for queue, item in items:
+            queue.put_nowait(item)

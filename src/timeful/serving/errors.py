@@ -1,4 +1,4 @@
-"""How a client is told that its request is not answered, in the shape that OpenAI's API has."""
+"""Errors in the format of OpenAI's API."""
 
 from typing import Any
 
@@ -9,10 +9,10 @@ class RequestError(Exception):
     """A request that is not answered.
 
     Args:
-        message: What is wrong, and what to do.
-        status: Of the response.
-        param: Which field is at fault, if one is.
-        code: The kind of fault, as clients tell them apart.
+        message: The problem, and what to do.
+        status: The status of the response.
+        param: The field at fault, if any.
+        code: The kind of fault, for programs.
     """
 
     def __init__(
@@ -32,18 +32,12 @@ class RequestError(Exception):
     def body(self) -> dict[str, Any]:
         """The error as JSON."""
         kind = "invalid_request_error" if self.status < 500 else "server_error"
-        return {
-            "error": {
-                "message": self.message,
-                "type": kind,
-                "param": self.param,
-                "code": self.code,
-            }
-        }
+        fields = {"message": self.message, "type": kind, "param": self.param, "code": self.code}
+        return {"error": fields}
 
 
 def as_request_error(error: Exception) -> RequestError:
-    """What a client is told of an error that was raised on purpose."""
+    """The response to an error of timeful."""
     match error:
         case RequestError():
             return error

@@ -1,4 +1,4 @@
-"""What a client wrote, as tokens: conversations by the chat template, texts as they stand."""
+"""Clients' prompts as tokens: conversations by the chat template, texts unchanged."""
 
 import json
 from collections.abc import Mapping
@@ -22,20 +22,20 @@ def write_chat(checkpoint: Checkpoint, body: ChatBody) -> tuple[int, ...]:
     """
     tokenizer = checkpoint.tokenizer
     options = body.chat_template_kwargs or {}
-    own = signature(tokenizer.apply_chat_template).parameters
+    parameters = signature(tokenizer.apply_chat_template).parameters
     for name in options:
-        if name in own:
-            raise RequestError(f"{name} is the server's", param="chat_template_kwargs")
-    goes_on = bool(body.continue_final_message)
-    begins = not goes_on if body.add_generation_prompt is None else body.add_generation_prompt
-    messages = [_message(one, f"messages[{i}]") for i, one in enumerate(body.messages)]
-    tools = [_tool(one) for one in body.tools or []] or None
+        if name in parameters:
+            raise RequestError(f"{name} is set by the server", param="chat_template_kwargs")
+    continues = bool(body.continue_final_message)
+    begins = not continues if body.add_generation_prompt is None else body.add_generation_prompt
+    messages = [_message(message, f"messages[{i}]") for i, message in enumerate(body.messages)]
+    tools = [_tool(tool) for tool in body.tools or []] or None
     try:
         text = tokenizer.apply_chat_template(
             messages,
             tools=tools,
             add_generation_prompt=begins,
-            continue_final_message=goes_on,
+            continue_final_message=continues,
             tokenize=False,
             **options,
         )
@@ -50,68 +50,68 @@ def write_chat(checkpoint: Checkpoint, body: ChatBody) -> tuple[int, ...]:
 
 def write_text(
     checkpoint: Checkpoint, prompt: str | list[int], *, special: bool
-) -> tuple[tuple[int, ...], str]:
-    """The tokens of a prompt, and its text.
+) -> tuple[int, ...]:
+    """The tokens of a prompt.
 
     Args:
-        checkpoint: Whose tokenizer it is.
+        checkpoint: The owner of the tokenizer.
         prompt: A text, or tokens.
-        special: Whether the tokenizer may put its own tokens around a text, as it was taught.
+        special: Whether the tokenizer may add its own tokens around a text.
     """
     if isinstance(prompt, str):
-        return tuple(checkpoint.tokenizer(prompt, add_special_tokens=special)["input_ids"]), prompt
+        return tuple(checkpoint.tokenizer(prompt, add_special_tokens=special)["input_ids"])
     size = checkpoint.model.get_input_embeddings().num_embeddings
     if prompt and not 0 <= min(prompt) <= max(prompt) < size:
         raise RequestError(f"{checkpoint.name} has the tokens 0 to {size - 1} only", param="prompt")
-    return tuple(prompt), checkpoint.texts.decode(prompt, special=True)
+    return tuple(prompt)
 
 
-def _message(given: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """A message as chat templates have it."""
-    role = given.get("role")
+def _message(message: Mapping[str, Any], path: str) -> dict[str, Any]:
+    """A message as chat templates take it."""
+    role = message.get("role")
     if not isinstance(role, str):
-        raise RequestError(f"{place} has no role", param=f"{place}.role")
+        raise RequestError(f"{path} has no role", param=f"{path}.role")
     if role not in ROLES:
-        raise RequestError(unknown("role", role, ROLES), param=f"{place}.role")
-    message = {**given, "content": _content(given.get("content"), f"{place}.content")}
+        raise RequestError(unknown("role", role, ROLES), param=f"{path}.role")
+    written = {**message, "content": _content(message.get("content"), f"{path}.content")}
     if role == "developer":
-        message["role"] = "system"
-    if calls := given.get("tool_calls"):
-        listed = calls if isinstance(calls, list) else [calls]
-        message["tool_calls"] = [_call(one, f"{place}.tool_calls") for one in listed]
-    return message
+        written["role"] = "system"
+    if calls := message.get("tool_calls"):
+        calls = calls if isinstance(calls, list) else [calls]
+        written["tool_calls"] = [_call(call, f"{path}.tool_calls") for call in calls]
+    return written
 
 
-def _content(given: object, place: str) -> str:
-    if given is None:
+def _content(content: object, path: str) -> str:
+    if content is None:
         return ""
-    if isinstance(given, str):
-        return given
-    said = []
-    for part in given if isinstance(given, list) else [given]:
-        text = part.get("text") if isinstance(part, dict) else None
+    if isinstance(content, str):
+        return content
+    texts = []
+    for item in content if isinstance(content, list) else [content]:
+        text = item.get("text") if isinstance(item, dict) else None
         if not isinstance(text, str):
-            raise RequestError("a content is a text, or parts of type text", param=place)
-        said.append(text)
-    return "".join(said)
+            raise RequestError("a content is a text, or parts of type text", param=path)
+        texts.append(text)
+    return "".join(texts)
 
 
-def _call(given: object, place: str) -> dict[str, Any]:
-    """A call with its arguments as an object, which is what templates write down."""
-    function = given.get("function") if isinstance(given, dict) else None
-    if not isinstance(given, dict) or not isinstance(function, dict):
-        raise RequestError('a call is {"function": {"name": ..., "arguments": ...}}', param=place)
+def _call(call: object, path: str) -> dict[str, Any]:
+    """A call with its arguments as an object, as templates take it."""
+    function = call.get("function") if isinstance(call, dict) else None
+    if not isinstance(call, dict) or not isinstance(function, dict):
+        raise RequestError('a call is {"function": {"name": ..., "arguments": ...}}', param=path)
     arguments = function.get("arguments")
     if isinstance(arguments, str):
         with suppress(ValueError, RecursionError):
             arguments = json.loads(arguments or "{}")
-    return {**given, "function": {**function, "arguments": arguments}}
+    return {**call, "function": {**function, "arguments": arguments}}
 
 
-def _tool(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    function = given.get("function")
+def _tool(tool: Mapping[str, Any]) -> Mapping[str, Any]:
+    function = tool.get("function")
     if not isinstance(function, dict) or not isinstance(function.get("name"), str):
         raise RequestError(
             'a tool is {"type": "function", "function": {"name": ...}}', param="tools"
         )
-    return given
+    return tool

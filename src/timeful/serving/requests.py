@@ -1,4 +1,4 @@
-"""Requests as they come: JSON to values, and what cannot be honoured is refused, not ignored."""
+"""Clients' requests as values; a field that cannot be honoured is refused, not ignored."""
 
 from collections.abc import Mapping, Sequence
 from re import search
@@ -10,16 +10,17 @@ from msgspec import Meta, Struct
 from timeful.errors import unknown
 from timeful.serving.errors import RequestError
 
-MOST_ANSWERS = 2048
-"""To one request: so many prompts times so many choices."""
+MAX_ANSWERS = 2048
+"""Of one request: prompts times choices."""
 
-_NOTED = frozenset(
+_IGNORED = frozenset(
     ("user", "store", "metadata", "service_tier", "safety_identifier", "prompt_cache_key")
 )
-"""Fields that would change no answer anywhere."""
+"""Fields without influence on any answer."""
 
 _NEUTRAL: Mapping[str, tuple[Any, ...]] = {
     "best_of": (1,),
+    "echo": (False,),
     "frequency_penalty": (0,),
     "logit_bias": ({},),
     "min_p": (0,),
@@ -30,15 +31,15 @@ _NEUTRAL: Mapping[str, tuple[Any, ...]] = {
     "suffix": ("",),
     "tool_choice": ("auto", "none"),
 }
-"""Fields that are taken only where they ask for what is done anyway."""
+"""Fields that are accepted only with a value that changes nothing."""
 
 
 class StreamOptions(Struct, frozen=True, kw_only=True):
-    """What a stream tells beside the answer.
+    """What a stream contains in addition to the answer.
 
     Attributes:
         include_usage: Whether a last event counts the tokens.
-        continuous_usage_stats: Whether every event does; as vLLM has it.
+        continuous_usage_stats: Whether every event does, as in vLLM.
     """
 
     include_usage: bool | None = None
@@ -46,11 +47,11 @@ class StreamOptions(Struct, frozen=True, kw_only=True):
 
 
 class Body(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What both kinds of completion take; None leaves it to the checkpoint or the API.
+    """The fields of both kinds of completion; None is the checkpoint's or the API's default.
 
     Attributes:
-        top_k: Only so many of the most probable tokens; 0 or -1 for all. As vLLM has it.
-        return_token_ids: Whether the tokens are told as numbers; as vLLM has it.
+        top_k: Only this many of the most probable tokens; 0 or -1 for all. As in vLLM.
+        return_token_ids: Whether the tokens are returned as numbers, as in vLLM.
     """
 
     model: str
@@ -68,14 +69,14 @@ class Body(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     @property
     def stops(self) -> tuple[str, ...]:
         """The texts that end an answer."""
-        given = [self.stop] if isinstance(self.stop, str) else self.stop or []
-        if not all(given):
-            raise RequestError("a text that stops must not be empty", param="stop")
-        return tuple(given)
+        stops = [self.stop] if isinstance(self.stop, str) else self.stop or []
+        if not all(stops):
+            raise RequestError("a stop text must not be empty", param="stop")
+        return tuple(stops)
 
     @property
     def streaming(self) -> StreamOptions:
-        """What a stream tells beside the answer."""
+        """What a stream contains in addition to the answer."""
         return self.stream_options or StreamOptions()
 
 
@@ -96,10 +97,9 @@ class ChatBody(Body, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class CompletionBody(Body, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A request for a plain completion."""
+    """A request for a text completion."""
 
     prompt: str | list[Any]
-    echo: bool | None = None
     logprobs: Annotated[int, Meta(ge=0, le=20)] | None = None
     add_special_tokens: bool | None = None
 
@@ -110,16 +110,16 @@ class CompletionBody(Body, frozen=True, kw_only=True, forbid_unknown_fields=True
         Raises:
             RequestError: If it is neither, nor a list of either.
         """
-        given = self.prompt
-        if isinstance(given, str):
-            return [given]
-        if given and all(_is_token(one) for one in given):
-            return [given]
-        if given and (
-            all(isinstance(one, str) for one in given)
-            or all(isinstance(one, list) and all(map(_is_token, one)) for one in given)
+        prompt = self.prompt
+        if isinstance(prompt, str):
+            return [prompt]
+        if prompt and all(map(_is_token, prompt)):
+            return [prompt]
+        if prompt and (
+            all(isinstance(item, str) for item in prompt)
+            or all(isinstance(item, list) and all(map(_is_token, item)) for item in prompt)
         ):
-            return given
+            return prompt
         raise RequestError(
             "a prompt is a text, a list of texts, a list of tokens, or a list of such lists",
             param="prompt",
@@ -134,7 +134,7 @@ class BodyParser(Generic[BodyT]):
     """Reads requests of one kind.
 
     Args:
-        kind: Which.
+        kind: The class of the request.
         model: The name of the model that is served.
     """
 
@@ -146,23 +146,23 @@ class BodyParser(Generic[BodyT]):
         """Read a request.
 
         Raises:
-            RequestError: If it is no JSON, or says what is not understood or cannot be honoured.
+            RequestError: If it is not JSON, or has a field that is unknown or cannot be honoured.
         """
         try:
-            found = msgspec.json.decode(data)
+            fields = msgspec.json.decode(data)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
             raise RequestError(f"the body is no valid JSON: {error}", code="invalid_json") from None
-        if not isinstance(found, dict):
+        if not isinstance(fields, dict):
             raise RequestError("the body must be a JSON object", code="invalid_json")
-        given = {name: value for name, value in found.items() if self._is_said(name, value)}
+        fields = {name: value for name, value in fields.items() if self._is_used(name, value)}
         try:
-            body = msgspec.convert(given, self._kind)
+            body = msgspec.convert(fields, self._kind)
         except msgspec.ValidationError as error:
-            said = str(error)
-            place = search(r"at `\$\.?([^.`\[]+)", said) or search(r"field `(.*)`", said)
+            message = str(error)
+            field = search(r"at `\$\.?([^.`\[]+)", message) or search(r"field `(.*)`", message)
             raise RequestError(
-                f"this request cannot be read: {said}",
-                param=place[1] if place else None,
+                f"this request cannot be read: {message}",
+                param=field[1] if field else None,
                 code="invalid_type",
             ) from None
         if body.model != self._model:
@@ -174,23 +174,18 @@ class BodyParser(Generic[BodyT]):
             )
         return body
 
-    def _is_said(self, name: str, value: object) -> bool:
-        """Whether a field is to be looked at.
-
-        Raises:
-            RequestError: If it is unknown, or asks for what is not done.
-        """
-        known = self._kind.__struct_fields__
+    def _is_used(self, name: str, value: object) -> bool:
+        fields = self._kind.__struct_fields__
         if name in _NEUTRAL and value is not None and value not in _NEUTRAL[name]:
             raise RequestError(
                 f"{name} is not supported here: leave it out",
                 param=name,
                 code="unsupported_parameter",
             )
-        if name in known:
+        if name in fields:
             return True
-        if name not in _NEUTRAL and name not in _NOTED and value is not None:
-            raise RequestError(unknown("field", name, known), param=name, code="unknown_parameter")
+        if name not in _NEUTRAL and name not in _IGNORED and value is not None:
+            raise RequestError(unknown("field", name, fields), param=name, code="unknown_parameter")
         return False
 
 

@@ -1,4 +1,4 @@
-"""The server itself: it takes its port, loads the checkpoint, and answers until it is stopped."""
+"""The server: it binds its port, loads the checkpoint, and answers until it is stopped."""
 
 import asyncio
 import socket
@@ -18,11 +18,11 @@ _KEEP_ALIVE_S = 60
 
 
 def serve(settings: Serving, *, announce: Callable[[str, str], None]) -> None:
-    """Serve a checkpoint until the process is interrupted; whoever waits then is told.
+    """Serve a checkpoint until the process is interrupted; waiting requests then fail.
 
     Args:
-        settings: What, and where.
-        announce: Told the model's name and its address, once clients may come.
+        settings: The checkpoint and the address.
+        announce: Called with the model's name and its URL once clients may connect.
 
     Raises:
         SettingsError: If the port is taken, or the checkpoint cannot be loaded.
@@ -37,13 +37,13 @@ def serve(settings: Serving, *, announce: Callable[[str, str], None]) -> None:
         app = App(checkpoint, created=unix_seconds(), api_key=settings.api_key)
         host, number = port.getsockname()[:2]
         where = f"[{host}]" if ":" in host else host
-        port.listen(2048)  # from now on who comes waits, instead of being turned away
+        port.listen(2048)  # from now on clients wait instead of being refused
         announce(checkpoint.name, f"http://{where}:{number}/v1")
         Server(app).run(sockets=[port])
 
 
 class Server(uvicorn.Server):
-    """Stops the sampler first, so that nobody is waited for."""
+    """Stops the sampler first, so that no request delays the shutdown."""
 
     def __init__(self, app: App) -> None:
         self._app = app
@@ -67,22 +67,22 @@ class Server(uvicorn.Server):
 
 
 def _listening(host: str, port: int) -> socket.socket:
-    """Take a port; the socket is a context manager that gives it back."""
+    """Bind a port; the socket is a context manager that releases it."""
     try:
         family, kind, proto, _, where = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        taken = socket.socket(family, kind, proto)
+        bound = socket.socket(family, kind, proto)
     except OSError as error:
         raise SettingsError(f"there is no address {host!r} here: {error}") from error
     try:
         # A port that a stopped server has just left may be taken again.
-        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        taken.bind(where)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(where)
     except OSError as error:
-        taken.close()
+        bound.close()
         raise SettingsError(
             f"port {port} of {host} cannot be taken ({error.strerror}): give another --port, or 0 "
             "for any that is free"
         ) from error
-    return taken
+    return bound

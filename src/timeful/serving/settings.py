@@ -1,4 +1,4 @@
-"""What a server is told, and what it needs; nothing heavy is loaded."""
+"""Settings of a server; imports nothing heavy."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,19 +11,19 @@ _NEEDED = ("torch", "transformers", "starlette", "uvicorn")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Serving:
-    """What is served, and where.
+    """The checkpoint to serve, and its address.
 
     Args:
         path: The folder of the checkpoint.
-        host: Which address is listened at.
-        port: Which port; 0 picks a free one.
-        device: Where it computes, as torch names it.
+        host: The address to listen at.
+        port: The port; 0 picks a free one.
+        device: The device, as torch names it.
         dtype: One of `DTYPES`.
-        threads: How many threads torch may use, 1 or more.
-        api_key: What clients have to give; "" for nothing.
+        threads: The number of threads of torch, 1 or more.
+        api_key: The key that clients must send; "" for none.
 
     Raises:
-        SettingsError: If a setting cannot work, an extra is missing, or there is no checkpoint.
+        SettingsError: If a setting cannot work, an extra or part of the checkpoint is missing.
     """
 
     path: Path

@@ -1,6 +1,6 @@
 """Rollouts: groups of episodes on the timeline, many at once, by a model that is learning.
 
-Each episode has a thread and a seat; whenever all that go on wait for the model, they are sampled
+Each episode has a thread and a slot; whenever all that go on wait for the model, they are sampled
 as one batch. So the batches, and with them the records, are the same each time. A group shares its
 scene, and with it the world's seed and clock; what is sampled in it differs by a seed of its own.
 """
@@ -115,10 +115,10 @@ class Player:
                 ThreadPoolExecutor(len(wave)) as pool,
             ):
                 try:
-                    seats = batcher.seats(len(wave))
+                    slots = batcher.slots(len(wave))
                     waiting = [
-                        pool.submit(self._play, scene, sampling, seat)
-                        for (scene, sampling), seat in zip(wave, seats, strict=True)
+                        pool.submit(self._play, scene, sampling, slot)
+                        for (scene, sampling), slot in zip(wave, slots, strict=True)
                     ]
                     found += [one.result() for one in waiting]
                 except BaseException:
@@ -126,11 +126,15 @@ class Player:
                     raise
         return found
 
-    def _play(self, scene: RolloutTask, sampling: int, seat: Slot) -> Rollout:
+    def _play(self, scene: RolloutTask, sampling: int, slot: Slot) -> Rollout:
         recorder = Recorder()
-        with seat:
+        with slot:
             model = LocalModel(
-                self.sampler.checkpoint, seat, style=self._style, pace=self._pace, name=self._name
+                self.sampler.checkpoint,
+                slot,
+                generation=self._style,
+                pace=self._pace,
+                name=self._name,
             )
             ok = scene.play(model, recorder, sampling=sampling)
         return Rollout(scene=scene, sampling=sampling, events=tuple(recorder.events), ok=ok)

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from tests.models.local.tiny import checkpoint
 from timeful.models.local.batching import Batcher
 from timeful.models.local.model import LocalModel
-from timeful.models.local.request import Completion, Drawn
+from timeful.models.local.request import Completion, TokenSample
 
 
 def ids_of(text: str) -> tuple[int, ...]:
@@ -77,7 +77,7 @@ class ScriptedSampler:
         logprobs = tuple(-0.5 - i / 8 for i in range(len(ids)))
         for i, token in enumerate(ids):
             last = finish if i == len(ids) - 1 else None
-            if listener is not None and not listener(Drawn(token, logprobs[i], last)):
+            if listener is not None and not listener(TokenSample(token, logprobs[i], last)):
                 break
         return Completion(ids=ids, logprobs=logprobs, finish=finish, policy=self.policy)
 
@@ -86,5 +86,5 @@ def scripted(*texts: str, policy="together", **how):
     """A model that says these texts, its sampler and its batcher; close the batcher."""
     sampler = ScriptedSampler(texts)
     batcher = Batcher(sampler, policy=policy)
-    (seat,) = batcher.seats(1)
-    return LocalModel(sampler.checkpoint, seat, **how), sampler, batcher
+    (slot,) = batcher.slots(1)
+    return LocalModel(sampler.checkpoint, slot, **how), sampler, batcher

@@ -52,15 +52,15 @@ def asked(token: int) -> Request:
     return Request(prompt_ids=(token,), sampling=Sampling(max_tokens=1, seed=0))
 
 
-def played(batcher, seats, episode) -> list:
-    """Run an episode for each seat, all at once; errors are returned."""
+def played(batcher, slots, episode) -> list:
+    """Run an episode for each slot, all at once; errors are returned."""
 
     def play(i):
-        with seats[i]:
-            return episode(i, seats[i])
+        with slots[i]:
+            return episode(i, slots[i])
 
-    with batcher, ThreadPoolExecutor(len(seats)) as pool:
-        waiting = [pool.submit(play, i) for i in range(len(seats))]
+    with batcher, ThreadPoolExecutor(len(slots)) as pool:
+        waiting = [pool.submit(play, i) for i in range(len(slots))]
         return [one.exception(PATIENCE_S) or one.result() for one in waiting]
 
 
@@ -71,13 +71,13 @@ def test_episodes_that_all_wait_are_one_batch_in_their_order():
     for _ in range(5):
         sampler = FakeSampler()
         batcher = Batcher(sampler, policy="together")
-        seats = batcher.seats(20)
+        slots = batcher.slots(20)
 
-        def episode(i, seat):
+        def episode(i, slot):
             # Of 20 episodes the i-th has i + 1 rounds.
-            return [seat.submit(asked(100 * n + i)).result().ids[0] for n in range(i + 1)]
+            return [slot.submit(asked(100 * n + i)).result().ids[0] for n in range(i + 1)]
 
-        found = played(batcher, seats, episode)
+        found = played(batcher, slots, episode)
         assert found == [[100 * n + i for n in range(i + 1)] for i in range(20)]
         assert sampler.asked == [[100 * n + i for i in range(n, 20)] for n in range(20)]
 
@@ -86,13 +86,13 @@ def test_an_episode_that_fails_is_waited_for_no_more():
     sampler = FakeSampler()
     batcher = Batcher(sampler, policy="together")
 
-    def episode(i, seat):
-        seat.submit(asked(i)).result()
+    def episode(i, slot):
+        slot.submit(asked(i)).result()
         if i == 1:
             raise ValueError("broken")
-        return seat.submit(asked(10 + i)).result().ids[0]
+        return slot.submit(asked(10 + i)).result().ids[0]
 
-    first, second, third = played(batcher, batcher.seats(3), episode)
+    first, second, third = played(batcher, batcher.slots(3), episode)
     assert (first, third) == (10, 12)
     assert isinstance(second, ValueError)
     assert sampler.asked == [[0, 1, 2], [10, 12]]
@@ -102,11 +102,11 @@ def test_two_thoughts_at_once_are_in_one_batch():
     sampler = FakeSampler()
     batcher = Batcher(sampler, policy="together")
 
-    def episode(i, seat):
-        both = [seat.submit(asked(10 * i + n)) for n in range(2)]
+    def episode(i, slot):
+        both = [slot.submit(asked(10 * i + n)) for n in range(2)]
         return [one.result().ids[0] for one in reversed(both)]
 
-    assert played(batcher, batcher.seats(2), episode) == [[1, 0], [11, 10]]
+    assert played(batcher, batcher.slots(2), episode) == [[1, 0], [11, 10]]
     assert sampler.asked == [[0, 1, 10, 11]]
 
 
@@ -114,14 +114,14 @@ def test_a_request_that_was_withdrawn_is_in_no_batch_and_wakes_its_waiter():
     sampler = FakeSampler()
     batcher = Batcher(sampler, policy="together")
 
-    def episode(i, seat):
-        unwanted = seat.submit(asked(90 + i))
+    def episode(i, slot):
+        unwanted = slot.submit(asked(90 + i))
         unwanted.withdraw()
         with pytest.raises(ModelError, match="withdrawn"):
             unwanted.result()
-        return seat.submit(asked(i)).result().ids[0]
+        return slot.submit(asked(i)).result().ids[0]
 
-    assert played(batcher, batcher.seats(2), episode) == [0, 1]
+    assert played(batcher, batcher.slots(2), episode) == [0, 1]
     assert sampler.asked == [[0, 1]]
 
 
@@ -131,28 +131,28 @@ def test_a_request_cancelled_from_another_thread_wakes_its_waiter():
     ready = threading.Event()
     tickets = []
 
-    def episode(i, seat):
+    def episode(i, slot):
         if i == 0:
-            tickets.append(seat.submit(asked(0)))
+            tickets.append(slot.submit(asked(0)))
             ready.set()
             with pytest.raises(ModelError, match="withdrawn"):
                 tickets[0].result()
-            return seat.submit(asked(1)).result().ids[0]
+            return slot.submit(asked(1)).result().ids[0]
         assert ready.wait(PATIENCE_S)
         tickets[0].withdraw()
-        return seat.submit(asked(2)).result().ids[0]
+        return slot.submit(asked(2)).result().ids[0]
 
-    assert played(batcher, batcher.seats(2), episode) == [1, 2]
+    assert played(batcher, batcher.slots(2), episode) == [1, 2]
     assert sampler.asked == [[1, 2]]
 
 
 def test_an_episode_that_never_thinks_holds_nobody_up():
     batcher = Batcher(FakeSampler(), policy="together")
 
-    def episode(i, seat):
-        return None if i else seat.submit(asked(5)).result().ids[0]
+    def episode(i, slot):
+        return None if i else slot.submit(asked(5)).result().ids[0]
 
-    assert played(batcher, batcher.seats(3), episode) == [5, None, None]
+    assert played(batcher, batcher.slots(3), episode) == [5, None, None]
 
 
 # --- whatever the policy -------------------------------------------------------------------------
@@ -162,11 +162,11 @@ def test_an_episode_that_never_thinks_holds_nobody_up():
 def test_a_sampler_that_fails_fails_its_batch_and_goes_on(policy):
     sampler = FakeSampler()
     sampler.fails = True
-    with Batcher(sampler, policy=policy) as batcher, batcher.seats(1)[0] as seat:
+    with Batcher(sampler, policy=policy) as batcher, batcher.slots(1)[0] as slot:
         with pytest.raises(ModelError, match="RuntimeError: out of memory"):
-            seat.submit(asked(1)).result()
+            slot.submit(asked(1)).result()
         sampler.fails = False
-        assert seat.submit(asked(1)).result().ids == (1,)
+        assert slot.submit(asked(1)).result().ids == (1,)
 
 
 @pytest.mark.parametrize("policy", ["together", "at once"])
@@ -174,10 +174,10 @@ def test_closing_wakes_everybody_also_whoever_is_being_answered(policy):
     sampler = FakeSampler()
     sampler.hold = threading.Event()
     batcher = Batcher(sampler, policy=policy)
-    seats = batcher.seats(3)
+    slots = batcher.slots(3)
     told = []
     with ThreadPoolExecutor(3) as pool:
-        tickets = [seat.submit(asked(i)) for i, seat in enumerate(seats)]
+        tickets = [slot.submit(asked(i)) for i, slot in enumerate(slots)]
         tickets[0].when_done(lambda: told.append("done"))
         waiting = [pool.submit(one.result) for one in tickets]
         assert sampler.began.wait(PATIENCE_S)
@@ -190,23 +190,23 @@ def test_closing_wakes_everybody_also_whoever_is_being_answered(policy):
     assert not closing.is_alive()
     assert told == ["done"]
     with pytest.raises(ModelError, match="closed"):
-        seats[0].submit(asked(1))
+        slots[0].submit(asked(1))
     with pytest.raises(ModelError, match="closed"):
-        batcher.seats(1)
+        batcher.slots(1)
 
 
 def test_a_prompt_that_cannot_be_answered_is_refused_before_it_spoils_a_batch():
     nothing = Request(prompt_ids=(), sampling=Sampling(max_tokens=1, seed=0))
     with Batcher(FakeSampler()) as batcher, pytest.raises(ModelError, match="empty"):
-        batcher.seats(1)[0].submit(nothing)
+        batcher.slots(1)[0].submit(nothing)
 
 
 def test_a_seat_that_was_left_asks_for_nothing_more():
     with Batcher(FakeSampler()) as batcher:
-        (seat,) = batcher.seats(1)
-        seat.leave()
+        (slot,) = batcher.slots(1)
+        slot.leave()
         with pytest.raises(ModelError, match="left"):
-            seat.submit(asked(1))
+            slot.submit(asked(1))
 
 
 # --- at once -------------------------------------------------------------------------------------
@@ -216,7 +216,7 @@ def test_whatever_waits_is_a_batch():
     sampler = FakeSampler()
     sampler.hold = threading.Event()
     with Batcher(sampler) as batcher:
-        one, other, _ = batcher.seats(3)  # the third never asks, and nobody cares
+        one, other, _ = batcher.slots(3)  # the third never asks, and nobody cares
         first = one.submit(asked(1))
         assert sampler.began.wait(PATIENCE_S)
         rest = [other.submit(asked(2)), one.submit(asked(3))]
@@ -226,17 +226,17 @@ def test_whatever_waits_is_a_batch():
 
 
 def test_whoever_would_wait_behind_too_many_is_sent_away(monkeypatch):
-    monkeypatch.setattr("timeful.models.local.batching.MOST_WAITING", 3)
+    monkeypatch.setattr("timeful.models.local.batching.MAX_QUEUED", 3)
     sampler = FakeSampler()
     sampler.hold = threading.Event()
-    with Batcher(sampler) as batcher, batcher.seats(1)[0] as seat:
-        first = seat.submit(asked(1))
+    with Batcher(sampler) as batcher, batcher.slots(1)[0] as slot:
+        first = slot.submit(asked(1))
         assert sampler.began.wait(PATIENCE_S)
-        waiting = [seat.submit(asked(i)) for i in (2, 3, 4)]
-        with pytest.raises(ModelError, match="3 requests wait already"):
-            seat.submit(asked(5))
+        waiting = [slot.submit(asked(i)) for i in (2, 3, 4)]
+        with pytest.raises(ModelError, match="3 requests"):
+            slot.submit(asked(5))
         waiting.pop().withdraw()
-        waiting.append(seat.submit(asked(6)))
+        waiting.append(slot.submit(asked(6)))
         sampler.hold.set()
         assert [one.result().ids[0] for one in (first, *waiting)] == [1, 2, 3, 6]
 
@@ -244,34 +244,34 @@ def test_whoever_would_wait_behind_too_many_is_sent_away(monkeypatch):
 @pytest.mark.parametrize("rows", [2, 1])
 def test_a_short_answer_waits_for_no_long_one_if_there_is_room(rows):
     done = []
-    with Batcher(Sampler(checkpoint(), rows=rows)) as batcher, batcher.seats(1)[0] as seat:
+    with Batcher(Sampler(checkpoint(), rows=rows)) as batcher, batcher.slots(1)[0] as slot:
         heard = []
 
         def listen(drawn):
             heard.append(drawn)
             if len(heard) == 3:
-                seat.submit(asked(7)).when_done(lambda: done.append("short"))
+                slot.submit(asked(7)).when_done(lambda: done.append("short"))
             return True
 
         request = Request(prompt_ids=(5, 6), sampling=Sampling(max_tokens=60, seed=0))
-        seat.submit(request, listener=listen).when_done(lambda: done.append("long"))
-        seat.submit(asked(8)).result()  # came before the short one
+        slot.submit(request, listener=listen).when_done(lambda: done.append("long"))
+        slot.submit(asked(8)).result()  # came before the short one
         while len(done) < 2:
-            seat.submit(asked(9)).result()
+            slot.submit(asked(9)).result()
     assert done == (["short", "long"] if rows == 2 else ["long", "short"])
 
 
 def test_whoever_waits_for_an_answer_is_told_also_afterwards():
     told = []
-    with Batcher(FakeSampler()) as batcher, batcher.seats(1)[0] as seat:
-        ticket = seat.submit(asked(1))
+    with Batcher(FakeSampler()) as batcher, batcher.slots(1)[0] as slot:
+        ticket = slot.submit(asked(1))
         ticket.result()
         ticket.when_done(lambda: told.append("at once"))
     assert told == ["at once"]
 
 
 def test_a_withdrawn_request_stops_drawing():
-    with Batcher(Sampler(checkpoint())) as batcher, batcher.seats(1)[0] as seat:
+    with Batcher(Sampler(checkpoint())) as batcher, batcher.slots(1)[0] as slot:
         heard = []
 
         def listen(drawn):
@@ -287,9 +287,9 @@ def test_a_withdrawn_request_stops_drawing():
             return listen(drawn)
 
         request = Request(prompt_ids=(5, 6), sampling=Sampling(max_tokens=60, seed=0))
-        ticket = seat.submit(request, listener=patient)
+        ticket = slot.submit(request, listener=patient)
         made.set()
         with pytest.raises(ModelError, match="withdrawn"):
             ticket.result()
-        seat.submit(request).result()  # the thread goes on
+        slot.submit(request).result()  # the thread goes on
     assert len(heard) in (3, 4)

@@ -69,7 +69,7 @@ DAMAGES = {
     ),
     "config.json cannot be read": lambda folder: (folder / "config.json").write_text("{"),
     "config.json is no JSON object": lambda folder: (folder / "config.json").write_text("[]"),
-    "generation_config.json is wrong: top_p is above 0": lambda folder: (
+    "generation_config.json is wrong: top_p": lambda folder: (
         folder / "generation_config.json"
     ).write_text('{"top_p": 3}'),
     "generation_config.json is wrong: .*'str'": lambda folder: (

@@ -50,16 +50,18 @@ def pieces(source) -> tuple[list[Chunk], End]:
 @pytest.mark.parametrize("policy", ["together", "at once"])
 def test_chunks_are_a_token_each_and_joined_they_are_the_text(policy):
     of = checkpoint(tokenizer=byte_tokenizer())
-    style = GenerationConfig(stop=())
+    generation = GenerationConfig(stop=())
     prompt = Prompt(label="work", render=lambda: TEXT[:30])
     with Batcher(Sampler(of), policy=policy) as batcher:
-        model = LocalModel(of, batcher.seats(1)[0], style=style)
+        model = LocalModel(of, batcher.slots(1)[0], generation=generation)
         for seed in range(5):
             source = model.open(prompt, max_tokens=30, seed=seed)
             chunks, end = pieces(source)
             assert isinstance(source, TokenSource)
             assert [chunk.tokens for chunk in chunks] == [1] * len(source.sampled.ids)
-            assert "".join(chunk.text for chunk in chunks) == of.texts.decode(source.sampled.ids)
+            assert "".join(chunk.text for chunk in chunks) == of.detokenizer.decode(
+                source.sampled.ids
+            )
             assert end.tokens == len(chunks)
             assert end.finish == ("stop" if source.sampled.ids[-1] == 2 else "length")
 
@@ -79,7 +81,7 @@ def test_thinking_has_a_channel_of_its_own_and_costs_its_tokens():
 def test_an_answer_ends_after_a_call():
     of = checkpoint()
     with Batcher(Sampler(of)) as batcher:
-        model = LocalModel(of, batcher.seats(1)[0])
+        model = LocalModel(of, batcher.slots(1)[0])
         for seed in range(20):
             source = model.open(QUESTION, max_tokens=80, seed=seed)
             chunks, end = pieces(source)
@@ -106,7 +108,7 @@ def test_a_prompt_beyond_the_context_is_an_error_of_the_model():
         Batcher(Sampler(of)) as batcher,
         pytest.raises(ModelError, match="no room in the context of tiny-gpt2, which is 96"),
     ):
-        LocalModel(of, batcher.seats(1)[0]).open(long, max_tokens=5, seed=0)
+        LocalModel(of, batcher.slots(1)[0]).open(long, max_tokens=5, seed=0)
 
 
 def test_a_closed_source_says_so_and_a_closed_sampler_fails_it():
@@ -125,7 +127,7 @@ def test_a_closed_source_says_so_and_a_closed_sampler_fails_it():
 def test_under_a_wall_clock_tokens_come_when_they_come(policy):
     of = checkpoint()
     with Batcher(Sampler(of), policy=policy) as batcher, Kernel(WallClock()) as kernel:
-        model = LocalModel(of, batcher.seats(1)[0], pace=None)
+        model = LocalModel(of, batcher.slots(1)[0], pace=None)
         source = model.open(QUESTION, max_tokens=20, seed=1)
         stream = kernel.stream(source, pacing=None)
         kernel.run_until(stream)
@@ -242,13 +244,15 @@ def test_episodes_in_threads_of_their_own_give_the_same_bytes_each_time():
             ThreadPoolExecutor(12) as pool,
         ):
 
-            def play(i, seat):
-                with seat:
-                    model = LocalModel(of, seat, style=GenerationConfig(temperature=1.2 + i / 10))
+            def play(i, slot):
+                with slot:
+                    model = LocalModel(
+                        of, slot, generation=GenerationConfig(temperature=1.2 + i / 10)
+                    )
                     return played(model, budget_ms=6 + 3 * i).sha256
 
-            seats = batcher.seats(12)
-            digests = [pool.submit(play, i, seat) for i, seat in enumerate(seats)]
+            slots = batcher.slots(12)
+            digests = [pool.submit(play, i, slot) for i, slot in enumerate(slots)]
             return [one.result(60) for one in digests], batches
 
     first = play_all()
@@ -283,7 +287,7 @@ def test_two_thoughts_at_once_are_drawn_each_alone_unless_a_wall_clock_tells(tmp
         for one in sources:
             while not isinstance(one.pull(), End):
                 pass
-        (sampler,) = {one._seat._batcher.sampler for one in both}
+        (sampler,) = {one._slot._batcher.sampler for one in both}
         return [one.sampled for one in sources], sampler
 
     first, sampler = thoughts(TOKEN_TIME)
@@ -303,5 +307,5 @@ def test_a_checkpoint_says_how_it_is_sampled_unless_the_command_does(tmp_path):
         )
         for t in (None, 1.5)
     )
-    assert usual._style == GenerationConfig(temperature=0.6, top_p=0.95, top_k=20)
-    assert hot._style == GenerationConfig(temperature=1.5, top_p=0.95, top_k=20)
+    assert usual._generation == GenerationConfig(temperature=0.6, top_p=0.95, top_k=20)
+    assert hot._generation == GenerationConfig(temperature=1.5, top_p=0.95, top_k=20)

@@ -148,6 +148,6 @@ def test_two_models_of_one_batcher_share_no_conversation():
     model, sampler, batcher = scripted("w7 <pad> <eos>", "w8 <eos>")
     with batcher:
         _, said = ask(model, QUESTION)
-        stranger = type(model)(sampler.checkpoint, model._seat)
+        stranger = type(model)(sampler.checkpoint, model._slot)
         source, _ = ask(stranger, QUESTION, Message("assistant", said), Message("user", "w3"))
     assert source.sampled.kept == 0

@@ -156,7 +156,7 @@ def test_nobody_joins_a_model_that_forgets():
         )
     ).eval()
     of = checkpoint()
-    draws = Sampler(type(of)(made, of.tokenizer, "x", (EOS,), 64, of.texts))
+    draws = Sampler(type(of)(made, of.tokenizer, "x", (EOS,), 64, of.detokenizer))
     with draws.batch() as batch:
         assert batch.free == draws.rows
         batch.join([asked(prompts(6)[0], max_tokens=2)], [None])
@@ -248,10 +248,10 @@ def test_a_text_ends_an_answer_also_across_tokens(kind):
     (prompt,) = prompts(5)
     draws = Sampler(checkpoint(kind))
     (free,) = draws.generate([asked(prompt, seed=9, max_tokens=30)])
-    words = checkpoint(kind).texts.decode(list(free.ids), special=True).split()
+    words = checkpoint(kind).detokenizer.decode(list(free.ids), special=True).split()
     stop = f"{words[6][1:]} {words[7][:2]}"  # the end of one word and the beginning of the next
     (found,) = draws.generate([asked(prompt, seed=9, max_tokens=30, stop=(stop, "~", "never"))])
-    said = checkpoint(kind).texts.decode(list(found.ids), special=True)
+    said = checkpoint(kind).detokenizer.decode(list(found.ids), special=True)
     assert found.finish == "stop"
     assert stop in said
     assert stop not in said.rpartition(" ")[0]
@@ -358,7 +358,7 @@ def test_chance_is_each_seeds_own_and_of_nobody_else():
     assert torch.equal(torch.random.get_rng_state(), before)
 
 
-# --- listening, alternatives, scores -------------------------------------------------------------
+# --- listening, alternatives ---------------------------------------------------------------------
 
 
 def test_a_listener_hears_each_token_and_may_want_no_more():
@@ -391,14 +391,6 @@ def test_alternatives_are_the_most_probable_tokens():
         assert best[1][1] <= logprob
 
 
-def test_a_score_is_what_generating_said():
-    (prompt,) = prompts(6)
-    (found,) = Sampler(checkpoint("qwen3")).generate([asked(prompt)])
-    scored = Sampler(checkpoint("qwen3")).score([*prompt, *found.ids], top=1)
-    assert len(scored.logprobs) == len(scored.top) == 6 + 12 - 1
-    assert scored.logprobs[5:] == pytest.approx(found.logprobs, abs=1e-5)
-
-
 def test_a_model_in_training_is_sampled_without_dropout_and_trains_on():
     made = transformers.GPT2LMHeadModel(
         transformers.GPT2Config(
@@ -406,7 +398,7 @@ def test_a_model_in_training_is_sampled_without_dropout_and_trains_on():
         )
     ).train()
     of = checkpoint()
-    draws = Sampler(type(of)(made, of.tokenizer, "x", (EOS,), 64, of.texts))
+    draws = Sampler(type(of)(made, of.tokenizer, "x", (EOS,), 64, of.detokenizer))
     request = asked(prompts(5)[0])
     assert draws.generate([request]) == draws.generate([request])
     assert made.training

@@ -1,14 +1,14 @@
-"""Many threads ask, one thread samples: who waits with whom.
+"""Requests of many threads, sampled by one thread in batches, under one of two policies.
 
-Two policies. *Together* is for rollouts: nothing is sampled until every seat waits, and then all
-that was asked for is one batch, in the order of the seats. So batches are the same each time,
-whatever the machine is doing. *At once* is for servers: there is one batch, whatever waits joins it
-before its next token, and each is answered when it is done.
+*Together* is for rollouts: sampling starts when every slot waits, and all pending requests form
+one batch, in the order of the slots. The batches therefore do not depend on the machine's speed.
+*At once* is for servers: there is one batch, new requests join it before its next token, and each
+request is answered when it is done.
 
-A seat is an episode's, or a client's. Under *together* it waits while one of its threads waits for
-a request that is not answered; it then asked for all that it asks for at that instant, since an
-episode opens its thoughts before it waits for any. A seat that is left, because its episode has
-ended or failed, is waited for no more.
+A slot belongs to one episode or client. Under *together*, a slot waits while one of its threads
+waits for a request that is not answered. It has then submitted all its requests of that instant,
+since an episode opens its thoughts before it waits for any. A slot that was left, because its
+episode has ended or failed, is not waited for.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 from timeful.errors import ModelError
-from timeful.models.local.request import Completion, Drawn, Listener, Request
+from timeful.models.local.request import Completion, Listener, Request, TokenSample
 
 if TYPE_CHECKING:
     from timeful.models.local.sampler import Row, Sampler
 
 Policy = Literal["together", "at once"]
 
-MOST_WAITING = 4096
-"""Requests that may wait under *at once*; whoever comes then had better come back."""
+MAX_QUEUED = 4096
+"""Requests that may be queued under *at once*; further ones are refused."""
 
 
 class PendingRequest:
-    """A request on its way; made by `Slot.submit`."""
+    """A submitted request; made by `Slot.submit`."""
 
-    def __init__(self, seat: Slot, request: Request, listener: Listener | None) -> None:
+    def __init__(self, slot: Slot, request: Request, listener: Listener | None) -> None:
         self.request = request
-        self._seat = seat
+        self._slot = slot
         self._listener = listener
         self._outcome: Completion | ModelError | None = None
         self._done = threading.Event()
@@ -44,93 +44,92 @@ class PendingRequest:
         self._is_wanted = True
 
     def result(self) -> Completion:
-        """What came of it, waiting until it is known.
+        """Return the answer, waiting for it.
 
         Raises:
             ModelError: If it could not be answered, was withdrawn, or the batcher was closed.
         """
         if not self._done.is_set():
-            self._seat._batcher._await(self)
+            self._slot._batcher._await(self)
         if isinstance(self._outcome, ModelError):
             raise self._outcome
-        assert self._outcome is not None, "a ticket that is done has an outcome"
+        assert self._outcome is not None, "a request that is done has an outcome"
         return self._outcome
 
     def when_done(self, notify: Callable[[], None]) -> None:
         """Call `notify` once, from any thread, when `result` would not wait.
 
-        Until then its seat waits, as in `result`.
+        Until then its slot waits, as in `result`.
         """
-        with self._seat._batcher._lock:
+        with self._slot._batcher._lock:
             if not self._done.is_set():
                 self._notify = notify
-                self._seat._waiting += 1
-                self._seat._batcher._changed.notify_all()
+                self._slot._waiters += 1
+                self._slot._batcher._changed.notify_all()
                 return
         notify()
 
     def withdraw(self) -> None:
-        """Want it no longer; harmless at any time, also while it is being answered."""
-        self._seat._batcher._withdraw([self])
+        """Cancel the request; harmless at any time, also while it is being answered."""
+        self._slot._batcher._withdraw([self])
 
-    def hear(self, drawn: Drawn) -> bool:
-        """Pass a token on, and say whether more are wanted."""
-        wanted = self._is_wanted
-        if wanted and self._listener is not None:
-            wanted = self._listener(drawn)
-        return wanted
+    def listen(self, sample: TokenSample) -> bool:
+        """Pass a token on; False to stop drawing."""
+        if self._is_wanted and self._listener is not None:
+            return self._listener(sample)
+        return self._is_wanted
 
     def _settle(self, outcome: Completion | ModelError) -> Callable[[], None] | None:
-        """Take the outcome, if it is the first; returns whom to tell, outside of the lock."""
+        """Set the outcome once; returns the callback to run outside of the lock."""
         if self._outcome is not None:
             return None
         self._outcome = outcome
         self._done.set()
         notify, self._notify = self._notify, None
         if notify is not None:
-            self._seat._waiting -= 1
+            self._slot._waiters -= 1
         return notify
 
 
 class Slot:
-    """Whose requests these are; a context manager that leaves."""
+    """The owner of requests; a context manager that leaves."""
 
-    def __init__(self, batcher: Batcher, place: int) -> None:
+    def __init__(self, batcher: Batcher, index: int) -> None:
         self._batcher = batcher
-        self._place = place
-        self._waiting = 0  # threads of it, and those who want to be told
-        self._asked = 0  # requests that no batch has taken yet
+        self._index = index
+        self._waiters = 0  # threads and callbacks that wait for an answer
+        self._queued = 0  # requests that are in no batch yet
         self._has_left = False
 
     @property
     def streams(self) -> bool:
-        """Whether listeners are told of tokens while they are drawn, or of none."""
+        """Whether listeners are called for each token as it is drawn; else they never are."""
         return self._batcher.policy == "at once"
 
     @property
     def policy(self) -> int:
-        """Which version of the weights answers now."""
+        """The current version of the weights."""
         return self._batcher.sampler.policy
 
     def submit(self, request: Request, *, listener: Listener | None = None) -> PendingRequest:
-        """Ask, and return at once.
+        """Submit a request, without waiting.
 
         Args:
-            request: What is asked.
-            listener: Told of each token in the sampling thread; under *at once* only. It must
+            request: The prompt and how to continue it.
+            listener: Called for each token in the sampling thread; under *at once* only. It must
                 not wait.
 
         Raises:
-            ModelError: If the seat was left or the batcher closed, the prompt does not fit, or too
-                many wait.
+            ModelError: If the slot was left or the batcher closed, the prompt does not fit, or
+                the queue is full.
         """
         self._batcher.sampler.check(request)
-        ticket = PendingRequest(self, request, listener)
-        self._batcher._submit(self, ticket)
-        return ticket
+        pending = PendingRequest(self, request, listener)
+        self._batcher._submit(pending)
+        return pending
 
     def leave(self) -> None:
-        """Nobody waits for this seat any more; what it asked for is withdrawn."""
+        """Withdraw the queued requests; the other slots no longer wait for this one."""
         self._batcher._leave(self)
 
     def __enter__(self) -> Slot:
@@ -141,13 +140,13 @@ class Slot:
 
 
 class Batcher:
-    """Gathers requests into batches, and has them answered in a thread of its own.
+    """Gathers requests into batches and samples them in its own thread.
 
     A context manager that closes.
 
     Args:
-        sampler: Who samples.
-        policy: Who waits with whom.
+        sampler: Draws the tokens.
+        policy: When a batch begins, see above.
     """
 
     def __init__(self, sampler: Sampler, *, policy: Policy = "at once") -> None:
@@ -155,46 +154,47 @@ class Batcher:
         self.policy: Policy = policy
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
-        self._asked: dict[PendingRequest, None] = {}  # that no batch has taken yet, in order
-        self._seats: dict[Slot, None] = {}  # that are waited for
-        self._taken = 0
+        self._queue: dict[PendingRequest, None] = {}  # in no batch yet, in order
+        self._active: dict[Slot, None] = {}  # slots to wait for
+        self._slot_count = 0
         self._running: dict[PendingRequest, None] = {}
         self._is_closed = False
         self._thread: threading.Thread | None = None
 
-    def seats(self, count: int) -> Sequence[Slot]:
-        """Take so many seats at once, in order.
+    def slots(self, count: int) -> Sequence[Slot]:
+        """Make slots, in order.
 
-        Under *together* all of them are waited for from now on, until each is left: an episode
-        in a thread of its own for each, and no fewer threads than seats.
+        Under *together*, all of them are waited for from now on until each is left: each needs
+        a thread of its own.
 
         Raises:
             ModelError: If the batcher was closed.
         """
         with self._lock:
             self._check_open()
-            taken = [Slot(self, self._taken + i) for i in range(count)]
-            self._taken += count
+            slots = [Slot(self, self._slot_count + i) for i in range(count)]
+            self._slot_count += count
             if self.policy == "together":
-                self._seats.update(dict.fromkeys(taken))
+                self._active.update(dict.fromkeys(slots))
             if self._thread is None:
-                # A daemon, or the process of whoever forgets to close would never end; and closed
-                # before it ends, since torch aborts a process that ends while it computes.
+                # A daemon, so that a batcher that was never closed does not keep the process
+                # alive; and closed at exit, since torch aborts a process that ends while it
+                # computes.
                 self._thread = threading.Thread(target=self._work, name="sampler", daemon=True)
                 self._thread.start()
                 atexit.register(self.close)
-        return taken
+        return slots
 
     def close(self) -> None:
-        """Answer nothing more and wake everybody who waits; harmless when called again.
+        """Fail all requests; harmless when called again.
 
         Returns when nothing is sampled any more.
         """
         atexit.unregister(self.close)
         with self._lock:
             self._is_closed = True
-            waiting = [*self._running, *self._asked]
-        self._withdraw(waiting)
+            pending = [*self._running, *self._queue]
+        self._withdraw(pending)
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
 
@@ -204,54 +204,55 @@ class Batcher:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # --- the threads that ask ----------------------------------------------------------------
+    # --- the threads that submit -------------------------------------------------------------
 
-    def _submit(self, seat: Slot, ticket: PendingRequest) -> None:
+    def _submit(self, pending: PendingRequest) -> None:
+        slot = pending._slot
         with self._lock:
             self._check_open()
-            if seat._has_left:
-                raise ModelError("a seat that was left asks for nothing more")
-            if self.policy == "at once" and len(self._asked) >= MOST_WAITING:
-                raise ModelError(f"{MOST_WAITING} requests wait already: ask again later")
-            self._asked[ticket] = None
-            seat._asked += 1
+            if slot._has_left:
+                raise ModelError("a slot that was left takes no requests")
+            if self.policy == "at once" and len(self._queue) >= MAX_QUEUED:
+                raise ModelError(f"{MAX_QUEUED} requests are queued already: try again later")
+            self._queue[pending] = None
+            slot._queued += 1
             if self.policy == "at once":
                 self._changed.notify_all()
 
-    def _await(self, ticket: PendingRequest) -> None:
-        seat = ticket._seat
+    def _await(self, pending: PendingRequest) -> None:
+        slot = pending._slot
         with self._lock:
-            seat._waiting += 1
-            if seat._waiting == 1:
+            slot._waiters += 1
+            if slot._waiters == 1:
                 self._changed.notify_all()
         try:
-            ticket._done.wait()
+            pending._done.wait()
         finally:
             with self._lock:
-                seat._waiting -= 1
+                slot._waiters -= 1
 
-    def _withdraw(self, tickets: Sequence[PendingRequest]) -> None:
+    def _withdraw(self, requests: Sequence[PendingRequest]) -> None:
         with self._lock:
-            notify = []
-            for ticket in tickets:
-                ticket._is_wanted = False
-                if ticket in self._asked:
-                    self._take(ticket)
-                why = "the sampler was closed" if self._is_closed else "the request was withdrawn"
-                notify.append(ticket._settle(ModelError(why)))
+            reason = "the sampler was closed" if self._is_closed else "the request was withdrawn"
+            callbacks = []
+            for pending in requests:
+                pending._is_wanted = False
+                if pending in self._queue:
+                    self._dequeue(pending)
+                callbacks.append(pending._settle(ModelError(reason)))
             self._changed.notify_all()
-        _tell(notify)
+        _run(callbacks)
 
-    def _leave(self, seat: Slot) -> None:
+    def _leave(self, slot: Slot) -> None:
         with self._lock:
-            seat._has_left = True
-            self._seats.pop(seat, None)
-            asked = [ticket for ticket in self._asked if ticket._seat is seat]
-        self._withdraw(asked)
+            slot._has_left = True
+            self._active.pop(slot, None)
+            queued = [pending for pending in self._queue if pending._slot is slot]
+        self._withdraw(queued)
 
-    def _take(self, ticket: PendingRequest) -> None:
-        del self._asked[ticket]
-        ticket._seat._asked -= 1
+    def _dequeue(self, pending: PendingRequest) -> None:
+        del self._queue[pending]
+        pending._slot._queued -= 1
 
     def _check_open(self) -> None:
         if self._is_closed:
@@ -266,63 +267,63 @@ class Batcher:
                     self._changed.wait()
                 if self._is_closed:
                     return
-                batch = list(self._asked)
+                batch = list(self._queue)
                 if self.policy == "together":
-                    # By seats: who asked first is up to the machine, within a seat it is not.
-                    batch.sort(key=lambda ticket: ticket._seat._place)
+                    # The order within a slot is fixed, that between slots depends on the machine.
+                    batch.sort(key=lambda pending: pending._slot._index)
                     self._begin(batch)
             try:
                 if self.policy == "together":
-                    outcomes = self.sampler.generate([ticket.request for ticket in batch])
+                    outcomes = self.sampler.generate([pending.request for pending in batch])
                     self._settle(dict(zip(batch, outcomes, strict=True)))
                 else:
                     self._answer_all()
-            except Exception as error:  # noqa: BLE001 - every kind of failure belongs to who asked
+            except Exception as error:  # noqa: BLE001 - any failure is raised by `result`
                 failure = ModelError(f"the sampler failed: {type(error).__name__}: {error}")
                 failure.__cause__ = error
                 self._settle(dict.fromkeys(self._running, failure))
 
     def _is_ready(self) -> bool:
         if self.policy == "at once":
-            return bool(self._asked)
-        # Who was just answered may still be on the way out of its wait: it then asks for nothing.
-        return bool(self._seats) and all(one._waiting and one._asked for one in self._seats)
+            return bool(self._queue)
+        # A thread may not have returned from its wait yet: its slot has then queued nothing.
+        return bool(self._active) and all(slot._waiters and slot._queued for slot in self._active)
 
     def _answer_all(self) -> None:
-        """Answer whoever waits, and whoever comes meanwhile, until nobody is left."""
-        of: dict[Row, PendingRequest] = {}
+        """Answer all queued requests, and those that arrive meanwhile, until none is left."""
+        pending_of: dict[Row, PendingRequest] = {}
         with self.sampler.batch() as batch:
             while True:
-                if new := self._next(batch.free):
-                    asked, listeners = [one.request for one in new], [one.hear for one in new]
-                    of.update(zip(batch.join(asked, listeners), new, strict=True))
+                if joining := self._next(batch.free):
+                    requests = [pending.request for pending in joining]
+                    rows = batch.join(requests, [pending.listen for pending in joining])
+                    pending_of.update(zip(rows, joining, strict=True))
                 if not batch.is_alive:
                     return
                 if done := batch.step():
-                    self._settle({of.pop(row): row.completion() for row in done})
+                    self._settle({pending_of.pop(row): row.completion() for row in done})
 
     def _next(self, count: int) -> Sequence[PendingRequest]:
-        """Take up to so many of those who wait, who came first."""
         with self._lock:
-            new = [] if self._is_closed else list(islice(self._asked, count))
-            self._begin(new)
-        return new
+            batch = [] if self._is_closed else list(islice(self._queue, count))
+            self._begin(batch)
+        return batch
 
     def _begin(self, batch: Sequence[PendingRequest]) -> None:
-        for ticket in batch:
-            self._take(ticket)
-            self._running[ticket] = None
+        for pending in batch:
+            self._dequeue(pending)
+            self._running[pending] = None
 
     def _settle(self, outcomes: Mapping[PendingRequest, Completion | ModelError]) -> None:
         with self._lock:
-            notify = []
-            for ticket, outcome in outcomes.items():
-                del self._running[ticket]
-                notify.append(ticket._settle(outcome))
-        _tell(notify)
+            callbacks = []
+            for pending, outcome in outcomes.items():
+                del self._running[pending]
+                callbacks.append(pending._settle(outcome))
+        _run(callbacks)
 
 
-def _tell(notify: Sequence[Callable[[], None] | None]) -> None:
-    for one in notify:
-        if one is not None:
-            one()
+def _run(callbacks: Sequence[Callable[[], None] | None]) -> None:
+    for callback in callbacks:
+        if callback is not None:
+            callback()

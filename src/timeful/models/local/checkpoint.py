@@ -7,14 +7,14 @@ name of a hub is no folder; nothing is ever fetched.
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from timeful.errors import ModelError, SettingsError, check_known
 from timeful.models.local.detokenizer import Detokenizer
-from timeful.models.local.request import GenerationConfig, Sampling
+from timeful.models.local.request import GenerationConfig
 
 DTYPES = ("float32", "bfloat16", "float16")
 
@@ -34,8 +34,8 @@ class Checkpoint:
         name: A short name for records and tables.
         stop_ids: The tokens that end a text.
         context: The most tokens of a prompt and its answer together.
-        texts: Its tokens as text.
-        style: How it answers where nobody says otherwise, by its `generation_config.json`.
+        detokenizer: Turns its tokens into text.
+        generation: How it answers where nobody says otherwise, by its `generation_config.json`.
     """
 
     model: Any
@@ -43,8 +43,8 @@ class Checkpoint:
     name: str
     stop_ids: tuple[int, ...]
     context: int
-    texts: Detokenizer
-    style: GenerationConfig = field(default_factory=GenerationConfig)
+    detokenizer: Detokenizer
+    generation: GenerationConfig = field(default_factory=GenerationConfig)
 
     def check_room(self, given: int, wanted: int) -> int:
         """How many tokens may follow so many of a prompt.
@@ -64,7 +64,7 @@ class Checkpoint:
 
 
 def hold(
-    model: Any, tokenizer: Any, *, name: str, style: GenerationConfig | None = None
+    model: Any, tokenizer: Any, *, name: str, generation: GenerationConfig | None = None
 ) -> Checkpoint:
     """Take a model and a tokenizer that are in memory already, such as those being trained."""
     config = model.config
@@ -83,8 +83,8 @@ def hold(
         name=name,
         stop_ids=tuple(dict.fromkeys(stops)),
         context=context or 1 << 20,
-        texts=Detokenizer(tokenizer),
-        style=style or GenerationConfig(),
+        detokenizer=Detokenizer(tokenizer),
+        generation=generation or GenerationConfig(),
     )
 
 
@@ -118,7 +118,7 @@ def check(path: Path) -> None:
         )
     _check_shape(path, config)
     _check_whole(path, config)
-    _style(path)
+    _read_generation(path)
 
 
 def require(
@@ -180,7 +180,9 @@ def load(
             f"{_named(path)} lacks weights of its own model, such as {missing[0]}: it was "
             "saved from another one"
         )
-    return hold(model.to(device).eval(), tokenizer, name=path.name, style=_style(path))
+    return hold(
+        model.to(device).eval(), tokenizer, name=path.name, generation=_read_generation(path)
+    )
 
 
 @contextmanager
@@ -216,18 +218,16 @@ def _json(path: Path, name: str) -> dict[str, Any] | None:
     return found
 
 
-def _style(path: Path) -> GenerationConfig:
-    """What a checkpoint says of its own use; as servers read it."""
-    said = _json(path, "generation_config.json") or {}
-    usual = GenerationConfig()
-    if said.get("do_sample") is False:
-        return replace(usual, temperature=0.0)
-    known = {name: said[name] for name in ("temperature", "top_p", "top_k") if said.get(name)}
+def _read_generation(path: Path) -> GenerationConfig:
+    """The checkpoint's own sampling parameters, read as inference servers read them."""
+    data = _json(path, "generation_config.json") or {}
+    if data.get("do_sample") is False:
+        return GenerationConfig(temperature=0.0)
+    names = ("temperature", "top_p", "top_k")
     try:
-        Sampling(max_tokens=1, seed=0, **known)
+        return GenerationConfig(**{name: data[name] for name in names if data.get(name)})
     except (SettingsError, TypeError) as error:
         raise SettingsError(f"{_named(path)}: generation_config.json is wrong: {error}") from error
-    return replace(usual, **known)
 
 
 def _has_template(path: Path) -> bool:

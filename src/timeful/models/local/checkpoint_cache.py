@@ -27,11 +27,11 @@ def local_model(path: Path, *, temperature: float | None, pace: Pace | None) -> 
     # wall there is no hurry, and each is drawn alone.
     batcher = _batcher(path.resolve(), is_alone=pace is not None)
     checkpoint = batcher.sampler.checkpoint
-    style = checkpoint.style
+    generation = checkpoint.generation
     if temperature is not None:
-        style = replace(style, temperature=temperature)
-    (seat,) = batcher.seats(1)
-    return LocalModel(checkpoint, seat, style=style, pace=pace)
+        generation = replace(generation, temperature=temperature)
+    (slot,) = batcher.slots(1)
+    return LocalModel(checkpoint, slot, generation=generation, pace=pace)
 
 
 @lru_cache(maxsize=4)

@@ -11,22 +11,22 @@ from timeful.errors import ModelError
 from timeful.models.local.batching import PendingRequest, Slot
 from timeful.models.local.checkpoint import Checkpoint
 from timeful.models.local.prefix_cache import CachedAnswer, PrefixCache
-from timeful.models.local.request import Drawn, GenerationConfig, Request, Sampling
+from timeful.models.local.request import GenerationConfig, Request, TokenSample
 from timeful.models.model import Prompt
 from timeful.models.pace import TOKEN_TIME, Pace
 from timeful.models.sse import Thinking, ThinkSplitter
 
 
 class LocalModel:
-    """A `Model` over a seat of a batcher; cheap, and one for each episode.
+    """A `Model` over a slot of a batcher; cheap, and one for each episode.
 
     It remembers its conversations by their tokens, so a prompt that continues one holds the very
     tokens that were drawn (see `prefix_cache.py`). Two episodes therefore never share one.
 
     Args:
         checkpoint: The model and its tokenizer.
-        seat: Where it asks.
-        style: How it answers; None leaves it to the checkpoint.
+        slot: Where it asks.
+        generation: How it answers; None leaves it to the checkpoint.
         pace: What a token costs; None if only a wall clock shall tell.
         name: For records and tables; None means the checkpoint's.
     """
@@ -36,15 +36,15 @@ class LocalModel:
     def __init__(
         self,
         checkpoint: Checkpoint,
-        seat: Slot,
+        slot: Slot,
         *,
-        style: GenerationConfig | None = None,
+        generation: GenerationConfig | None = None,
         pace: Pace | None = TOKEN_TIME,
         name: str | None = None,
     ) -> None:
         self._checkpoint = checkpoint
-        self._seat = seat
-        self._style = style or checkpoint.style
+        self._slot = slot
+        self._generation = generation or checkpoint.generation
         self._conversations = PrefixCache(checkpoint)
         self.name = name or checkpoint.name
         self.pace = pace
@@ -65,23 +65,16 @@ class LocalModel:
         room = self._checkpoint.check_room(len(ids), 1)
         answered = CachedAnswer(prompt.messages, prompt.tools, ids)
         self._conversations.remember(answered)
-        source = LocalSource(self._checkpoint, answered, kept=kept, thinking=self._style.thinking)
+        source = LocalSource(
+            self._checkpoint, answered, kept=kept, thinking=self._generation.thinking
+        )
         wanted = room if max_tokens is None else min(room, max_tokens)
         if wanted > 0:
-            source.ask(self._seat, Request(prompt_ids=ids, sampling=self._sampling(wanted, seed)))
+            sampling = self._generation.sampling(
+                max_tokens=wanted, seed=seed, stop_ids=self._checkpoint.stop_ids
+            )
+            source.ask(self._slot, Request(prompt_ids=ids, sampling=sampling))
         return source
-
-    def _sampling(self, max_tokens: int, seed: int) -> Sampling:
-        style = self._style
-        return Sampling(
-            temperature=style.temperature,
-            top_p=style.top_p,
-            top_k=style.top_k,
-            max_tokens=max_tokens,
-            seed=seed,
-            stop_ids=self._checkpoint.stop_ids,
-            stop=style.stop,
-        )
 
 
 class LocalSource:
@@ -102,26 +95,26 @@ class LocalSource:
     ) -> None:
         self._answered = answered
         self._kept = kept
-        self._reader = checkpoint.texts.reader()
+        self._reader = checkpoint.detokenizer.reader()
         self._splitter = ThinkSplitter(thinking)
         self._channel: Channel = "answer"
         self._pieces: deque[Chunk] = deque()
-        self._seat: Slot | None = None
-        self._ticket: PendingRequest | None = None
+        self._slot: Slot | None = None
+        self._pending: PendingRequest | None = None
         self._policy = 0
         # Shared with the thread that samples:
         self._changed = Condition()
-        self._drawn: list[Drawn] = []
+        self._drawn: list[TokenSample] = []
         self._error: ModelError | None = None
         self._notify: Callable[[], None] | None = None
         self._is_closed = False
 
-    def ask(self, seat: Slot, request: Request) -> None:
+    def ask(self, slot: Slot, request: Request) -> None:
         """Send the request; without one, the thought ends at once for want of room."""
-        self._seat, self._policy = seat, seat.policy
-        self._ticket = seat.submit(request, listener=self._hear)
-        if seat.streams:
-            self._ticket.when_done(self._settle)
+        self._slot, self._policy = slot, slot.policy
+        self._pending = slot.submit(request, listener=self._hear)
+        if slot.streams:
+            self._pending.when_done(self._settle)
 
     @property
     def sampled(self) -> Sampled:
@@ -148,12 +141,12 @@ class LocalSource:
         if self._pieces:
             return self._pieces.popleft()
         count = len(self._answered.ids)
-        if self._ticket is None:
+        if self._pending is None:
             return End("length", tokens=0, attempts=0)
         if count and (finish := self._drawn[count - 1].finish) is not None:
             return End(finish, tokens=count, prompt_tokens=len(self._answered.prompt_ids))
         if len(self._drawn) <= count:
-            self._wait(self._ticket, count)
+            self._wait(self._pending, count)
         if self._is_closed:
             return End("closed")
         self._read(self._drawn[count])
@@ -161,13 +154,13 @@ class LocalSource:
 
     def when_ready(self, notify: Callable[[], None]) -> None:
         """Call `notify` once, as soon as `pull` would not wait."""
-        if self._ticket is not None and self._seat is not None and not self._seat.streams:
-            self._ticket.when_done(notify)
+        if self._pending is not None and self._slot is not None and not self._slot.streams:
+            self._pending.when_done(notify)
             return
         with self._changed:
             count = len(self._answered.ids)
             ended = bool(count) and self._drawn[count - 1].finish is not None
-            is_known = self._ticket is None or self._pieces or len(self._drawn) > count or ended
+            is_known = self._pending is None or self._pieces or len(self._drawn) > count or ended
             if not (is_known or self._is_closed or self._error):
                 self._notify = notify
                 return
@@ -178,17 +171,17 @@ class LocalSource:
         with self._changed:
             self._is_closed = True
         self._wake()
-        if self._ticket is not None:
-            self._ticket.withdraw()
+        if self._pending is not None:
+            self._pending.withdraw()
 
-    def _wait(self, ticket: PendingRequest, count: int) -> None:
+    def _wait(self, pending: PendingRequest, count: int) -> None:
         """Wait until the next token is known."""
-        if self._seat is not None and not self._seat.streams:
-            done = ticket.result()
+        if self._slot is not None and not self._slot.streams:
+            done = pending.result()
             last = len(done.ids) - 1
             self._policy = done.policy
             self._drawn = [
-                Drawn(token, logprob, done.finish if i == last else None)
+                TokenSample(token, logprob, done.finish if i == last else None)
                 for i, (token, logprob) in enumerate(zip(done.ids, done.logprobs, strict=True))
             ]
             return
@@ -199,7 +192,7 @@ class LocalSource:
             if len(self._drawn) <= count and self._error and not self._is_closed:
                 raise self._error
 
-    def _read(self, drawn: Drawn) -> None:
+    def _read(self, drawn: TokenSample) -> None:
         """Turn a token into its chunk; where it ends a thought and begins the answer, into two."""
         text = self._reader.feed(drawn.token)
         if drawn.finish is not None:
@@ -215,7 +208,7 @@ class LocalSource:
 
     # --- the thread that samples -------------------------------------------------------------
 
-    def _hear(self, drawn: Drawn) -> bool:
+    def _hear(self, drawn: TokenSample) -> bool:
         with self._changed:
             self._drawn.append(drawn)
         self._wake()
@@ -223,9 +216,9 @@ class LocalSource:
 
     def _settle(self) -> None:
         """The request was answered, or failed."""
-        assert self._ticket is not None
+        assert self._pending is not None
         try:
-            self._ticket.result()
+            self._pending.result()
         except ModelError as error:
             with self._changed:
                 self._error = error

@@ -123,7 +123,7 @@ class PrefixCache:
         # What ended the answer is a token that was drawn; the template would write it again.
         last = kept[-1]
         if last in self._checkpoint.stop_ids:
-            end = self._checkpoint.texts.decode([last], special=True).strip()
+            end = self._checkpoint.detokenizer.decode([last], special=True).strip()
             if after.lstrip().startswith(end):
                 after = after.lstrip().removeprefix(end)
         return self._tokens(after)

@@ -1,4 +1,4 @@
-"""What is asked of a sampler and what it gives back, as values; nothing heavy is loaded."""
+"""Requests to a sampler and its answers, as values; imports no torch."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,17 +13,15 @@ Alternatives = tuple[tuple[int, float], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sampling:
-    """How tokens are drawn.
+class GenerationConfig:
+    """How a checkpoint answers any prompt.
 
     Args:
         temperature: 0 or above; 0 takes the most probable token.
         top_p: Only the most probable tokens, which together have this probability; in (0, 1].
-        top_k: Only so many of the most probable tokens; 0 for all.
-        max_tokens: The most tokens to draw, 1 or more.
-        seed: Of all chance in it.
-        stop_ids: Tokens that end it; the one that does is the last of what was drawn.
-        stop: Texts that end it, as soon as what was drawn holds one; none of them empty.
+        top_k: Only this many of the most probable tokens; 0 for all.
+        stop: Texts that end an answer, which keeps them; none of them empty.
+        thinking: What `<think>` tags mean; as for an endpoint.
 
     Raises:
         SettingsError: If one is out of range.
@@ -32,51 +30,65 @@ class Sampling:
     temperature: float = 1.0
     top_p: float = 1.0
     top_k: int = 0
+    stop: tuple[str, ...] = ("</tool_call>",)
+    thinking: Thinking = "split"
+
+    def sampling(self, *, max_tokens: int, seed: int, stop_ids: tuple[int, ...]) -> "Sampling":
+        """The parameters of one answer."""
+        return Sampling(
+            temperature=self.temperature,
+            top_p=self.top_p,
+            top_k=self.top_k,
+            stop=self.stop,
+            max_tokens=max_tokens,
+            seed=seed,
+            stop_ids=stop_ids,
+        )
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.temperature < inf:
+            raise SettingsError(f"temperature must be 0 or above, got {self.temperature}")
+        if not 0 < self.top_p <= 1:
+            raise SettingsError(f"top_p must be above 0 and at most 1, got {self.top_p}")
+        if self.top_k < 0:
+            raise SettingsError(f"top_k must be 0 or above, got {self.top_k}")
+        if not all(self.stop):
+            raise SettingsError("a stop text must not be empty")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling(GenerationConfig):
+    """How the tokens of one answer are drawn.
+
+    Args:
+        max_tokens: The most tokens to draw, 1 or more.
+        seed: Seed of all randomness in the answer.
+        stop_ids: Tokens that end the answer; it includes the one that does.
+        stop: As in `GenerationConfig`; none by default.
+
+    Raises:
+        SettingsError: If a value is out of range.
+    """
+
     max_tokens: int
     seed: int
     stop_ids: tuple[int, ...] = ()
     stop: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if not 0 <= self.temperature < inf:
-            raise SettingsError(f"a temperature is 0 or above, got {self.temperature}")
-        if not 0 < self.top_p <= 1:
-            raise SettingsError(f"top_p is above 0 and at most 1, got {self.top_p}")
-        if self.top_k < 0:
-            raise SettingsError(f"top_k is 0 or above, got {self.top_k}")
+        GenerationConfig.__post_init__(self)  # super() fails in a dataclass with slots
         if self.max_tokens < 1:
-            raise SettingsError(f"max_tokens is 1 or more, got {self.max_tokens}")
-        if not all(self.stop):
-            raise SettingsError("a text that stops must not be empty")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GenerationConfig:
-    """How a local model answers, whatever it is asked.
-
-    Args:
-        temperature: As in `Sampling`, and so are the next two.
-        top_p: Likewise.
-        top_k: Likewise.
-        stop: Texts that end an answer, which keeps them.
-        thinking: What `<think>` tags mean; as for an endpoint.
-    """
-
-    temperature: float = 1.0
-    top_p: float = 1.0
-    top_k: int = 0
-    stop: tuple[str, ...] = ("</tool_call>",)
-    thinking: Thinking = "split"
+            raise SettingsError(f"max_tokens must be 1 or more, got {self.max_tokens}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """A prompt and how to go on.
+    """A prompt and how to continue it.
 
     Args:
         prompt_ids: At least one token.
-        sampling: How.
-        top: How many alternatives are told for each token.
+        sampling: How tokens are drawn.
+        top: The number of alternatives to report for each token.
     """
 
     prompt_ids: tuple[int, ...]
@@ -86,15 +98,15 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """What was drawn.
+    """A complete answer.
 
     Attributes:
-        ids: The tokens, with the one that ended it.
-        logprobs: Their log-probabilities under the tempered distribution, before any cut by
-            top_p or top_k: what a trainer computes again. At temperature 0 that of the model.
-        finish: "stop" after a stop token or text, "length" when there was no more room.
-        policy: Which version of the weights drew it.
-        top: For each token the alternatives that were asked for.
+        ids: The tokens, including the one that ended the answer.
+        logprobs: Their log-probabilities under the tempered distribution before truncation by
+            top_p or top_k, which a trainer recomputes. At temperature 0, those of the model.
+        finish: "stop" after a stop token or text, "length" when the room was used up.
+        policy: The version of the weights that drew it.
+        top: The requested alternatives for each token.
     """
 
     ids: tuple[int, ...]
@@ -105,8 +117,8 @@ class Completion:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
-    """A token just drawn; `top` as asked for, `finish` if it was the last one."""
+class TokenSample:
+    """A token just drawn: `top` as requested, `finish` if it was the last one."""
 
     token: int
     logprob: float
@@ -114,19 +126,5 @@ class Drawn:
     top: Alternatives = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """How probable given tokens are.
-
-    Attributes:
-        logprobs: Of each token after those before it; the first one, which follows nothing, has
-            none.
-        top: For each of the same tokens the most probable ones in its place.
-    """
-
-    logprobs: tuple[float, ...]
-    top: tuple[Alternatives, ...] = ()
-
-
-Listener = Callable[[Drawn], bool]
-"""Told of each token of one completion as it is drawn; False wants no more of them."""
+Listener = Callable[[TokenSample], bool]
+"""Called with each token of one completion as it is drawn; returns False to stop drawing."""

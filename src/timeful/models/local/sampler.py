@@ -27,10 +27,9 @@ from timeful.models.local.fast_weights import extract_weights
 from timeful.models.local.request import (
     Alternatives,
     Completion,
-    Drawn,
     Listener,
     Request,
-    Scored,
+    TokenSample,
 )
 from timeful.models.local.sampling import RowSamplers
 
@@ -86,20 +85,6 @@ class Sampler:
         """An empty batch, to be used in this thread until the context is left."""
         with _evaluating(self.checkpoint.model):
             yield Batch(self)
-
-    def score(self, ids: Sequence[int], *, top: int = 0) -> Scored:
-        """Say how probable each token of a text is after those before it, at temperature 1.
-
-        Raises:
-            ModelError: If there is no token, or more than the context holds.
-        """
-        self.checkpoint.check_room(len(ids), 0)
-        model = self.checkpoint.model
-        with _evaluating(model):
-            given = torch.tensor([list(ids)], device=model.device)
-            logprobs = model(input_ids=given).logits[0, :-1].float().log_softmax(-1)
-        own = logprobs.gather(1, given[0, 1:, None])[:, 0]
-        return Scored(tuple(own.tolist()), tuple(_best(row, top) for row in logprobs))
 
 
 class Batch:
@@ -203,7 +188,7 @@ class Row:
         self._listener = listener
         self._stop_ids = frozenset(sampling.stop_ids)
         self._stop = sampling.stop
-        self._reader = of.texts.reader(special=True) if sampling.stop else None
+        self._reader = of.detokenizer.reader(special=True) if sampling.stop else None
         self._tail = ""
         self._reach = max(map(len, sampling.stop), default=1) - 1
         self._ids: list[int] = []
@@ -221,7 +206,7 @@ class Row:
         elif len(self._ids) >= self.room:
             self.finish = "length"
         if self._listener is not None and not self._listener(
-            Drawn(token, logprob, self.finish, top)
+            TokenSample(token, logprob, self.finish, top)
         ):
             self.finish = self.finish or "length"
 
