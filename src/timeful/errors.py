@@ -81,10 +81,15 @@ class SlowPathWarning(UserWarning):
 
 def unknown(kind: str, given: str, known: Iterable[str]) -> str:
     """Say that a name is unknown, which names there are, and the nearest one."""
-    names = sorted(known)
+    return f"unknown {kind} {given!r}; {nearest(given, known)}"
+
+
+def nearest(given: str, known: Iterable[object]) -> str:
+    """The end of a message about an unknown name: the known names and the nearest of them."""
+    names = sorted(map(str, known))
     near = get_close_matches(given, names, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    return f"unknown {kind} {given!r}; there are: {', '.join(names)}.{hint}"
+    there = f"there are: {', '.join(names)}." if names else "there are none"
+    return there + (f" Did you mean {near[0]!r}?" if near else "")
 
 
 def check_known(kind: str, given: str, known: Collection[str]) -> None:

@@ -50,7 +50,7 @@ def test_a_catalog_has_the_actions_of_all_three_kinds() -> None:
         "track": "api",
         "write": "agent",
     }
-    assert found["track"].parameters == (Parameter(name="id", required=True, place="path"),)
+    assert found["track"].parameters == (Parameter(name="id", required=True, location="path"),)
     assert (found["find"].at_least, found["track"].at_least, found["write"].at_least) == (1, 1, 0)
 
 
@@ -110,7 +110,7 @@ def test_names_that_are_no_action_are_said_once_with_the_nearest() -> None:
     assert catalog.missing(["find-account", "open-order"]) == ""
     names = ["find_account", "find-account", "find_account", "zzz"]
     assert catalog.missing(names) == (
-        "2 actions that the catalog has not: 'find_account' (did you mean 'find-account'?), 'zzz'"
+        "2 actions that the catalog lacks: 'find_account' (did you mean 'find-account'?), 'zzz'"
     )
     assert catalog.missing(map(str, range(9))).endswith("'4' and 4 more")
 
@@ -162,9 +162,9 @@ def test_json_schema_has_many_ways_to_say_a_field(schema: Any, wanted: Parameter
 @pytest.mark.parametrize(
     ("schema", "said"),
     [
-        ({"$ref": "#/$defs/Loop"}, "in a circle"),
+        ({"$ref": "#/$defs/Loop"}, "cyclic"),
         ({"$ref": "#/$defs/Nothing"}, "points at nothing"),
-        ({"$ref": "other.json#/Kind"}, "only references into the same file"),
+        ({"$ref": "other.json#/Kind"}, "other.json"),
         ({"type": "text"}, "'x' has the type 'text'"),
         ({"enum": "a"}, "'x': 'enum' must be a list"),
         (7, "the schema of 'x' must be an object"),

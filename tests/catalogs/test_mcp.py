@@ -79,14 +79,14 @@ def test_the_tools_of_a_server_at_an_address_are_listed(served: tuple[str, list[
     [
         (
             McpSource(command=("no-such-program-of-timeful",)),
-            "no-such-program-of-timeful could not",
+            "no-such-program-of-timeful",
         ),
-        (McpSource(command=(sys.executable, "-c", "raise SystemExit(3)")), "could not be asked"),
+        (McpSource(command=(sys.executable, "-c", "raise SystemExit(3)")), "python failed"),
         (
             McpSource(command=(sys.executable, "-c", "raise SystemExit('no licence')")),
-            "could not be asked: .*; it said: no licence",
+            "python failed: .*; it said: no licence",
         ),
-        (McpSource(url="http://127.0.0.1:9/mcp"), "http://127.0.0.1:9/mcp could not be asked"),
+        (McpSource(url="http://127.0.0.1:9/mcp"), "http://127.0.0.1:9/mcp failed"),
     ],
 )
 def test_a_server_that_cannot_be_asked_is_named(source: McpSource, reason: str) -> None:
@@ -116,7 +116,7 @@ def test_a_server_that_speaks_something_else_is_one_line(tmp_path: Path) -> None
     )
     assert ran.returncode == 2
     [line] = ran.stderr.splitlines()
-    assert "MCP server chatty could not be asked" in line
+    assert "MCP server chatty failed" in line
 
 
 def test_a_server_that_says_nothing_meets_the_time_limit() -> None:

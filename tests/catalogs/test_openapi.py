@@ -66,7 +66,7 @@ def _yaml() -> None:
 def test_an_operation_takes_what_its_path_query_headers_and_body_say(tmp_path: Path) -> None:
     found = read(tmp_path, SHOP)
     assert list(found) == ["getOrder", "returnOrder", "post-notes"]
-    order = Parameter(name="id", description="The number.", required=True, place="path")
+    order = Parameter(name="id", description="The number.", required=True, location="path")
     get, back, note = found.values()
     assert (get.method, get.path, get.server) == (
         "GET",
@@ -77,19 +77,23 @@ def test_an_operation_takes_what_its_path_query_headers_and_body_say(tmp_path: P
     assert get.headers == {"X-Key": "{key}"}
     assert get.parameters == (
         order,
-        Parameter(name="full", type="boolean", place="query"),
-        Parameter(name="X-Trace", required=True, place="header"),
+        Parameter(name="full", type="boolean", location="query"),
+        Parameter(name="X-Trace", required=True, location="header"),
     )
     assert back.headers == {"Content-Type": "application/json", "Authorization": "Bearer {token}"}
     assert back.parameters == (
         order,
         Parameter(
-            name="reason", required=True, enum=("late", "broken"), description="Why.", place="body"
+            name="reason",
+            required=True,
+            enum=("late", "broken"),
+            description="Why.",
+            location="body",
         ),
-        Parameter(name="body.id", type="integer", place="body"),  # the path has an id, too
-        Parameter(name="photos", type="array", place="body"),
+        Parameter(name="body.id", type="integer", location="body"),  # the path has an id, too
+        Parameter(name="photos", type="array", location="body"),
     )
-    assert note.parameters == (Parameter(name="body", place="body"),)
+    assert note.parameters == (Parameter(name="body", location="body"),)
 
 
 def test_json_is_read_as_yaml_is(tmp_path: Path) -> None:
@@ -107,22 +111,28 @@ def test_only_what_is_wanted_is_taken_in_the_wanted_order(tmp_path: Path) -> Non
 
 def test_nobody_must_send_what_is_in_a_body_that_nobody_must_send(tmp_path: Path) -> None:
     found = read(tmp_path, SHOP.replace("      required: true\n", ""))
-    assert not any(one.required for one in found["returnOrder"].parameters if one.place == "body")
+    assert not any(
+        one.required for one in found["returnOrder"].parameters if one.location == "body"
+    )
 
 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("openapi: 3.1.0", "swagger: '2.0'", "swagger: version 2.0 is not read"),
+        ("openapi: 3.1.0", "swagger: '2.0'", "swagger: version 2.0"),
         ("openapi: 3.1.0", "openapi: 4.0.0", "openapi: must be a version 3.x, got '4.0.0'"),
-        ("openapi: 3.1.0", "openapi: [", "is no valid YAML"),
-        (SHOP, "- 1", "holds no object"),
+        ("openapi: 3.1.0", "openapi: [", "is not valid YAML"),
+        (SHOP, "- 1", "has no object"),
         (SHOP, "openapi: 3.0.0", "paths: there are no operations"),
         ("schemas/Reason", "schemas/Raison", r"POST /orders/{id} \('returnOrder'\): .*Raison"),
         ("in: query", "in: qeury", r"GET /orders/{id} \('getOrder'\): .*Did you mean 'query'"),
         ("{type: boolean}", "{type: bool}", r"\('getOrder'\): 'full' has the type 'bool'"),
         ("operationId: returnOrder", "operationId: getOrder", "another operation is called"),
-        ("content: {text/plain: {schema: {type: string}}}", "description: x", "content: there is"),
+        (
+            "content: {text/plain: {schema: {type: string}}}",
+            "description: x",
+            "requestBody: content",
+        ),
     ],
 )
 def test_an_error_names_the_file_and_the_operation(

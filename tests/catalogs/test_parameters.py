@@ -5,7 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from timeful.catalogs.catalog import Metadata
-from timeful.catalogs.ontology import ActionType, Ontology, Relation, Workflow, joined, precedence
+from timeful.catalogs.ontology import (
+    ActionType,
+    Ontology,
+    Relation,
+    Workflow,
+    join_types,
+    precedence,
+)
 from timeful.catalogs.parameters import Override, Sample, estimate, table
 from timeful.catalogs.rendering import render
 from timeful.catalogs.schema import Parameter
@@ -24,7 +31,7 @@ def test_what_every_sample_has_is_required_and_nothing_else(some: list[frozenset
     required = {one.name for one in found["act"].parameters if one.required}
     assert required == frozenset.intersection(*some)
     assert found["act"].at_least == min(map(len, some))
-    assert {row.parameter: row.seen for row in rows if row.action == "act"} == {
+    assert {row.parameter: row.count for row in rows if row.action == "act"} == {
         one: sum(one in sample for sample in some) for one in NAMES
     }
 
@@ -77,7 +84,7 @@ def test_the_table_shows_the_counts() -> None:
     ("sample", "overrides", "said"),
     [
         (Sample(action="acts", parameters=frozenset()), {}, "'acts'.*Did you mean 'act'"),
-        (Sample(action="act", parameters=frozenset("x")), {}, "'act' names the unknown parameter"),
+        (Sample(action="act", parameters=frozenset("x")), {}, "'act': unknown parameter"),
         (None, {"rest": Override(properties={"e": "required"})}, "an override of 'rest'.*'e'"),
     ],
 )
@@ -95,7 +102,7 @@ def test_an_override_asks_for_no_more_inputs_than_there_are() -> None:
 
 def test_two_sources_have_no_action_in_common() -> None:
     with pytest.raises(SettingsError, match="second: 'act' is also an action of first"):
-        joined([("first", TYPES), ("second", {"act": TYPES["act"]})])
+        join_types([("first", TYPES), ("second", {"act": TYPES["act"]})])
 
 
 def test_an_order_that_every_workflow_keeps_is_a_relation() -> None:
@@ -134,8 +141,8 @@ def test_any_words_survive_the_template(name: str, words: str, kind: str) -> Non
     [
         ("{{ nothing }}", "'nothing' is undefined"),
         ("a\n{% if %}", "t.j2, line 2: "),
-        ("{}", "what t.j2 gives: .*catalog_metadata"),
-        ("[", "what t.j2 gives is no valid JSON"),
+        ("{}", "output of t.j2: .*catalog_metadata"),
+        ("[", "output of t.j2 is not valid JSON"),
         ("{{ 1 + 'a' }}", "t.j2: unsupported"),
         ("{{ ''.__class__ }}", "unsafe"),
         ('{"catalog_metadata": {{ metadata | json }}}', "t.j2 leaves out act, rest"),

@@ -198,7 +198,7 @@ def test_a_catalog_that_is_not_that_of_the_references_is_refused(tmp_path: Path)
     data = str(tmp_path / "own.jsonl")
     invoke("dialogues", "make", "shop", "--n", "2", "--seed", "4", "--out", data)
     own = ["--data", data, "--split", "all", "--catalog", str(tmp_path / "tools.json")]
-    said = "1 action that the catalog has not: 'find-account' \\(did you mean 'find_account'"
+    said = "1 action that the catalog lacks: 'find-account' \\(did you mean 'find_account'"
     with pytest.raises(SettingsError, match=said):
         play(tmp_path / "run", *QUICK, *own)
 

@@ -24,7 +24,7 @@ import msgspec
 from timeful.catalogs.abcd import AbcdSource, abcd_ontology, abcd_samples, abcd_types
 from timeful.catalogs.catalog import Catalog, CustomAgent, Metadata
 from timeful.catalogs.mcp_source import McpSource, mcp_types
-from timeful.catalogs.ontology import ActionType, Ontology, joined
+from timeful.catalogs.ontology import ActionType, Ontology, join_types
 from timeful.catalogs.openapi import OpenApiSource, openapi_types
 from timeful.catalogs.parameters import Override, Row, Sample, estimate
 from timeful.catalogs.reading import convert, parse, read_as
@@ -98,7 +98,7 @@ def build_catalog(path: Path) -> CatalogBuild:
         (f"{path}: sources[{index}]", source.read(folder))
         for index, source in enumerate(settings.sources)
     ]
-    types = joined(parts)
+    types = join_types(parts)
     if not types:
         raise SettingsError(f"{path}: sources: there is no action")
     overrides = _read_overrides(settings, folder)

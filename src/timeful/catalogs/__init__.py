@@ -1,1 +1,1 @@
-"""Catalogs: which actions there are, made from MCP servers, OpenAPI files and configuration."""
+"""Catalogs of actions, built from MCP servers, OpenAPI files and configuration."""

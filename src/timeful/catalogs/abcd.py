@@ -1,10 +1,9 @@
-"""ABCD's own files as a catalog and its knowledge: `ontology.json`, `kb.json`, `guidelines.json`.
+"""The catalog and knowledge of ABCD: `ontology.json`, `kb.json` and `guidelines.json`.
 
 The ontology has the actions with their slots, the knowledge base the order of actions in each of
-55 workflows, the guidelines the words. Guidelines call things by the names on buttons, which
-become ids in lower case with hyphens; a few buttons say it otherwise, see `_BUTTONS`. Slots are
-alternatives, so no parameter is required but what samples show: dialogues whose values have been
-named (Chen et al., NAACL 2021; ProActor, D.1).
+55 workflows, the guidelines their descriptions. Guidelines name actions by buttons, whose names
+become ids in lower case with hyphens; `_BUTTONS` has the exceptions. Slots are alternatives, so
+only samples show which parameters are required (Chen et al., NAACL 2021; ProActor, D.1).
 """
 
 from collections import Counter
@@ -17,12 +16,12 @@ from timeful.catalogs.catalog import Metadata
 from timeful.catalogs.knowledge import Guideline, Knowledge, Step
 from timeful.catalogs.ontology import ActionType, Ontology, Types, Workflow, precedence
 from timeful.catalogs.parameters import Sample, estimate
-from timeful.catalogs.reading import nearest, read_as
+from timeful.catalogs.reading import read_as
 from timeful.catalogs.rendering import render
 from timeful.catalogs.schema import Parameter
 from timeful.dialogues.abcd import read_abcd
 from timeful.dialogues.slots import read_ontology
-from timeful.errors import SettingsError
+from timeful.errors import SettingsError, nearest
 
 _BUTTONS = {
     "notify-internal-team": "notify-team",
@@ -31,20 +30,20 @@ _BUTTONS = {
     "log-out/in": "log-out-in",
     "enter-detail": "enter-details",
 }
-"""Buttons of the guidelines that are not called as their action is. Pages to search, such as
-"Boots", are `search-boots`."""
+"""Buttons whose name differs from their action. Pages to search, such as "Boots", are
+`search-boots`."""
 
 _TALK = ("n/a", "end-conversation")
-"""What is said, not done."""
+"""Buttons without an action."""
 
 
 class AbcdSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where ABCD's files lie.
+    """The location of ABCD's files.
 
     Attributes:
-        folder: Has `ontology.json`, `kb.json` and `guidelines.json`, the last also as .gz.
-        samples: A file of dialogues in ABCD's shape, to estimate what is required; none if empty.
-        splits: The splits of it that are used; by default train, and all of a file without splits.
+        folder: Contains `ontology.json`, `kb.json` and `guidelines.json`, the last also as .gz.
+        samples: A file of dialogues in ABCD's shape, to estimate required parameters.
+        splits: The splits of `samples`; by default train, or all of a file without splits.
     """
 
     folder: str
@@ -84,18 +83,18 @@ class _Flow(msgspec.Struct):
 
 
 def abcd_types(source: AbcdSource, folder: Path) -> dict[str, ActionType]:
-    """The 30 actions: their slots with closed lists, and what the guidelines say of them.
+    """The 30 actions with their slots, closed lists and descriptions.
 
     Raises:
         SettingsError: If a file is missing or not ABCD's.
     """
     files = _Files(source, folder)
-    words = files.descriptions()
-    found = {}
+    descriptions = files.descriptions()
+    types = {}
     for group, actions in files.ontology.actions.items():
         for name, slots in actions.items():
-            found[name] = ActionType(
-                description=words.get(name, f"{_spaced(name).capitalize()}."),
+            types[name] = ActionType(
+                description=descriptions.get(name, f"{_spaced(name).capitalize()}."),
                 server=group,
                 parameters=tuple(
                     Parameter(
@@ -106,11 +105,11 @@ def abcd_types(source: AbcdSource, folder: Path) -> dict[str, ActionType]:
                     for slot in slots
                 ),
             )
-    return found
+    return types
 
 
 def abcd_ontology(source: AbcdSource, folder: Path) -> Ontology:
-    """The groups of actions, the 55 workflows, and the orders that all of them keep.
+    """The groups of actions, the 55 workflows and the precedence of their actions.
 
     Raises:
         SettingsError: If a file is missing or not ABCD's.
@@ -134,27 +133,27 @@ def abcd_ontology(source: AbcdSource, folder: Path) -> Ontology:
 
 
 def abcd_samples(source: AbcdSource, folder: Path) -> Iterator[Sample]:
-    """The observed actions of the dialogues, with those slots that their values could be given.
+    """The observed actions of the dialogues, with the slots assigned to their values.
 
     Raises:
-        SettingsError: If the dialogues cannot be read, or nothing was observed in them.
+        SettingsError: If the dialogues cannot be read or have no observed action.
     """
     if not source.samples:
         return
-    there_are = False
+    has_samples = False
     slots = read_ontology(folder / source.folder / "ontology.json")
     path = folder / source.samples
     for dialogue in read_abcd(path, ontology=slots, splits=source.splits):
         if source.splits is None and dialogue.split not in ("", "train"):
             continue
         for _, action in dialogue.observed:
-            there_are = True
-            named = frozenset(action.values_by_slot)
-            unnamed = len(action.values) - len(named)
-            yield Sample(action=action.name, parameters=named, unnamed=unnamed)
-    if not there_are:
-        used = ", ".join(source.splits or ("train",))
-        raise SettingsError(f"{path}: no action was observed ({used}); use other `splits`")
+            has_samples = True
+            slots_with_value = frozenset(action.values_by_slot)
+            n_unnamed = len(action.values) - len(slots_with_value)
+            yield Sample(action=action.name, parameters=slots_with_value, unnamed=n_unnamed)
+    if not has_samples:
+        splits = ", ".join(source.splits or ("train",))
+        raise SettingsError(f"{path}: no action was observed ({splits}); use other `splits`")
 
 
 def abcd_knowledge(source: AbcdSource, folder: Path) -> Knowledge:
@@ -174,23 +173,21 @@ def abcd_knowledge(source: AbcdSource, folder: Path) -> Knowledge:
 
 
 def action_id(button: str, actions: frozenset[str]) -> str:
-    """The action that a button of the guidelines stands for; "" where it stands for words only.
+    """The action of a button in the guidelines; "" if the button has none.
 
     Raises:
-        ValueError: If it is none of the actions.
+        ValueError: If the action is unknown.
     """
     name = button.lower().replace(" ", "-")
     if name in _TALK:
         return ""
-    for one in (_BUTTONS.get(name, name), f"search-{name}"):
-        if one in actions and not (one == "membership" and button == "Membership"):
-            return one
-    raise ValueError(f"the button {button!r} is no action; {nearest(name, actions)}")
+    for candidate in (_BUTTONS.get(name, name), f"search-{name}"):
+        if candidate in actions and not (candidate == "membership" and button == "Membership"):
+            return candidate
+    raise ValueError(f"the button {button!r} is not an action; {nearest(name, actions)}")
 
 
 class _Files:
-    """The three files, read once."""
-
     def __init__(self, source: AbcdSource, folder: Path) -> None:
         self._folder = folder / source.folder
         self.ontology = read_as(self._folder / "ontology.json", _OntologyFile)
@@ -200,24 +197,27 @@ class _Files:
         """The order of actions in each workflow."""
         path = self._folder / "kb.json"
         orders = read_as(path, dict[str, tuple[str, ...]])
-        known = {one for some in self.ontology.intents.subflows.values() for one in some}
-        for name, actions in orders.items():
-            if name not in known:
-                raise SettingsError(f"{path}: {name!r} is no subflow; {nearest(name, known)}")
-            for one in actions:
-                if one not in self.actions:
+        subflows = {name for names in self.ontology.intents.subflows.values() for name in names}
+        for workflow, actions in orders.items():
+            if workflow not in subflows:
+                raise SettingsError(
+                    f"{path}: {workflow!r} is not a subflow; {nearest(workflow, subflows)}"
+                )
+            for name in actions:
+                if name not in self.actions:
                     raise SettingsError(
-                        f"{path}: {name}: unknown action {one!r}; {nearest(one, self.actions)}"
+                        f"{path}: {workflow}: unknown action {name!r}; "
+                        f"{nearest(name, self.actions)}"
                     )
         return orders
 
     def guidelines(self) -> dict[str, Guideline]:
         """The guideline of each workflow, by its id.
 
-        Flows are called as their ids; subflows are not, but stand in the order of the ontology.
+        The title of a flow gives its id; subflows have the order of the ontology.
         """
         path = self._guidelines_path()
-        found = {}
+        guidelines = {}
         for title, flow in self._flows().items():
             name = title.lower().replace(" ", "_").replace("-", "_")
             subflows = self.ontology.intents.subflows.get(name, ())
@@ -226,32 +226,40 @@ class _Files:
                     f"{path}: {title!r} has {len(flow.subflows)} subflows, the ontology "
                     f"{len(subflows)} of {name!r}"
                 )
-            for subflow, (words, one) in zip(subflows, flow.subflows.items(), strict=True):
-                steps = tuple(self._step(path, words, action) for action in one.actions)
-                found[subflow] = Guideline(title=words, instructions=one.instructions, steps=steps)
-        return found
+            for subflow, (subflow_title, content) in zip(
+                subflows, flow.subflows.items(), strict=True
+            ):
+                steps = tuple(self._step(path, subflow_title, action) for action in content.actions)
+                guidelines[subflow] = Guideline(
+                    title=subflow_title, instructions=content.instructions, steps=steps
+                )
+        return guidelines
 
     def descriptions(self) -> dict[str, str]:
-        """What each action does: its button, and what the guidelines most often say of it."""
-        said: dict[str, Counter[str]] = {}
+        """The description of each action: its button and its best line in the guidelines."""
+        lines_by_action: dict[str, Counter[str]] = {}
         buttons: dict[str, str] = {}
         for flow in self._flows().values():
             for subflow in flow.subflows.values():
-                for one in subflow.actions:
-                    if name := action_id(one.button, self.actions):
-                        buttons.setdefault(name, one.button)
-                        said.setdefault(name, Counter()).update((one.text, *one.subtext))
+                for action in subflow.actions:
+                    if name := action_id(action.button, self.actions):
+                        buttons.setdefault(name, action.button)
+                        lines_by_action.setdefault(name, Counter()).update(
+                            (action.text, *action.subtext)
+                        )
         return {
             name: f"{buttons[name]}. {_best(lines, f'[{buttons[name]}]')}".strip()
-            for name, lines in said.items()
+            for name, lines in lines_by_action.items()
         }
 
-    def _step(self, path: Path, subflow: str, one: _Action) -> Step:
+    def _step(self, path: Path, subflow: str, guideline_action: _Action) -> Step:
         try:
-            action = action_id(one.button, self.actions)
+            action = action_id(guideline_action.button, self.actions)
         except ValueError as error:
             raise SettingsError(f"{path}: {subflow!r}: {error}") from None
-        return Step(text="\n".join((one.text, *one.subtext)), action=action)
+        return Step(
+            text="\n".join((guideline_action.text, *guideline_action.subtext)), action=action
+        )
 
     def _flows(self) -> dict[str, _Flow]:
         return read_as(self._guidelines_path(), dict[str, _Flow])
@@ -263,9 +271,9 @@ class _Files:
 
 
 def _best(lines: Counter[str], mark: str) -> str:
-    """What says most of an action: it names the button, says more than "click it", is frequent.
+    """The most informative line: it names the button, has 8 words or more, and is frequent.
 
-    The shorter of equals; "Option 2" and other lines of four words or fewer say nothing.
+    Ties go to the shorter line; lines of four words or fewer do not count.
     """
 
     def rank(line: str) -> tuple[bool, bool, int, int, str]:

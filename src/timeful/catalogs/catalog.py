@@ -1,12 +1,11 @@
-"""The catalog of actions: MCP tools, REST calls and agents of one's own, in one JSON (Figure 8).
+"""The catalog of actions: MCP tools, REST calls and custom agents, in one JSON (Figure 8).
 
     {"catalog_metadata": {"name": "shop", "version": "1.0.0", "domain": "retail"},
      "mcp_tools":       [{"name", "description", "inputSchema", "server"}],
      "api_definitions": [{"name", "description", "method", "path", "headers", "parameters"}],
      "custom_agents":   [{"name", "description", "steps", "parameters"}]}
 
-Who reads a dialogue needs no more of an entry than its `Action`: what it is called and does, and
-what must be known before it can run.
+A reader of dialogues needs the `Action` of an entry: its name, description and parameters.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,25 +16,25 @@ from typing import Any, Literal
 
 import msgspec
 
-from timeful.catalogs.reading import convert, nearest, read_data
+from timeful.catalogs.reading import convert, read_data
 from timeful.catalogs.schema import Parameter, parameters_of
 from timeful.dialogues.opportunity import Input, Inputs, Value
-from timeful.errors import SettingsError
+from timeful.errors import SettingsError, nearest
 
 Kind = Literal["mcp", "api", "agent"]
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]
 
 
 class Action(msgspec.Struct, frozen=True, kw_only=True):
-    """An entry of a catalog, whatever runs it.
+    """An entry of a catalog.
 
     Attributes:
-        name: Its name, once a catalog.
-        kind: What runs it.
-        description: What it does, in words.
+        name: Its name, unique in a catalog.
+        kind: Its executor: an MCP server, a REST interface or a custom agent.
+        description: Its effect, in words.
         parameters: Its inputs.
-        at_least: How many inputs a call needs, whichever they are: an account is found by a name
-            or by a number. Never less than how many are required.
+        at_least: The minimum number of inputs of a call: an account is found by a name or by a
+            number. At least the number of required parameters.
     """
 
     name: str
@@ -44,27 +43,26 @@ class Action(msgspec.Struct, frozen=True, kw_only=True):
     parameters: tuple[Parameter, ...] = ()
     at_least: int = 0
 
-    def is_complete(self, known: Iterable[str]) -> bool:
-        """Whether a call could be made with the parameters that are known."""
-        have = {one.name for one in self.parameters} & set(known)
-        needed = {one.name for one in self.parameters if one.required}
-        return needed <= have and len(have) >= self.at_least
+    def is_complete(self, names: Iterable[str]) -> bool:
+        """Whether a call is possible with these parameters."""
+        available = {parameter.name for parameter in self.parameters} & set(names)
+        required = {parameter.name for parameter in self.parameters if parameter.required}
+        return required <= available and len(available) >= self.at_least
 
-    def inputs(self, known: Mapping[str, Value]) -> Inputs:
-        """The inputs of an opportunity, with what is known of them."""
+    def inputs(self, values: Mapping[str, Value]) -> Inputs:
+        """The inputs of an opportunity, with their known values."""
 
-        def those(required: bool) -> tuple[Input, ...]:
+        def select(required: bool) -> tuple[Input, ...]:
             return tuple(
-                Input(name=one.name, provided=one.name in known, value=known.get(one.name))
-                for one in self.parameters
-                if one.required == required
+                Input(name=name, provided=name in values, value=values.get(name))
+                for name in (p.name for p in self.parameters if p.required == required)
             )
 
-        return Inputs(required=those(True), optional=those(False))
+        return Inputs(required=select(True), optional=select(False))
 
 
 class Metadata(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a catalog is called."""
+    """The name of a catalog."""
 
     name: str
     version: str = "1.0.0"
@@ -72,7 +70,7 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class McpTool(msgspec.Struct, frozen=True, kw_only=True, rename={"input_schema": "inputSchema"}):
-    """A tool as an MCP server lists it, and the server; other fields of MCP are left aside."""
+    """A tool of an MCP server; other fields of MCP are ignored."""
 
     name: str
     input_schema: dict[str, Any]
@@ -80,10 +78,10 @@ class McpTool(msgspec.Struct, frozen=True, kw_only=True, rename={"input_schema":
     server: str = ""
 
     def action(self) -> Action:
-        """The action that it is.
+        """Convert the tool to an action.
 
         Raises:
-            ValueError: If `inputSchema` is no schema of an object.
+            ValueError: If `inputSchema` is not a schema of an object.
         """
         try:
             parameters = parameters_of(self.input_schema)
@@ -96,7 +94,7 @@ class McpTool(msgspec.Struct, frozen=True, kw_only=True, rename={"input_schema":
 
 
 class ApiDefinition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A call of a REST interface."""
+    """An operation of a REST interface."""
 
     name: str
     method: Method
@@ -108,10 +106,10 @@ class ApiDefinition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     at_least: int = 0
 
     def action(self) -> Action:
-        """The action that it is.
+        """Convert the call to an action.
 
         Raises:
-            ValueError: If its path cannot be one, or a parameter stands twice.
+            ValueError: If its path is invalid or a parameter is duplicated.
         """
         if not self.path.startswith(("/", "http://", "https://")):
             raise ValueError(f"path: must begin with '/' or be a URL, got {self.path!r}")
@@ -119,7 +117,7 @@ class ApiDefinition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class CustomAgent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An agent or routine of one's own, of one or more steps."""
+    """A custom agent or routine of one or more steps."""
 
     name: str
     description: str = ""
@@ -128,16 +126,16 @@ class CustomAgent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     at_least: int = 0
 
     def action(self) -> Action:
-        """The action that it is.
+        """Convert the agent to an action.
 
         Raises:
-            ValueError: If a parameter stands twice.
+            ValueError: If a parameter is duplicated.
         """
         return _action(self.name, "agent", self.description, self.parameters, self.at_least)
 
 
 class Catalog(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=True):
-    """Every action that there is, each named once."""
+    """Actions with unique names."""
 
     catalog_metadata: Metadata
     mcp_tools: tuple[McpTool, ...] = ()
@@ -149,59 +147,59 @@ class Catalog(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         """The actions by name, in the order of the catalog.
 
         Raises:
-            ValueError: If an entry is wrong; the message names the entry and the field. Catalogs
-                that were read have been checked.
+            ValueError: If an entry is wrong; names the entry and the field. A catalog from a file
+                has been checked.
         """
-        found: dict[str, Action] = {}
+        actions: dict[str, Action] = {}
         for section in ("mcp_tools", "api_definitions", "custom_agents"):
             for index, entry in enumerate(getattr(self, section)):
-                place = f"{section}[{index}] ({entry.name!r})"
+                location = f"{section}[{index}] ({entry.name!r})"
                 try:
                     action = entry.action()
                 except ValueError as error:
-                    raise ValueError(f"{place}: {error}") from None
-                if action.name in found:
-                    raise ValueError(f"{place}: name: there is another action of this name")
-                found[action.name] = action
-        return found
+                    raise ValueError(f"{location}: {error}") from None
+                if action.name in actions:
+                    raise ValueError(f"{location}: name: there is another action of this name")
+                actions[action.name] = action
+        return actions
 
     def find(self, name: str) -> Action:
-        """The action of a name.
+        """Look up an action by name.
 
         Raises:
-            SettingsError: If there is none.
+            SettingsError: If the name is unknown.
         """
         if name not in self.actions:
             raise SettingsError(f"unknown action {name!r}; {nearest(name, self.actions)}")
         return self.actions[name]
 
     def missing(self, names: Iterable[str]) -> str:
-        """Those of some names that are no action, in words, with the nearest; "" if all are."""
-        said = []
+        """Describe the names that are not actions, with the nearest names; "" if all are."""
+        descriptions = []
         for name in dict.fromkeys(names):
             if name not in self.actions:
                 near = get_close_matches(name, self.actions, n=1)
-                said.append(f"{name!r}" + (f" (did you mean {near[0]!r}?)" if near else ""))
-        if not said:
+                descriptions.append(f"{name!r}" + (f" (did you mean {near[0]!r}?)" if near else ""))
+        if not descriptions:
             return ""
-        more = f" and {len(said) - 5} more" if len(said) > 5 else ""
-        what = f"{len(said)} action{'s'[: len(said) > 1]} that the catalog has not"
-        return f"{what}: {', '.join(said[:5])}{more}"
+        more = f" and {len(descriptions) - 5} more" if len(descriptions) > 5 else ""
+        summary = f"{len(descriptions)} action{'s'[: len(descriptions) > 1]} that the catalog lacks"
+        return f"{summary}: {', '.join(descriptions[:5])}{more}"
 
     def text(self) -> str:
-        """The catalog as JSON; what `read_catalog` reads, and `{tool_catalog}` in a prompt."""
+        """The catalog as JSON, for `read_catalog` and `{tool_catalog}` in a prompt."""
         return msgspec.json.format(msgspec.json.encode(self), indent=2).decode() + "\n"
 
 
 def catalog_of(data: object, name: str) -> Catalog:
-    """A catalog from what JSON was parsed to, checked.
+    """Make a catalog from parsed JSON and check it.
 
     Args:
         data: The object.
-        name: What it is called in errors, such as its file.
+        name: Its name in errors, such as its file.
 
     Raises:
-        SettingsError: If it is none; the message names the file, the entry and the field.
+        SettingsError: If it is not a catalog; names the file, the entry and the field.
     """
     catalog = convert(data, Catalog, name)
     try:
@@ -215,13 +213,13 @@ def read_catalog(path: Path) -> Catalog:
     """Read a catalog.
 
     Raises:
-        SettingsError: If it is none; the message names the file, the entry and the field.
+        SettingsError: If it is not a catalog; names the file, the entry and the field.
     """
     return catalog_of(read_data(path), str(path))
 
 
 def write_catalog(catalog: Catalog, path: Path) -> None:
-    """Write a catalog as JSON; reading it gives it back."""
+    """Write a catalog as JSON."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(catalog.text(), encoding="utf-8")
 
@@ -231,14 +229,14 @@ def _action(
 ) -> Action:
     if not name.strip():
         raise ValueError("name: is empty")
-    seen = set()
-    for one in parameters:
-        if one.name in seen:
-            raise ValueError(f"parameters: {one.name!r} stands twice")
-        seen.add(one.name)
+    names = set()
+    for parameter in parameters:
+        if parameter.name in names:
+            raise ValueError(f"parameters: {parameter.name!r} is duplicated")
+        names.add(parameter.name)
     if not 0 <= at_least <= len(parameters):
         raise ValueError(f"at_least: must be 0 to {len(parameters)}, got {at_least}")
-    required = sum(one.required for one in parameters)
+    required = sum(parameter.required for parameter in parameters)
     return Action(
         name=name,
         kind=kind,

@@ -1,4 +1,4 @@
-"""What a professional of a domain may look up: the catalog, the workflows and the guidelines."""
+"""The knowledge of a domain: its catalog, workflows and guidelines."""
 
 from pathlib import Path
 
@@ -10,22 +10,22 @@ from timeful.catalogs.reading import read_as
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is done at one place of a workflow; no action where it is only said."""
+    """A step of a workflow; action "" for a step without one."""
 
     text: str
     action: str = ""
 
 
 class Guideline(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a workflow is gone through, in words."""
+    """The description of a workflow."""
 
     title: str
     instructions: tuple[str, ...] = ()
     steps: tuple[Step, ...] = ()
 
     def text(self) -> str:
-        """All of it as plain text, for a prompt or a search."""
-        steps = [f"{number}. {one.text}" for number, one in enumerate(self.steps, 1)]
+        """The guideline as plain text, for a prompt or a search."""
+        steps = [f"{number}. {step.text}" for number, step in enumerate(self.steps, 1)]
         return "\n".join((self.title, *self.instructions, *steps))
 
 
@@ -38,13 +38,13 @@ class Knowledge(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_knowledge(catalog: Path, ontology: Path | None) -> Knowledge:
-    """A catalog of one's own and, where there is a file of them, its workflows; no guidelines.
+    """Read a catalog and optionally its workflows, without guidelines.
 
     Raises:
-        SettingsError: If a file cannot be read or is none, or a workflow has an unknown action.
+        SettingsError: If a file cannot be read or a workflow has an unknown action.
     """
-    read, workflows = read_catalog(catalog), Ontology()
+    actions_catalog, workflows = read_catalog(catalog), Ontology()
     if ontology is not None:
         workflows = read_as(ontology, Ontology)
-        workflows.check(read.actions, str(ontology))
-    return Knowledge(catalog=read, ontology=workflows, guidelines={})
+        workflows.check(actions_catalog.actions, str(ontology))
+    return Knowledge(catalog=actions_catalog, ontology=workflows, guidelines={})

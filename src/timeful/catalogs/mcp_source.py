@@ -1,9 +1,8 @@
 """The tools of an MCP server, listed by the official package `mcp`.
 
-A server is started by a command and asked over its standard input and output, or is asked at an
-address (Streamable HTTP). It is asked for its tools only; none is called. What the command writes
-to standard error is kept to itself, unless it fails: servers of mcp 1 complain at length of a first
-question that they do not know, and then answer.
+A server is started by a command and queried over its standard input and output, or queried at an
+address (Streamable HTTP). Only its tools are listed; none is called. Standard error of the command
+is shown only if it fails: servers of mcp 1 log errors about an unknown first request.
 """
 
 import asyncio
@@ -22,16 +21,16 @@ from timeful.errors import SettingsError
 
 
 class McpSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An MCP server to ask for its tools.
+    """An MCP server.
 
     Attributes:
-        command: The program and its arguments that start the server, in the settings' folder; or
-        url: Where it listens, such as http://127.0.0.1:8000/mcp.
-        name: What it is called in the catalog; the url, or the program's name, if none is given.
-        env: Environment variables for the command, besides a few plain ones such as PATH.
+        command: The program that starts the server, with arguments, in the folder of the settings.
+        url: The address instead of a command, such as http://127.0.0.1:8000/mcp.
+        name: Its name in the catalog; by default the url or the name of the program.
+        env: Environment variables for the command, in addition to a few such as PATH.
         headers: HTTP headers for the url.
-        timeout_s: How long it may take in all, in seconds.
-        prefix: Put before the name of each tool.
+        timeout_s: Time limit for the whole listing, in seconds.
+        prefix: A prefix for the name of each tool.
     """
 
     command: tuple[str, ...] = ()
@@ -52,27 +51,27 @@ class McpSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     @property
     def label(self) -> str:
-        """What it is called."""
+        """The name of the server."""
         return self.name or self.url or PurePath(self.command[0]).name
 
 
 def mcp_types(source: McpSource, folder: Path = Path()) -> dict[str, ActionType]:
-    """Ask a server for its tools.
+    """List the tools of a server.
 
     Args:
         source: The server.
-        folder: Where its command runs.
+        folder: The working directory of its command.
 
     Raises:
-        SettingsError: If it cannot be started or reached, takes too long, fails, or lists a tool
-            that cannot be one; the message names the server.
+        SettingsError: If the server cannot be started or reached, exceeds the time limit, fails,
+            or lists an invalid tool; names the server.
     """
-    with TemporaryFile("w+") as said:
-        listed = asyncio.run(_listed(source, folder, said))
-    if not listed:
+    with TemporaryFile("w+") as stderr:
+        tools = asyncio.run(_list_tools(source, folder, stderr))
+    if not tools:
         raise SettingsError(f"the MCP server {source.label} lists no tools")
-    found = {}
-    for index, data in enumerate(listed):
+    types = {}
+    for index, data in enumerate(tools):
         tool = McpTool(
             name=data["name"],
             description=data.get("description") or data.get("title") or "",
@@ -84,61 +83,62 @@ def mcp_types(source: McpSource, folder: Path = Path()) -> dict[str, ActionType]
             raise SettingsError(
                 f"the MCP server {source.label}: tools[{index}] ({tool.name!r}): {error}"
             ) from None
-        found[source.prefix + tool.name] = ActionType(
+        types[source.prefix + tool.name] = ActionType(
             kind="mcp",
             description=tool.description,
             parameters=action.parameters,
             at_least=action.at_least,
             server=source.label,
         )
-    return found
+    return types
 
 
-async def _listed(source: McpSource, folder: Path, said: IO[str]) -> list[dict[str, Any]]:
-    """All tools, page by page, as MCP has them in JSON."""
+async def _list_tools(source: McpSource, folder: Path, stderr: IO[str]) -> list[dict[str, Any]]:
     try:
         async with asyncio.timeout(source.timeout_s):
-            return await _pages(source, folder, said)
+            return await _pages(source, folder, stderr)
     except TimeoutError:
         raise SettingsError(
             f"the MCP server {source.label} did not list its tools in {source.timeout_s:g} s"
-            f"{_last_words(said)}"
+            f"{_last_line(stderr)}"
         ) from None
     except SettingsError:
         raise
     except Exception as error:  # noqa: BLE001 -- sockets, pipes, protocol, JSON: all are the server's
         raise SettingsError(
-            f"the MCP server {source.label} could not be asked: {_reason(error)}{_last_words(said)}"
+            f"the MCP server {source.label} failed: {_reason(error)}{_last_line(stderr)}"
         ) from None
 
 
-def _last_words(said: IO[str]) -> str:
-    """The last line that a server wrote to its standard error, if it wrote any."""
-    said.seek(0)
-    lines = [line.strip() for line in said if line.strip()]
+def _last_line(stderr: IO[str]) -> str:
+    """The last line of standard error for an error message."""
+    stderr.seek(0)
+    lines = [line.strip() for line in stderr if line.strip()]
     return f"; it said: {lines[-1]}" if lines else ""
 
 
-async def _pages(source: McpSource, folder: Path, said: IO[str]) -> list[dict[str, Any]]:
+async def _pages(source: McpSource, folder: Path, stderr: IO[str]) -> list[dict[str, Any]]:
     mcp = extra("mcp")
-    # Else what a server says that is no message is printed, with a traceback.
+    # Otherwise invalid messages of a server are printed with a traceback.
     logging.getLogger("mcp").addHandler(logging.NullHandler())
-    found: list[dict[str, Any]] = []
+    tools: list[dict[str, Any]] = []
     async with AsyncExitStack() as stack:
-        transport = await _transport(source, folder, said, stack)
+        transport = await _transport(source, folder, stderr, stack)
         client = mcp.Client(transport, read_timeout_seconds=source.timeout_s)
         await stack.enter_async_context(client)
         cursor = None
         while True:
             page = await client.list_tools(cursor=cursor)
-            found += [tool.model_dump(by_alias=True, mode="json") for tool in page.tools]
+            tools += [tool.model_dump(by_alias=True, mode="json") for tool in page.tools]
             cursor = page.next_cursor
-            if not cursor:  # a server whose pages never end meets the time limit
-                return found
+            if not cursor:  # the time limit ends an infinite sequence of pages
+                return tools
 
 
-async def _transport(source: McpSource, folder: Path, said: IO[str], stack: AsyncExitStack) -> Any:
-    """What carries the messages; what it needs is closed with the stack."""
+async def _transport(
+    source: McpSource, folder: Path, stderr: IO[str], stack: AsyncExitStack
+) -> Any:
+    """The transport of messages; the stack closes its resources."""
     if source.command:
         stdio = extra("mcp.client.stdio")
         program, *arguments = source.command
@@ -146,16 +146,16 @@ async def _transport(source: McpSource, folder: Path, said: IO[str], stack: Asyn
             stdio.StdioServerParameters(
                 command=program, args=arguments, env=dict(source.env), cwd=folder
             ),
-            errlog=said,
+            errlog=stderr,
         )
-    # mcp's own client takes no headers, but any client of the library that it is written with.
+    # mcp's own client takes no headers, but an HTTP client that has them.
     http = extra("httpx2").AsyncClient(headers=source.headers, timeout=source.timeout_s)
     await stack.enter_async_context(http)
     return extra("mcp.client.streamable_http").streamable_http_client(source.url, http_client=http)
 
 
 def _reason(error: BaseException) -> str:
-    """The innermost reason: what ran in groups of tasks fails in groups of errors."""
+    """The innermost reason: groups of tasks raise groups of errors."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return str(error) or type(error).__name__

@@ -1,7 +1,7 @@
-"""What actions there are and how they hang together: the first two files of a catalog (D.1).
+"""The ontology and the type specification of a catalog (D.1).
 
-The ontology has the hierarchy, the workflows and the relations; the type specification has what
-each action does and takes. Which parameters are required is the third: `parameters.py`.
+The ontology has the hierarchy, the workflows and the relations of actions; the type specification
+has their descriptions and parameters. `parameters.py` estimates which parameters are required.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,13 +11,12 @@ from typing import Literal
 import msgspec
 
 from timeful.catalogs.catalog import Kind, Method
-from timeful.catalogs.reading import nearest
 from timeful.catalogs.schema import Parameter
-from timeful.errors import SettingsError
+from timeful.errors import SettingsError, unknown
 
 
 class Workflow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is done for one kind of wish: actions in their order, and of what group it is."""
+    """The actions for one kind of request in their order, and its group."""
 
     actions: tuple[str, ...]
     group: str = ""
@@ -25,7 +24,7 @@ class Workflow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class Relation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Something that holds between two actions."""
+    """A relation between two actions."""
 
     first: str
     then: str
@@ -37,79 +36,79 @@ class Ontology(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     Attributes:
         hierarchy: The actions of each group.
-        workflows: What is done for each kind of wish.
-        relations: What else holds between actions; orders that all workflows keep need not be
-            said, see `precedence`.
+        workflows: The actions for each kind of request.
+        relations: Further relations; `precedence` derives the order within workflows.
     """
 
     hierarchy: dict[str, tuple[str, ...]] = {}
     workflows: dict[str, Workflow] = {}
     relations: tuple[Relation, ...] = ()
 
-    def named(self) -> dict[str, str]:
-        """Every action that it names, and where first."""
-        found: dict[str, str] = {}
+    def locations(self) -> dict[str, str]:
+        """Every action in the ontology, with the first entry that names it."""
+        locations: dict[str, str] = {}
         for group, actions in self.hierarchy.items():
-            for one in actions:
-                found.setdefault(one, f"hierarchy.{group}")
+            for action in actions:
+                locations.setdefault(action, f"hierarchy.{group}")
         for name, workflow in self.workflows.items():
-            for one in workflow.actions:
-                found.setdefault(one, f"workflows.{name}")
+            for action in workflow.actions:
+                locations.setdefault(action, f"workflows.{name}")
         for index, relation in enumerate(self.relations):
-            for one in (relation.first, relation.then):
-                found.setdefault(one, f"relations[{index}]")
-        return found
+            for action in (relation.first, relation.then):
+                locations.setdefault(action, f"relations[{index}]")
+        return locations
 
     def check(self, actions: Iterable[str], name: str) -> None:
-        """Refuse an ontology that names an action which there is not.
+        """Refuse an ontology with an unknown action.
 
         Args:
-            actions: The actions that there are.
-            name: What the ontology is called in errors.
+            actions: The known actions.
+            name: The name of the ontology in errors.
 
         Raises:
-            SettingsError: If it names another, or a workflow has no action.
+            SettingsError: If an action is unknown or a workflow has no action.
         """
-        known = set(actions)
-        for action, place in self.named().items():
-            if action not in known:
+        action_names = set(actions)
+        for action, location in self.locations().items():
+            if action not in action_names:
                 raise SettingsError(
-                    f"{name}: {place}: unknown action {action!r}; {nearest(action, known)}"
+                    f"{name}: {location}: {unknown('action', action, action_names)}"
                 )
-        for workflow, one in self.workflows.items():
-            if not one.actions:
-                raise SettingsError(f"{name}: workflows.{workflow}: actions: there are none")
+        for workflow_name, workflow in self.workflows.items():
+            if not workflow.actions:
+                raise SettingsError(
+                    f"{name}: workflows.{workflow_name}: actions: at least one is required"
+                )
 
     def orders(self) -> dict[str, tuple[str, ...]]:
-        """The actions of each workflow, in order: what the metric AD counts (C, 13-14)."""
-        return {name: one.actions for name, one in self.workflows.items()}
+        """The actions of each workflow in order, for the metric AD (C, 13-14)."""
+        return {name: workflow.actions for name, workflow in self.workflows.items()}
 
 
 def precedence(orders: Iterable[Iterable[str]]) -> tuple[Relation, ...]:
-    """The relations that workflows imply: one action is before another in all that have both."""
-    found: dict[tuple[str, str], bool] = {}
+    """The relations of workflows: an action is before another in all that have both."""
+    precedes: dict[tuple[str, str], bool] = {}
     for order in orders:
         for pair in combinations(list(dict.fromkeys(order)), 2):
-            found.setdefault(pair, True)
-            if pair[::-1] in found:
-                found[pair] = found[pair[::-1]] = False
-    return tuple(Relation(first=a, then=b) for (a, b), holds in found.items() if holds)
+            precedes.setdefault(pair, True)
+            if pair[::-1] in precedes:
+                precedes[pair] = precedes[pair[::-1]] = False
+    return tuple(Relation(first=a, then=b) for (a, b), holds in precedes.items() if holds)
 
 
 class ActionType(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What an action does and takes: an entry of the type specification.
+    """An entry of the type specification.
 
     Attributes:
-        description: What it does, in words.
-        kind: What runs it.
-        parameters: Its inputs. Those that say `required` are, unless samples or overrides know
-            better.
-        at_least: How many inputs a call needs, whichever they are.
+        description: The effect of the action, in words.
+        kind: Its executor.
+        parameters: Its inputs; samples and overrides take precedence over their `required`.
+        at_least: The minimum number of inputs of a call.
         server: The MCP server, or the address of the REST interface.
         method: The method of a REST call.
         path: Its path.
         headers: Its headers.
-        steps: What an agent of one's own does, in order.
+        steps: The steps of a custom agent.
     """
 
     description: str = ""
@@ -131,22 +130,23 @@ Types = Mapping[str, ActionType]
 """The type specification: actions by name."""
 
 
-def joined(parts: Iterable[tuple[str, Types]]) -> dict[str, ActionType]:
-    """The types of several sources in one.
+def join_types(sources: Iterable[tuple[str, Types]]) -> dict[str, ActionType]:
+    """Join the types of several sources.
 
     Args:
-        parts: What each source is called, and its types.
+        sources: The name and the types of each source.
 
     Raises:
         SettingsError: If two sources have an action of the same name.
     """
-    found: dict[str, ActionType] = {}
-    came: dict[str, str] = {}
-    for source, types in parts:
-        for name, one in types.items():
-            if name in found:
+    types_by_name: dict[str, ActionType] = {}
+    origins: dict[str, str] = {}
+    for source, types in sources:
+        for name, action_type in types.items():
+            if name in types_by_name:
                 raise SettingsError(
-                    f"{source}: {name!r} is also an action of {came[name]}; give a source a prefix"
+                    f"{source}: {name!r} is also an action of {origins[name]}; "
+                    "give a source a prefix"
                 )
-            found[name], came[name] = one, source
-    return found
+            types_by_name[name], origins[name] = action_type, source
+    return types_by_name

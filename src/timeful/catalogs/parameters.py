@@ -1,14 +1,13 @@
-"""Which parameters an action requires, estimated from samples of it (D.1).
+"""Estimates the required parameters of actions from samples (D.1).
 
-A parameter that every sample of an action has is required, any other is optional; what an action
-has no samples of stays as it was declared; an override wins over both. In one noisy sample too
-few a parameter is optional, hence the table: it shows the counts behind every decision.
+A parameter in every sample of an action is required, any other is optional. Without samples the
+declaration holds; an override takes precedence over both. One noisy sample makes a parameter
+optional, so the table shows the counts behind every decision.
 
-Samples must name their values. Where a recording has bare values, name them first, as `slots.py`
-does for ABCD; on unnamed alternatives the estimate would be that nearly nothing is required. A
-call that takes any one of several inputs is told by `at_least`: the fewest that samples have, named
-or not, one in twenty left aside **(chosen)**. So an account that is found by a name or by a number
-is found by neither only if that is no slip.
+Samples must name their values. Name bare values first, as `slots.py` does for ABCD: with unnamed
+alternatives nearly nothing would be required. `at_least` describes calls that take any of several
+inputs: it is the smallest number of inputs of a sample, named or not, after one sample in twenty
+is dropped as an error **(chosen)**.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,19 +16,18 @@ from typing import Annotated, Literal
 import msgspec
 
 from timeful.catalogs.ontology import ActionType, Types
-from timeful.catalogs.reading import nearest
-from timeful.errors import SettingsError
+from timeful.errors import SettingsError, unknown
 
-_SLIPS = 20
-"""One sample in so many may have fewer inputs than a call needs."""
+_SAMPLES_PER_ERROR = 20
+"""One of this number of samples may have fewer inputs than a call needs."""
 
 Property = Literal["required", "optional"]
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An action that was run, with the names of the parameters that it had.
+    """A recorded action, with the names of its parameters.
 
-    `unnamed` is how many more it had, such as a misspelt value that fits no parameter.
+    `unnamed` counts values without a name, such as a misspelt value that fits no parameter.
     """
 
     action: str
@@ -38,18 +36,18 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Override(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a person knows better of an action."""
+    """A manual decision about an action."""
 
     properties: dict[str, Property] = {}
     at_least: int | None = None
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """A parameter in the table: in how many samples of its action it was, and what follows."""
+    """A parameter in the table: its count in the samples of its action, and the decision."""
 
     action: str
     parameter: str
-    seen: int
+    count: int
     samples: int
     declared: Property
     decided: Property
@@ -62,18 +60,18 @@ def estimate(
     """Decide which parameters are required.
 
     Args:
-        types: The actions, with what is declared of their parameters.
-        samples: Actions that were run.
-        overrides: What wins, by action.
+        types: The actions with the declarations of their parameters.
+        samples: Recorded actions.
+        overrides: Manual decisions, by action.
 
     Returns:
-        The actions with what was decided, and the table behind it.
+        The actions with the decisions, and the table.
 
     Raises:
-        SettingsError: If a sample or an override names an action or parameter that there is not.
+        SettingsError: If a sample or an override names an unknown action or parameter.
     """
     overrides = overrides or {}
-    lengths, seen = _count(types, samples)
+    lengths, counts = _count(types, samples)
     for name, override in overrides.items():
         _check(types, name, override.properties, "an override")
         most = len(types[name].parameters)
@@ -81,15 +79,15 @@ def estimate(
             raise SettingsError(
                 f"an override of {name!r}: at_least must be 0 to {most}, got {override.at_least}"
             )
-    found, rows = {}, []
-    for name, one in types.items():
+    types_by_name, rows = {}, []
+    for name, action_type in types.items():
         override = overrides.get(name, Override())
         parameters = []
-        for parameter in one.parameters:
+        for parameter in action_type.parameters:
             row = Row(
                 action=name,
                 parameter=parameter.name,
-                seen=seen.get((name, parameter.name), 0),
+                count=counts.get((name, parameter.name), 0),
                 samples=len(lengths.get(name, ())),
                 declared="required" if parameter.required else "optional",
                 decided="required" if parameter.required else "optional",
@@ -99,18 +97,20 @@ def estimate(
             rows.append(row)
             required = row.decided == "required"
             parameters.append(msgspec.structs.replace(parameter, required=required))
-        at_least = _fewest(lengths[name], one) if name in lengths else one.at_least
+        at_least = _fewest(lengths[name], action_type) if name in lengths else action_type.at_least
         if override.at_least is not None:
             at_least = override.at_least
-        found[name] = msgspec.structs.replace(one, parameters=tuple(parameters), at_least=at_least)
-    return found, rows
+        types_by_name[name] = msgspec.structs.replace(
+            action_type, parameters=tuple(parameters), at_least=at_least
+        )
+    return types_by_name, rows
 
 
 def table(rows: Iterable[Row]) -> str:
     """The table of parameters as text, one line each."""
     lines = [("action", "parameter", "seen", "declared", "decided", "by")]
     for row in rows:
-        share = f"{row.seen}/{row.samples}"
+        share = f"{row.count}/{row.samples}"
         lines.append((row.action, row.parameter, share, row.declared, row.decided, row.by))
     widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
     return "\n".join(
@@ -122,38 +122,36 @@ def table(rows: Iterable[Row]) -> str:
 def _count(
     types: Types, samples: Iterable[Sample]
 ) -> tuple[dict[str, list[int]], dict[tuple[str, str], int]]:
-    """How many inputs each sample has, by action, and samples by action and parameter."""
+    """The numbers of inputs by action, and the numbers of samples by action and parameter."""
     lengths: dict[str, list[int]] = {}
-    seen: dict[tuple[str, str], int] = {}
+    counts: dict[tuple[str, str], int] = {}
     for sample in samples:
         name = sample.action
         _check(types, name, sample.parameters, "a sample")
         lengths.setdefault(name, []).append(len(sample.parameters) + sample.unnamed)
         for parameter in sample.parameters:
-            seen[name, parameter] = seen.get((name, parameter), 0) + 1
-    return lengths, seen
+            counts[name, parameter] = counts.get((name, parameter), 0) + 1
+    return lengths, counts
 
 
-def _fewest(lengths: list[int], one: ActionType) -> int:
-    """The fewest inputs of a sample that is no slip; no more than there are parameters."""
-    return min(sorted(lengths)[len(lengths) // _SLIPS], len(one.parameters))
+def _fewest(lengths: list[int], action_type: ActionType) -> int:
+    """The fewest inputs of a sample after errors are dropped, at most all parameters."""
+    return min(sorted(lengths)[len(lengths) // _SAMPLES_PER_ERROR], len(action_type.parameters))
 
 
 def _decide(row: Row, override: Property | None) -> Row:
     if override is not None:
         return msgspec.structs.replace(row, decided=override, by="override")
     if row.samples:
-        always: Property = "required" if row.seen == row.samples else "optional"
+        always: Property = "required" if row.count == row.samples else "optional"
         return msgspec.structs.replace(row, decided=always, by="samples")
     return row
 
 
-def _check(types: Types, action: str, parameters: Iterable[str], who: str) -> None:
+def _check(types: Types, action: str, parameters: Iterable[str], source: str) -> None:
     if action not in types:
-        raise SettingsError(f"{who} names the unknown action {action!r}; {nearest(action, types)}")
-    known = {one.name for one in types[action].parameters}
-    for one in parameters:
-        if one not in known:
-            raise SettingsError(
-                f"{who} of {action!r} names the unknown parameter {one!r}; {nearest(one, known)}"
-            )
+        raise SettingsError(f"{source}: {unknown('action', action, types)}")
+    names = {parameter.name for parameter in types[action].parameters}
+    for name in parameters:
+        if name not in names:
+            raise SettingsError(f"{source} of {action!r}: {unknown('parameter', name, names)}")

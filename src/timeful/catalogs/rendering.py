@@ -1,4 +1,4 @@
-"""From types to a catalog, by a Jinja2 template; what it gives is read back and checked."""
+"""Renders types to a catalog with a Jinja2 template; the output is parsed and checked."""
 
 from importlib.resources import files
 from typing import Any
@@ -18,19 +18,20 @@ def render(
     """Render a catalog.
 
     Args:
-        metadata: What it is called.
-        types: Its actions, with what is required decided.
-        template: A Jinja2 template of one's own, as text; it is given `metadata` and `types`, and
-            the filters `json` and `schema`. It is run in a sandbox. The default is ours.
-        name: What the template is called in errors.
+        metadata: The name of the catalog.
+        types: Its actions.
+        template: A Jinja2 template as text, with the variables `metadata` and `types` and the
+            filters `json` and `schema`. It runs in a sandbox. None is the bundled template.
+        name: The name of the template in errors.
 
     Raises:
-        SettingsError: If the template is none, or gives no catalog, or Jinja2 is missing.
+        SettingsError: If the template is invalid, its output is not a catalog, or Jinja2 is
+            missing.
     """
     jinja2, sandbox = extra("jinja2"), extra("jinja2.sandbox")
     if template is None:
         template = (files("timeful.catalogs") / "templates" / "catalog.json.j2").read_text()
-    # Autoescape is for HTML; here each value passes `json`.
+    # Autoescape is for HTML; here the filter `json` escapes each value.
     environment = sandbox.ImmutableSandboxedEnvironment(
         undefined=jinja2.StrictUndefined, autoescape=False
     )
@@ -42,8 +43,8 @@ def render(
     except (jinja2.TemplateError, TypeError, ValueError, ArithmeticError) as error:
         number = getattr(error, "lineno", None)
         raise SettingsError(f"{name}{f', line {number}' if number else ''}: {error}") from None
-    catalog = catalog_of(parse(text, f"what {name} gives"), f"what {name} gives")
-    if missing := [one for one in types if one not in catalog.actions]:
+    catalog = catalog_of(parse(text, f"the output of {name}"), f"the output of {name}")
+    if missing := [action for action in types if action not in catalog.actions]:
         raise SettingsError(f"{name} leaves out {', '.join(missing)}")
     return catalog
 
@@ -52,5 +53,5 @@ def _json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _schema(one: ActionType) -> dict[str, Any]:
-    return schema_of(one.parameters, one.at_least)
+def _schema(action_type: ActionType) -> dict[str, Any]:
+    return schema_of(action_type.parameters, action_type.at_least)

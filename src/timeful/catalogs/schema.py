@@ -1,7 +1,7 @@
-"""Parameters of actions, and JSON schemas of inputs: one from the other.
+"""Converts between parameters of actions and JSON schemas of inputs.
 
-Only what a dialogue can fill is kept of a schema: names, types, descriptions, closed lists, and
-which must be given. What is nested stays one parameter of type object or array.
+A parameter has the name, type, description and closed list of a field, and whether it is required.
+A nested field becomes one parameter of type object or array.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,29 +9,29 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from timeful.catalogs.reading import nearest
+from timeful.errors import nearest
 
 Type = Literal["string", "integer", "number", "boolean", "array", "object"]
-Place = Literal["", "path", "query", "header", "cookie", "body"]
+Location = Literal["", "path", "query", "header", "cookie", "body"]
 Scalar = str | int | float | bool
 
 _TYPES: tuple[Type, ...] = get_args(Type)
 _DEPTH = 20
-"""References that lead to references: more are a circle."""
+"""The longest chain of references; a longer one is a cycle."""
 
 
 class Parameter(
-    msgspec.Struct, frozen=True, kw_only=True, rename={"place": "in"}, omit_defaults=True
+    msgspec.Struct, frozen=True, kw_only=True, rename={"location": "in"}, omit_defaults=True
 ):
     """An input of an action.
 
     Attributes:
-        name: Its name, once an action.
-        type: What JSON calls it.
-        description: What it is, in words.
+        name: Its name, unique in an action.
+        type: Its type in JSON.
+        description: Its meaning, in words.
         required: Whether a call must have it.
-        enum: The closed list of its values; empty where it is open.
-        place: Where a REST call puts it; empty elsewhere. In JSON it is called `in`.
+        enum: The closed list of its values; empty for any value.
+        location: Its location in a REST call, `in` in JSON; empty for other calls.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Parameter(
     description: str = ""
     required: bool = False
     enum: tuple[Scalar, ...] = ()
-    place: Place = ""
+    location: Location = ""
 
     def __post_init__(self) -> None:
         if not self.name.strip():
@@ -49,50 +49,52 @@ class Parameter(
 def parameters_of(
     schema: Mapping[str, Any], root: Mapping[str, Any] | None = None
 ) -> tuple[Parameter, ...]:
-    """The parameters that a JSON schema of an object says.
+    """The parameters of a JSON schema.
 
     Args:
         schema: A schema of type object, as the `inputSchema` of an MCP tool or a body in OpenAPI.
-        root: The document that `$ref` points into; the schema itself by default.
+        root: The document of its references; by default the schema itself.
 
     Raises:
-        ValueError: If it is no schema of an object; the message names the field.
+        ValueError: If it is not a schema of an object; names the field.
     """
     root = schema if root is None else root
-    schema = merged(schema, root)
+    schema = merge(schema, root)
     if schema.get("type", "object") != "object":
         raise ValueError(f"an input must be of type 'object', got {schema.get('type')!r}")
     properties = schema.get("properties", {})
     if not isinstance(properties, Mapping):
         raise ValueError(f"'properties' must be an object, got {type(properties).__name__}")
-    required = schema.get("required", [])
-    if not isinstance(required, list) or not all(isinstance(one, str) for one in required):
+    required_names = schema.get("required", [])
+    if not isinstance(required_names, list) or not all(
+        isinstance(name, str) for name in required_names
+    ):
         raise ValueError("'required' must be a list of names")
-    for one in required:
-        if one not in properties:
+    for name in required_names:
+        if name not in properties:
             raise ValueError(
-                f"'required' names {one!r}, which is no property; {nearest(one, properties)}"
+                f"'required' names {name!r}, which is not a property; {nearest(name, properties)}"
             )
     return tuple(
-        parameter_of(str(name), field, root, required=name in required)
+        parameter_of(str(name), field, root, required=name in required_names)
         for name, field in properties.items()
     )
 
 
 def parameter_of(
-    name: str, schema: object, root: Mapping[str, Any], *, required: bool, place: Place = ""
+    name: str, schema: object, root: Mapping[str, Any], *, required: bool, location: Location = ""
 ) -> Parameter:
-    """The parameter that the schema of one field says.
+    """The parameter of the schema of one field.
 
     Raises:
-        ValueError: If it is no schema; the message names the field.
+        ValueError: If it is not a schema; names the field.
     """
-    if schema is True:  # any value will do
+    if schema is True:  # any value is valid
         schema = {}
     if not isinstance(schema, Mapping):
         raise ValueError(f"the schema of {name!r} must be an object, got {schema!r}")
     try:
-        schema = merged(schema, root)
+        schema = merge(schema, root)
     except ValueError as error:
         raise ValueError(f"{name!r}: {error}") from None
     enum = [schema["const"]] if "const" in schema else schema.get("enum", [])
@@ -103,69 +105,71 @@ def parameter_of(
         type=_type(name, schema),
         description=str(schema.get("description") or ""),
         required=required,
-        enum=tuple(one for one in enum if isinstance(one, Scalar)),
-        place=place,
+        enum=tuple(value for value in enum if isinstance(value, Scalar)),
+        location=location,
     )
 
 
-def merged(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A schema with what it refers to and what it is all of, in one; of "this or null", this.
+def merge(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Merge a schema with its `$ref`, its `allOf`, and the only `anyOf` other than null.
 
     Raises:
-        ValueError: If a reference leads nowhere, in a circle, or out of the document.
+        ValueError: If a reference is unknown, cyclic, or leaves the document.
     """
     for _ in range(_DEPTH):
         if "$ref" in schema:
-            rest = {key: value for key, value in schema.items() if key != "$ref"}
-            schema = {**resolve(schema["$ref"], root), **rest}
-        elif parts := schema.get("allOf"):
-            rest = {key: value for key, value in schema.items() if key != "allOf"}
-            schema = _all_of([merged(part, root) for part in parts], rest)
-        elif len(some := _not_null(schema)) == 1:
-            rest = {key: value for key, value in schema.items() if key not in ("anyOf", "oneOf")}
-            schema = {**some[0], **rest}
+            siblings = {key: value for key, value in schema.items() if key != "$ref"}
+            schema = {**resolve(schema["$ref"], root), **siblings}
+        elif subschemas := schema.get("allOf"):
+            siblings = {key: value for key, value in schema.items() if key != "allOf"}
+            schema = _all_of([merge(subschema, root) for subschema in subschemas], siblings)
+        elif len(choices := _not_null(schema)) == 1:
+            siblings = {
+                key: value for key, value in schema.items() if key not in ("anyOf", "oneOf")
+            }
+            schema = {**choices[0], **siblings}
         else:
             return schema
-    raise ValueError("its $ref leads in a circle")
+    raise ValueError("its $ref is cyclic")
 
 
 def resolve(pointer: object, root: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a `$ref` into the same document points at.
+    """Resolve a `$ref` within the document.
 
     Raises:
-        ValueError: If it points elsewhere, or at nothing.
+        ValueError: If it is unknown or leaves the document.
     """
     if not isinstance(pointer, str) or not pointer.startswith("#"):
-        raise ValueError(f"only references into the same file are followed, got $ref {pointer!r}")
-    found: Any = root
-    for part in pointer.removeprefix("#").strip("/").split("/"):
-        key = part.replace("~1", "/").replace("~0", "~")
-        if not isinstance(found, Mapping) or key not in found:
+        raise ValueError(f"only references within the file are supported, got $ref {pointer!r}")
+    node: Any = root
+    for token in pointer.removeprefix("#").strip("/").split("/"):
+        key = token.replace("~1", "/").replace("~0", "~")
+        if not isinstance(node, Mapping) or key not in node:
             raise ValueError(f"$ref {pointer!r} points at nothing")
-        found = found[key]
-    if not isinstance(found, Mapping):
-        raise ValueError(f"$ref {pointer!r} points at no object")
-    return found
+        node = node[key]
+    if not isinstance(node, Mapping):
+        raise ValueError(f"$ref {pointer!r} does not point at an object")
+    return node
 
 
 def schema_of(parameters: Iterable[Parameter], at_least: int = 0) -> dict[str, Any]:
-    """The JSON schema of an input with some parameters; `parameters_of` gives them back.
+    """The JSON schema of parameters, the inverse of `parameters_of` without locations.
 
     Args:
-        parameters: The parameters; where REST puts them is not said.
-        at_least: How many of them a call needs, whichever they are; 0 where that is open.
+        parameters: The parameters.
+        at_least: The minimum number of inputs of a call.
     """
     properties: dict[str, Any] = {}
     required = []
-    for one in parameters:
-        field: dict[str, Any] = {"type": one.type}
-        if one.description:
-            field["description"] = one.description
-        if one.enum:
-            field["enum"] = list(one.enum)
-        properties[one.name] = field
-        if one.required:
-            required.append(one.name)
+    for parameter in parameters:
+        field: dict[str, Any] = {"type": parameter.type}
+        if parameter.description:
+            field["description"] = parameter.description
+        if parameter.enum:
+            field["enum"] = list(parameter.enum)
+        properties[parameter.name] = field
+        if parameter.required:
+            required.append(parameter.name)
     schema: dict[str, Any] = {"type": "object", "properties": properties, "required": required}
     if at_least > len(required):
         schema["minProperties"] = at_least
@@ -173,32 +177,32 @@ def schema_of(parameters: Iterable[Parameter], at_least: int = 0) -> dict[str, A
 
 
 def _type(name: str, schema: Mapping[str, Any]) -> Type:
-    """The type of a field; string where it is open, as words are what a dialogue has."""
-    said = schema.get("type")
-    if isinstance(said, list):  # JSON schema: any of these, often "or null"
-        said = next((one for one in said if one != "null"), "string")
-    if said is None:
-        said = "object" if "properties" in schema else "array" if "items" in schema else "string"
-    for one in _TYPES:
-        if one == said:
-            return one
-    raise ValueError(f"{name!r} has the type {said!r}; {nearest(str(said), _TYPES)}")
+    """The type of a field; string by default, since a dialogue is text."""
+    kind = schema.get("type")
+    if isinstance(kind, list):  # alternatives, often with null
+        kind = next((option for option in kind if option != "null"), "string")
+    if kind is None:
+        kind = "object" if "properties" in schema else "array" if "items" in schema else "string"
+    for json_type in _TYPES:
+        if json_type == kind:
+            return json_type
+    raise ValueError(f"{name!r} has the type {kind!r}; {nearest(str(kind), _TYPES)}")
 
 
 def _not_null(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """What a field may be besides null; several, or none, where it is no such choice."""
+    """The alternatives of a field other than null; empty without alternatives."""
     choices = schema.get("anyOf") or schema.get("oneOf") or []
-    return [one for one in choices if isinstance(one, Mapping) and one.get("type") != "null"]
+    return [c for c in choices if isinstance(c, Mapping) and c.get("type") != "null"]
 
 
-def _all_of(parts: list[Mapping[str, Any]], rest: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for part in (*parts, rest):
-        properties = {**found.get("properties", {}), **part.get("properties", {})}
-        required = [*found.get("required", []), *part.get("required", [])]
-        found |= part
+def _all_of(subschemas: list[Mapping[str, Any]], siblings: Mapping[str, Any]) -> dict[str, Any]:
+    merged_schema: dict[str, Any] = {}
+    for subschema in (*subschemas, siblings):
+        properties = {**merged_schema.get("properties", {}), **subschema.get("properties", {})}
+        required = [*merged_schema.get("required", []), *subschema.get("required", [])]
+        merged_schema |= subschema
         if properties:
-            found["properties"] = properties
+            merged_schema["properties"] = properties
         if required:
-            found["required"] = list(dict.fromkeys(required))
-    return found
+            merged_schema["required"] = list(dict.fromkeys(required))
+    return merged_schema

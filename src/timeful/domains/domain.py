@@ -19,9 +19,8 @@ import msgspec
 from timeful.catalogs.catalog import Metadata
 from timeful.catalogs.knowledge import Knowledge
 from timeful.catalogs.ontology import ActionType
-from timeful.catalogs.reading import nearest
 from timeful.domains.nlg import Habits, Pace, Speech, Words
-from timeful.errors import SettingsError
+from timeful.errors import SettingsError, nearest
 
 
 class DomainFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

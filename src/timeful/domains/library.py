@@ -8,11 +8,11 @@ from typing import TypeVar
 
 from timeful.catalogs.knowledge import Guideline, Knowledge
 from timeful.catalogs.ontology import ActionType, Ontology
-from timeful.catalogs.reading import nearest, read_as
+from timeful.catalogs.reading import read_as
 from timeful.catalogs.rendering import render
 from timeful.domains.domain import Domain, DomainFile, check_domain
 from timeful.domains.nlg import Speech
-from timeful.errors import SettingsError
+from timeful.errors import SettingsError, nearest
 
 T = TypeVar("T")
 

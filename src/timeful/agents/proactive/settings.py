@@ -17,9 +17,9 @@ from pathlib import Path
 import msgspec
 
 from timeful.agents.proactive.states import ALL
-from timeful.catalogs.reading import nearest, read_as
+from timeful.catalogs.reading import read_as
 from timeful.dialogues.opportunity import Status
-from timeful.errors import SettingsError
+from timeful.errors import SettingsError, nearest
 from timeful.models.endpoint import Endpoint
 from timeful.models.templates import check_template, names_in
 
