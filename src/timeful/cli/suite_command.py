@@ -2,9 +2,11 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import click
 from click.core import ParameterSource
@@ -18,10 +20,12 @@ from timeful.experiments.options import (
     show_default,
     suite_options,
 )
-from timeful.experiments.run import Results, run_suite
+from timeful.experiments.run import Results, make_baselines, run_suite
 from timeful.experiments.suite import Suite
 from timeful.experiments.sweep import Choice, plan_episodes
 from timeful.registry import load
+
+T = TypeVar("T")
 
 FILE = click.Path(path_type=Path)
 
@@ -103,11 +107,26 @@ def make_command(suite: Suite, *, text: str = "") -> click.Command:
         text: The help text; the docstring of the episode by default.
     """
     options = suite_options(suite)
+    default_out = Path(f"runs/{suite.name.replace('/', '-')}")
+
+    def run(**values: Any) -> None:
+        run_command(suite, options, values, default_out)
+
+    return click.Command(
+        name=suite.name,
+        params=_parameters(suite, options, default_out),
+        callback=run,
+        help=text or (suite.episode.__doc__ or "").partition("\n    Raises:")[0],
+    )
+
+
+def _parameters(
+    suite: Suite, options: Sequence[Option], default_out: Path
+) -> list[click.Parameter]:
     models = [option for option in options if option.is_model]
     params: list[click.Parameter] = []
     if suite.parts:
         params.append(click.Argument(["parts"], nargs=-1))
-    default_out = f"runs/{suite.name.replace('/', '-')}"
     params.append(
         _flag("out", FILE, f"Run folder; a run in it is resumed.  [default: {default_out}]")
     )
@@ -115,18 +134,8 @@ def make_command(suite: Suite, *, text: str = "") -> click.Command:
         params.append(_flag("preset", str, f"One of {', '.join(suite.presets)}."))
     params += [_parameter(suite, option) for option in options if not option.is_hidden]
     if any(option.is_main_model for option in models):
-        params.append(_flag("model", str, "Model for all roles that have no option of their own."))
-    params += _common_parameters(bool(models))
-
-    def run(**values: Any) -> None:
-        run_command(suite, options, values, Path(default_out))
-
-    return click.Command(
-        name=suite.name,
-        params=params,
-        callback=run,
-        help=text or (suite.episode.__doc__ or "").partition("\n    Raises:")[0],
-    )
+        params.append(_flag("model", str, "openai:NAME, replay:FILE[#NAME] or local:PATH."))
+    return params + _common_parameters(bool(models))
 
 
 def _parameter(suite: Suite, option: Option) -> click.Option:
@@ -144,6 +153,10 @@ def _parameter(suite: Suite, option: Option) -> click.Option:
             [f"--{option.flag}/--no-{option.flag}", option.name],
             default=None,
             help=f"{option.help}  [default: {option.flag if default else 'no-' + option.flag}]",
+        )
+    if option.is_list:
+        return _flag(
+            option.flag, str, f"{option.help} Repeatable.", name=option.name, multiple=True
         )
     text = option.help
     if get_origin(option.kind) is Literal:
@@ -208,10 +221,37 @@ def run_command(
 ) -> None:
     """Run a suite as its command was given, print its tables, and exit with 1 on failures."""
     choice = read_choice(suite, options, values)
-    refuse_idle(suite, options, values, choice)
-    out = values["out"] or default_out
-    results = watch(suite, choice, out, values)
+    episodes = [planned.episode for planned in plan_episodes(suite, choice)]
+    refuse_idle(options, values, episodes)
+    results = watch(
+        partial(run_suite, suite, choice), values["out"] or default_out, episodes, values
+    )
     show(results)
+
+
+def make_baseline_command(suite: Suite) -> click.Command:
+    """Make the command that plays the first run of a suite alone: `timeful baseline NAME`."""
+    assert suite.baseline is not None, "only called for such suites"
+    fixed = suite.baseline.fixed
+    options = [option for option in suite_options(suite) if option.name not in fixed]
+    default_out = Path(f"runs/{suite.name.replace('/', '-')}-baseline")
+
+    def run(**values: Any) -> None:
+        choice = read_choice(suite, options, values)
+        choice = replace(choice, fixed={**(choice.fixed or {}), **fixed})
+        episodes = [planned.episode for planned in plan_episodes(suite, choice)]
+        refuse_idle(options, values, episodes)
+        results, kept = watch(
+            partial(make_baselines, suite, choice), values["out"] or default_out, episodes, values
+        )
+        show(results, kept)
+
+    return click.Command(
+        name=suite.name,
+        params=_parameters(suite, options, default_out),
+        callback=run,
+        help=f"Play {suite.name} without a limit, and keep how long that takes.",
+    )
 
 
 def read_choice(suite: Suite, options: Sequence[Option], values: dict[str, Any]) -> Choice:
@@ -225,8 +265,8 @@ def read_choice(suite: Suite, options: Sequence[Option], values: dict[str, Any])
     fixed: dict[str, Any] = {}
     for option in options:
         value = values.get(option.name)
-        if value is None and option.is_main_model:
-            value = values.get("model")
+        if option.is_main_model and (model := values.get("model")) is not None:
+            value = (*(value or ()), model) if option.is_swept else value or model
         if value in (None, ()):
             continue
         if option.is_count:
@@ -235,6 +275,8 @@ def read_choice(suite: Suite, options: Sequence[Option], values: dict[str, Any])
             chosen[option.name] = range(value)
         elif option.is_swept:
             chosen[option.name] = [read_value(option, text, endpoint) for text in value]
+        elif option.is_list:
+            fixed[option.name] = tuple(read_value(option, text, endpoint) for text in value)
         else:
             fixed[option.name] = (
                 value if isinstance(value, bool) else read_value(option, value, endpoint)
@@ -259,15 +301,12 @@ def read_choice(suite: Suite, options: Sequence[Option], values: dict[str, Any])
     )
 
 
-def refuse_idle(
-    suite: Suite, options: Sequence[Option], values: dict[str, Any], choice: Choice
-) -> None:
+def refuse_idle(options: Sequence[Option], values: dict[str, Any], episodes: Sequence[Any]) -> None:
     """Refuse an option on the command line that has no effect on any episode.
 
     Raises:
         SettingsError: It names what the option requires.
     """
-    episodes = [planned.episode for planned in plan_episodes(suite, choice)]
     for option in options:
         if option.needs is not None and is_given(option.name):
             has_effect, requirement = option.needs
@@ -289,17 +328,22 @@ def refuse_idle(
             raise SettingsError(f"--{flag} has no effect here; it requires {requirement}")
 
 
-def watch(suite: Suite, choice: Choice, out: Path, values: dict[str, Any]) -> Results:
-    """Run a suite with a progress display; after Ctrl-C, exit with 130."""
+def watch(play: Callable[..., T], out: Path, episodes: Sequence[Any], values: dict[str, Any]) -> T:
+    """Run a suite with a progress display; after Ctrl-C, exit with 130.
+
+    In wall time one process is the default: several would slow each other down.
+    """
     from timeful.cli.progress import Progress
 
     progress = Progress()
+    workers = values["workers"]
+    if workers is None:
+        is_wall = any(getattr(episode, "clock", None) == "wall" for episode in episodes)
+        workers = 1 if is_wall else os.cpu_count() or 1
     try:
-        return run_suite(
-            suite,
-            choice,
+        return play(
             out,
-            workers=values["workers"] if values["workers"] is not None else os.cpu_count() or 1,
+            workers=workers,
             replace=values["replace"],
             retry_failed=values["retry_failed"],
             watcher=progress,
@@ -313,9 +357,11 @@ def watch(suite: Suite, choice: Choice, out: Path, values: dict[str, Any]) -> Re
         progress.end()
 
 
-def show(results: Results) -> None:
+def show(results: Results, remark: str = "") -> None:
     """Print the tables and where the files are; exit with 1 if episodes failed."""
     print(results.table())
+    if remark:
+        print(remark)
     print(f"report   {results.report()}")
     print(f"records  {results.out / 'episodes'}")
     if results.failed:

@@ -46,7 +46,10 @@ class Option:
         is_count: Whether it is the number of values, from 0.
         needs: What an episode must be like for the option to have an effect, and that in words.
         is_hidden: Whether there is no such option; `--set` still reaches the field.
-        is_main_model: Whether `--model` sets this role if its own option is not given.
+        is_main_model: Whether `--model` sets this role if its own option is not given; of a swept
+            role, it adds a model.
+        read: Reads a value from text; None reads it by its type.
+        stand_ins: The names of the stand-ins of a role; that of the default alone if empty.
     """
 
     name: str
@@ -59,11 +62,18 @@ class Option:
     needs: tuple[Callable[[Any], bool], str] | None
     is_hidden: bool
     is_main_model: bool
+    read: Callable[[str], Any] | None
+    stand_ins: tuple[str, ...]
 
     @property
     def is_model(self) -> bool:
         """Whether the value is the model of a role."""
         return self.kind in (ModelRole, ModelSpec)
+
+    @property
+    def is_list(self) -> bool:
+        """Whether the value is a tuple whose items are given one by one."""
+        return self.read is not None and get_origin(self.kind) is tuple
 
 
 def option(
@@ -75,6 +85,7 @@ def option(
     read: Callable[[str], Any] | None = None,
     hidden: bool = False,
     main_model: bool = False,
+    stand_ins: Sequence[str] = (),
 ) -> Any:
     """Declare a field of an episode with more than its type, default and docstring.
 
@@ -83,9 +94,10 @@ def option(
         factory: Makes the default.
         flag: The name of the option, without dashes; the field's name with "-" for "_" by default.
         needs: What an episode must be like for the option to have an effect, and that in words.
-        read: Reads a value from text, or raises a ValueError.
+        read: Reads a value, or an item of a tuple, from text; it may raise a ValueError.
         hidden: Leave the option out; `--set` still reaches the field.
         main_model: Let `--model` set this role where its own option is not given.
+        stand_ins: The names of the stand-ins of a role.
     """
     metadata = {
         "flag": flag,
@@ -93,6 +105,7 @@ def option(
         "read": read,
         "hidden": hidden,
         "main_model": main_model,
+        "stand_ins": tuple(stand_ins),
     }
     return field(default=default, default_factory=factory, metadata=metadata)
 
@@ -121,13 +134,22 @@ def suite_options(suite: Suite) -> list[Option]:
                 needs=f.metadata.get("needs"),
                 is_hidden=f.metadata.get("hidden", False),
                 is_main_model=f.metadata.get("main_model", False),
+                read=f.metadata.get("read"),
+                stand_ins=f.metadata.get("stand_ins", ()),
             )
         )
     return options
 
 
 def attribute_docstrings(kind: type[Any]) -> dict[str, str]:
-    """The docstrings under the attributes of a class; none where there is no source."""
+    """The docstrings under the attributes of a class and of its bases, where there is source."""
+    texts: dict[str, str] = {}
+    for base in reversed(kind.__mro__):
+        texts |= _own_docstrings(base)
+    return texts
+
+
+def _own_docstrings(kind: type[Any]) -> dict[str, str]:
     try:
         tree = ast.parse(dedent(inspect.getsource(kind)))
     except (OSError, TypeError, SyntaxError):
@@ -154,6 +176,8 @@ def read_value(option: Option, text: str, endpoint: Endpoint | None = None) -> A
     """
     if option.is_model:
         return read_model(option, text, endpoint or Endpoint())
+    if option.read is not None:
+        return read_text(f"--{option.flag}", text, option.read)
     return read_field(f"--{option.flag}", text, option.kind)
 
 
@@ -162,7 +186,7 @@ def read_model(option: Option, text: str, endpoint: Endpoint) -> Any:
     if option.kind is ModelRole:
         return read_role(
             text,
-            stand_in=option.default.stand_in,
+            stand_in=option.stand_ins or option.default.stand_in,
             base_url=endpoint.base_url,
             temperature=endpoint.temperature,
             record=endpoint.record,
@@ -187,8 +211,17 @@ def read_field(name: str, text: str, kind: Any) -> Any:
         choices = {str(choice): choice for choice in get_args(kind)}
         check_known(name.lstrip("-"), text, choices)
         return choices[text]
+    return read_text(name, text, _reader(kind))
+
+
+def read_text(name: str, text: str, read: Callable[[str], Any]) -> Any:
+    """Read a value from text.
+
+    Raises:
+        SettingsError: If it cannot be read.
+    """
     try:
-        return _reader(kind)(text)
+        return read(text)
     except ValueError as error:
         raise SettingsError(f"{name} cannot be {text!r}: {error}") from None
 
@@ -244,6 +277,7 @@ def read_changes(
     """
     targets = _targets(episode, defaults)
     names = {path.replace("_", "-"): path for path in targets}
+    readers = {f.name: f.metadata.get("read") for f in fields(episode)}
     short: dict[str, list[str]] = {}
     for path in targets:
         short.setdefault(path.rpartition(".")[2].replace("_", "-"), []).append(path)
@@ -257,7 +291,12 @@ def read_changes(
         check_known("setting", name, names)
         if names[name] in values:
             raise SettingsError(f"the setting {given!r} is given twice")
-        values[names[name]] = read_field(given, text, targets[names[name]])
+        kind, read = targets[names[name]], readers.get(names[name])
+        if read is None:
+            values[names[name]] = read_field(given, text, kind)
+        else:
+            value = read_text(given, text, read)
+            values[names[name]] = (value,) if get_origin(kind) is tuple else value
     return _nest(values, defaults)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from dataclasses import replace as replace_fields
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -11,12 +12,19 @@ import msgspec
 from timeful.errors import KernelError, RecordError, SettingsError
 from timeful.experiments.report import write_report
 from timeful.experiments.rows import RowMaker, row_maker
-from timeful.experiments.suite import Suite
-from timeful.experiments.sweep import Choice, PlannedEpisode, encode, plan_episodes, sweeps
+from timeful.experiments.suite import Pairs, Suite
+from timeful.experiments.sweep import (
+    Choice,
+    PlannedEpisode,
+    encode,
+    plan_episode,
+    plan_episodes,
+    sweeps,
+)
 from timeful.records.events import EpisodeEnded, EpisodeFailed, EpisodeStarted
 from timeful.records.recorder import Recorder, read_record
 from timeful.reports.results import ResultRow
-from timeful.runs.batch import Job, open_run, run_batch
+from timeful.runs.batch import Job, finished_rows, open_run, run_batch
 from timeful.runs.lock import locked
 from timeful.version import __version__
 
@@ -100,32 +108,118 @@ def run_suite(
             is played or written.
         RecordError: If a record in the folder cannot be read.
     """
-    if workers < 1:
-        raise SettingsError(f"the number of workers must be at least 1, got {workers}")
+    options = _Options(
+        workers=workers,
+        replace=replace,
+        retry_failed=retry_failed,
+        watcher=watcher,
+        api_key=api_key,
+    )
+    check_folder(out)
     planned = plan_episodes(suite, choice)
+    settings = run_settings(suite, choice, planned)
+    if suite.baseline is not None:
+        episodes = [each.episode for each in planned]
+        first = [plan_episode(suite, each) for each in suite.baseline.plan(episodes)]
+        pairs: Pairs = ()
+        if first:
+            folder = out.with_name(f"{out.name}-baseline")
+            results, pairs = _play(suite, first, folder, settings, options)
+            if results.failed:
+                return results
+        completed = suite.baseline.complete(episodes, pairs)
+        planned = [plan_episode(suite, each) for each in completed]
+    return _play(suite, planned, out, settings, options)[0]
+
+
+def make_baselines(suite: Suite, choice: Choice, out: Path, **options: Any) -> tuple[Results, str]:
+    """Play the first run of a suite alone, and keep its outcome.
+
+    Args:
+        suite: A suite with a baseline.
+        choice: What to play of it.
+        out: The run folder.
+        options: As for `run_suite`.
+
+    Returns:
+        The results, and a line that says where the outcome is kept.
+
+    Raises:
+        SettingsError: As `run_suite`.
+        RecordError: As `run_suite`.
+    """
+    assert suite.baseline is not None, "only called for such suites"
+    check_folder(out)
+    alone = replace_fields(suite, tables=suite.baseline.tables, figures=(), claims=())
+    planned = plan_episodes(alone, choice)
+    settings = run_settings(alone, choice, planned)
+    results, pairs = _play(alone, planned, out, settings, _Options(**options))
+    return results, suite.baseline.keep(pairs)
+
+
+def check_folder(out: Path) -> None:
+    """Refuse a run folder that cannot be one, before anything is played.
+
+    Raises:
+        SettingsError: If a part of the path is a file.
+    """
+    for path in (out, *out.parents):
+        if path.exists() and not path.is_dir():
+            raise SettingsError(f"{path} is a file; choose a folder for the run with --out")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Options:
+    """How to play a run; see `run_suite`."""
+
+    workers: int
+    replace: bool = False
+    retry_failed: bool = False
+    watcher: Watcher | None = None
+    api_key: str = ""
+
+    def __post_init__(self) -> None:
+        if self.workers < 1:
+            raise SettingsError(f"the number of workers must be at least 1, got {self.workers}")
+
+
+def _play(
+    suite: Suite,
+    planned: Sequence[PlannedEpisode],
+    out: Path,
+    settings: bytes,
+    options: _Options,
+) -> tuple[Results, Pairs]:
+    """Play what is missing, and write the report; also each episode with its row."""
     if suite.check is not None:
         suite.check([each.episode for each in planned])
+    api_key = options.api_key if suite.takes_key else None
     maker = row_maker(suite)
-    settings = run_settings(suite, choice, planned)
     job = Job(
-        play=partial(play_planned, play=suite.play, api_key=api_key if suite.takes_key else None),
+        play=partial(play_planned, play=suite.play, api_key=api_key),
         sum_up=partial(_summarize_file, maker=maker),
         give_up=_give_up,
         row=maker.row_type,
     )
     with locked(out):
-        open_run(out, settings, replace=replace)
-        if watcher is not None:
-            watcher.start(len(planned))
+        is_resumed = open_run(out, settings, replace=options.replace)
+        if is_resumed and suite.baseline is not None:
+            finished = finished_rows(out, job, planned)
+            suite.baseline.check(
+                [(each.episode, finished[each.key]) for each in planned if each.key in finished]
+            )
+        if options.watcher is not None:
+            options.watcher.start(len(planned))
         rows = run_batch(
             planned,
             job,
             out,
-            workers=workers,
-            retry_failed=retry_failed,
-            on_row=watcher.advance if watcher is not None else lambda _: None,
+            workers=options.workers,
+            retry_failed=options.retry_failed,
+            on_row=options.watcher.advance if options.watcher is not None else lambda _: None,
         )
-        return _results(suite, rows, out, msgspec.json.decode(settings))
+        results = _results(suite, rows, out, msgspec.json.decode(settings))
+    return results, [(each.episode, row) for each, row in zip(planned, rows, strict=True)]
 
 
 def report_suite(suite: Suite, out: Path) -> Results:
@@ -157,7 +251,12 @@ def _results(suite: Suite, rows: Sequence[Any], out: Path, settings: Mapping[str
 
 def run_settings(suite: Suite, choice: Choice, planned: Sequence[PlannedEpisode]) -> bytes:
     """All that the episodes of a run share, as JSON: the fields that do not vary."""
-    varied = {name for values in sweeps(suite, choice) for name in values}
+    varied = {
+        name
+        for values in sweeps(suite, choice)
+        for name, options in values.items()
+        if name in suite.sweep or len(options) > 1
+    }
     first = planned[0].episode
     common = {f.name: encode(getattr(first, f.name)) for f in fields(first) if f.name not in varied}
     settings = {"suite": suite.name, "version": __version__, **common}

@@ -15,14 +15,14 @@ Everything after the rows is generic: cells with intervals, tables, figures, cla
 `results.json`, resuming, and the command line.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 from timeful.errors import SettingsError, check_known
 from timeful.reports.claims import Check, Order
-from timeful.reports.cube import CellName, Groups, Levels, Naming, make_cells
+from timeful.reports.cube import CellName, Groups, Levels, Naming, make_cells, with_margins
 from timeful.reports.estimate import EpisodeBootstrap, Estimator
 from timeful.reports.figure import Heat, Lines
 from timeful.reports.metric import Metric
@@ -36,6 +36,35 @@ Values = Mapping[str, Sequence[Any]]
 
 SEED_FIELDS = ("seed", "sample", "run", "episode", "repetition")
 """Swept fields of these names are repetitions: they do not set cells apart."""
+
+
+Pairs = Sequence[tuple[Any, Any]]
+"""Episodes, each with its row."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baseline:
+    """A first run that settings of a suite's episodes, such as budgets, are multiples of.
+
+    `timeful run` plays it next to the run's folder; `timeful baseline` plays it alone and keeps
+    its outcome in a file.
+
+    Attributes:
+        plan: The episodes of the first run for those of a run.
+        complete: Completes the episodes of a run with the first run's; raises a SettingsError
+            where an outcome is missing.
+        check: Raises a SettingsError if a finished episode of a run has another baseline.
+        keep: Keeps the outcome of `timeful baseline` in a file, and says so in a line.
+        fixed: The values of fields in `timeful baseline`, which has no options for them.
+        tables: The tables that `timeful baseline` prints.
+    """
+
+    plan: Callable[[Sequence[Any]], Sequence[Any]]
+    complete: Callable[[Sequence[Any], Pairs], Sequence[Any]]
+    check: Callable[[Pairs], None]
+    keep: Callable[[Pairs], str]
+    fixed: Mapping[str, Any]
+    tables: Sequence[Table]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,11 +112,15 @@ class Suite:
         presets: Other values of swept fields, by name.
         parts: Named sub-experiments: other values of swept fields. A run plays the chosen ones, or
             `default_parts`; an episode that belongs to several is played once.
+        plan: Turns the episodes of a sweep into those of a run, given the names of the fields that
+            were chosen for this run.
         resolve: Completes an episode after the sweep, or drops it by returning None.
+        baseline: The first run that settings of the episodes are multiples of.
         check: Raises a SettingsError for episodes that cannot be played, before any is.
         keys: The columns of rows that identify a cell; the swept fields without seeds by default.
         groups: The cells of a row, where `keys` do not say it.
         cells: Computes all cells from rows, where metrics over `groups` do not say it.
+        margins: The columns over whose values there are cells too.
         naming: The names of a cell in `results.json`.
         order: The columns that rows are sorted by in files; all fields of the episode by default.
         labels: The names of values in tables, by column.
@@ -115,11 +148,14 @@ class Suite:
     presets: Mapping[str, Values] = field(default_factory=dict)
     parts: Mapping[str, Values] = field(default_factory=dict)
     default_parts: tuple[str, ...] = ()
+    plan: Callable[[Sequence[Any], Collection[str]], Iterable[Any]] | None = None
     resolve: Callable[[Any], Any] | None = None
+    baseline: Baseline | None = None
     check: Callable[[Sequence[Any]], None] | None = None
     keys: tuple[str, ...] = ()
     groups: Groups | None = None
     cells: Callable[[Sequence[Any]], list[ResultRow]] | None = None
+    margins: tuple[str, ...] = ()
     naming: Naming | None = None
     order: tuple[str, ...] = ()
     labels: Labels = field(default_factory=dict)
@@ -178,6 +214,7 @@ class Suite:
             labels=self.labels,
             levels={**self.sweep, **self.levels},
             reference=self.reference,
+            margins=self.margins,
         )
 
     def make_cells(self, rows: Sequence[Any]) -> list[ResultRow]:
@@ -188,15 +225,19 @@ class Suite:
             rows,
             suite=self.name.partition("/")[0],
             metrics=self.metrics,
-            groups=self.groups or self._group,
+            groups=self._groups,
             levels=self.context.levels,
             estimator=self.estimator,
             naming=self.naming or self._name,
             reference=self.reference,
         )
 
-    def _group(self, row: Any) -> list[Where]:
-        return [{name: getattr(row, name) for name in self.cell_keys}]
+    def _groups(self, row: Any) -> Iterable[Where]:
+        if self.groups is None:
+            cells: Iterable[Where] = [{name: getattr(row, name) for name in self.cell_keys}]
+        else:
+            cells = self.groups(row)
+        return with_margins(cells, self.margins)
 
     def _name(self, where: Where) -> CellName:
         *others, last = [self.context.title({name: value}) for name, value in where.items()] or [""]

@@ -51,7 +51,7 @@ def plan_episodes(suite: Suite, choice: Choice) -> list[PlannedEpisode]:
         SettingsError: If a name is unknown, nothing is left to play, or there are more than a
             million episodes.
     """
-    episodes: dict[str, PlannedEpisode] = {}
+    swept: list[Any] = []
     for values in sweeps(suite, choice):
         count = prod(len(options) for options in values.values())
         if count > MOST_EPISODES:
@@ -60,12 +60,14 @@ def plan_episodes(suite: Suite, choice: Choice) -> list[PlannedEpisode]:
             )
         for combination in product(*(dict.fromkeys(options) for options in values.values())):
             changes = {**(choice.fixed or {}), **dict(zip(values, combination, strict=True))}
-            episode = make_episode(suite, changes)
-            if suite.resolve is not None:
-                episode = suite.resolve(episode)
-            if episode is not None:
-                planned = plan_episode(suite, episode)
-                episodes.setdefault(planned.key, planned)
+            swept.append(make_episode(suite, changes))
+    if suite.plan is not None:
+        swept = list(suite.plan(swept, {*(choice.values or {}), *(choice.fixed or {})}))
+    episodes: dict[str, PlannedEpisode] = {}
+    for episode in swept if suite.resolve is None else map(suite.resolve, swept):
+        if episode is not None:
+            planned = plan_episode(suite, episode)
+            episodes.setdefault(planned.key, planned)
     if not episodes:
         raise SettingsError("nothing to run: no episode is left of the chosen values")
     return list(episodes.values())

@@ -4,7 +4,7 @@ Each role of an experiment, such as triage of emails, has one stand-in that is n
 with a name of its own ("rules", "prose"). Every other name is a `ModelSpec`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,7 +101,7 @@ class ModelRole:
 def read_role(
     spec: str,
     *,
-    stand_in: str,
+    stand_in: str | Sequence[str],
     base_url: str | None = None,
     temperature: float | None = None,
     record: str | None = None,
@@ -114,7 +114,7 @@ def read_role(
     Args:
         spec: The name of the stand-in, `openai:NAME`, `replay:FILE`, `replay:FILE#NAME` or
             `local:PATH`.
-        stand_in: The name of the role's stand-in.
+        stand_in: The name of the role's stand-in, or the names of all, the default first.
         base_url: The base URL of an endpoint's API.
         temperature: The sampling temperature of an endpoint or a checkpoint.
         record: The cassette that records an endpoint's answers.
@@ -122,20 +122,20 @@ def read_role(
     Raises:
         SettingsError: If the name is unknown or incomplete, or the model cannot work.
     """
-    if spec == stand_in:
-        return ModelRole(stand_in=stand_in)
+    names = (stand_in,) if isinstance(stand_in, str) else tuple(stand_in)
+    if spec in names:
+        return ModelRole(stand_in=spec)
     kind, _, rest = spec.partition(":")
-    if kind not in (stand_in, *KINDS) or kind == "search":
+    if kind not in (*names, *KINDS) or kind == "search":
+        known = [*names, "local:PATH", "openai:NAME", "replay:FILE"]
+        raise SettingsError(unknown("model", kind, known))
+    if kind in names or not rest:
         raise SettingsError(
-            unknown("model", kind, [stand_in, "local:PATH", "openai:NAME", "replay:FILE"])
-        )
-    if kind == stand_in or not rest:
-        raise SettingsError(
-            f"a model is `{stand_in}`, `openai:NAME`, `replay:FILE` or `local:PATH`, got {spec!r}"
+            f"a model is `{names[0]}`, `openai:NAME`, `replay:FILE` or `local:PATH`, got {spec!r}"
         )
     is_live = kind == "openai"
     return ModelRole(
-        stand_in=stand_in,
+        stand_in=names[0],
         choice=ModelSpec(
             spec=spec,
             base_url=base_url if is_live else None,

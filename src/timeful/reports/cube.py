@@ -1,7 +1,8 @@
 """From the rows of episodes to cells: one result row for each group of episodes and metric."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 from timeful.metrics.statistics import Estimate
@@ -13,8 +14,10 @@ from timeful.reports.results import ResultRow, Scalar, Where
 Groups = Callable[[Any], Iterable[Where]]
 """The cells that an episode's row belongs to: mostly one, identified by values of its columns."""
 
-Levels = Mapping[str, Sequence[Scalar]]
-"""The order of the values of a column, in tables and results; unknown values follow, sorted."""
+Levels = Mapping[str, Sequence[Scalar] | Callable[[Any], float]]
+"""The order of the values of a column in tables and results: the values, or a sort key.
+
+Unknown values follow, sorted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,13 +44,26 @@ def group_rows(
     return [(dict(key), cells[key]) for key in ordered]
 
 
+def with_margins(cells: Iterable[Where], margins: Sequence[str]) -> Iterator[Where]:
+    """Cells, and those over all values of each margin column: they lack that column."""
+    for where in cells:
+        for count in range(len(margins) + 1):
+            for dropped in combinations(margins, count):
+                yield {name: value for name, value in where.items() if name not in dropped}
+
+
 def level_order(levels: Levels, column: str, value: Scalar) -> tuple[int, float, str]:
     """The position of a value among the values of its column."""
-    known = list(levels.get(column, ()))
+    levels_of_column = levels.get(column, ())
+    if value is None:  # the margin
+        return -1, 0.0, ""
+    if callable(levels_of_column):
+        return 0, levels_of_column(value), str(value)
+    known = list(levels_of_column)
     if value in known:
         return known.index(value), 0.0, ""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return len(known), float(value) if is_number else 0.0, "" if is_number else str(value)  # type: ignore[arg-type]
+    return len(known), float(value) if is_number else 0.0, "" if is_number else str(value)
 
 
 def make_cells(
@@ -114,7 +130,7 @@ def make_cell(
         value=estimate.mean if estimate else None,
         low=estimate.low if estimate else None,
         high=estimate.high if estimate else None,
-        n=len(members) - failed,
+        n=estimate.n if estimate else len(members) - failed,
         published=published.value if published else None,
         source=published.source if published else None,
         stand_in=getattr(members[0], "stand_in", False),
@@ -125,11 +141,11 @@ def make_cell(
 
 
 def list_not_run(reference: Reference, *, suite: str, naming: Naming) -> list[ResultRow]:
-    """The published numbers that are not compared with ours, as rows without a value."""
+    """The published numbers that are listed as not run, as rows without a value."""
     rows = []
     for number in reference.numbers:
-        if not number.is_compared:
-            where = {**number.where, "model": number.model}
+        if number.is_listed:
+            where = {"model": number.model, **number.where}
             name = naming(where)
             rows.append(
                 ResultRow(

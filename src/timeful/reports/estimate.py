@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from timeful.metrics.statistics import Estimate
+from timeful.metrics.statistics import Estimate, bootstrap_grand_mean
 from timeful.reports.metric import Metric, read_column
 from timeful.reports.results import Where
 from timeful.seeding import child
@@ -116,3 +116,48 @@ def _ratio(sums: Floats, metric: Metric) -> Floats:
     np.divide(numerators, denominators, out=ratios, where=denominators > 0)
     scaled: Floats = metric.scale * ratios
     return scaled
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterBootstrap:
+    """The two-stage bootstrap: over clusters, such as cases, and over repetitions within them.
+
+    The value of a repetition is the mean over its episodes, so that all its settings count alike.
+    A single cluster is resampled over its repetitions.
+
+    Attributes:
+        cluster: The column whose values are the clusters.
+        repetition: The column whose values are the repetitions of a cluster.
+        seed: The seed of the resamples.
+        purpose: Names that set these resamples apart from others of the same seed; the name of
+            the metric is added.
+        resamples: The number of resamples.
+    """
+
+    cluster: str
+    repetition: str
+    seed: int = 0
+    purpose: tuple[str, ...] = ("bootstrap",)
+    resamples: int = 2 * RESAMPLES
+
+    def __call__(
+        self, metrics: Sequence[Metric], rows: Sequence[Any], where: Where
+    ) -> dict[str, Estimate]:
+        """Estimate metrics; see `Estimator`. Metrics are means, without a denominator."""
+        estimates = {}
+        for metric in metrics:
+            values = metric.scale * read_column(rows, metric.value)
+            clusters: dict[object, dict[object, list[float]]] = {}
+            for row, value in zip(rows, values, strict=True):
+                if not np.isnan(value):
+                    repetitions = clusters.setdefault(getattr(row, self.cluster), {})
+                    repetitions.setdefault(getattr(row, self.repetition), []).append(float(value))
+            groups = [[fmean(v) for v in repetitions.values()] for repetitions in clusters.values()]
+            if groups:
+                if len(groups) == 1:
+                    groups = [[value] for value in groups[0]]
+                rng = child(self.seed, *self.purpose, metric.name)
+                estimates[metric.name] = bootstrap_grand_mean(
+                    [groups], rng=rng, resamples=self.resamples
+                )
+        return estimates

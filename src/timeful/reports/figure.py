@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from timeful.reports.cube import level_order
 from timeful.reports.page import Figure
 from timeful.reports.results import ResultRow, Scalar, Where
-from timeful.reports.table import Context
+from timeful.reports.table import Context, distinct
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,10 +25,12 @@ class Lines:
 
     Attributes:
         x: The column of the horizontal axis; numbers are placed to scale, words evenly.
+        at: The metric whose value places a cell on that axis, in place of the column's value.
         y: The name of the metric.
         hue: The column whose values are lines; "" for a single line.
-        panel: The column whose values are panels; "" for a single panel.
+        panel: The column, or columns, whose values are panels; "" for a single panel.
         where: Only cells with these values.
+        without: No cells with these values.
         title: The title of the figure.
         x_label: The name of the horizontal axis; the column's name if not given.
         is_log: Whether the horizontal axis is logarithmic.
@@ -37,9 +40,11 @@ class Lines:
 
     x: str
     y: str
+    at: str = ""
     hue: str = ""
-    panel: str = ""
+    panel: str | tuple[str, ...] = ""
     where: Where = field(default_factory=dict)
+    without: Where = field(default_factory=dict)
     title: str = ""
     x_label: str = ""
     is_log: bool = False
@@ -47,29 +52,40 @@ class Lines:
     caption: str = "Solid: ours, with 95 % intervals. Dashed: published."
 
     def draw(self, cells: Sequence[ResultRow], context: Context) -> Figure | None:
-        """Draw the figure; None if there are fewer than two values on the horizontal axis."""
+        """Draw the figure; None if there are fewer than two positions on the horizontal axis."""
+        keys = (self.panel,) if isinstance(self.panel, str) else self.panel
+        keys = tuple(key for key in keys if key)
         shown = [
             cell
             for cell in cells
-            if cell.metric == self.y and cell.value is not None and cell.matches(self.where)
+            if cell.metric == self.y
+            and cell.value is not None
+            and cell.matches(self.where)
+            and not (self.without and cell.matches(self.without))
         ]
-        xs = context.ordered(self.x, shown)
+        points = self._points(cells, context.select_margins(shown, (self.x, self.hue, *keys)))
+        shown = [cell for _, cell in points]
+        name = self.at or self.x
+        xs = sorted({x for x, _ in points}, key=lambda x: level_order(context.levels, name, x))
         if len(xs) < 2:
             return None
         from timeful.reports import style  # noqa: PLC0415 - loads matplotlib
 
-        panels = context.ordered(self.panel, shown) if self.panel else [None]
+        panels = sorted(
+            distinct(shown, keys),
+            key=lambda where: [level_order(context.levels, *item) for item in where.items()],
+        )
         hues = context.ordered(self.hue, shown) if self.hue else [None]
+        keys = tuple(key for key in keys if len(distinct(shown, (key,))) > 1) or keys[:1]
         with style.style():
             figure, grid = style.panels(len(panels))
             for axes, panel in zip(grid, panels, strict=False):
-                members = [c for c in shown if not self.panel or c.where.get(self.panel) == panel]
+                members = [(x, cell) for x, cell in points if cell.matches(panel)]
                 for index, hue in enumerate(hues):
-                    line = [c for c in members if not self.hue or c.where.get(self.hue) == hue]
+                    line = [p for p in members if not self.hue or p[1].where.get(self.hue) == hue]
                     self._line(axes, line, xs, index, context)
                 self._axis(axes, xs, context)
-                if self.panel:
-                    axes.set_title(context.label(self.panel, panel))
+                axes.set_title(context.title({key: panel[key] for key in keys}))
             grid[0].set_ylabel(self.y)
             figure.supxlabel(self.x_label or self.x, y=0.5 / figure.get_figheight(), fontsize=12)
             names = [context.label(self.hue, hue) for hue in hues] if self.hue else []
@@ -77,6 +93,18 @@ class Lines:
             title = self.title or f"{self.y} over {self.x}"
             alt = f"{title}; the numbers are in the tables"
             return Figure(image=style.to_svg(figure), alt=alt, caption=f"{title}. {self.caption}")
+
+    def _points(
+        self, cells: Sequence[ResultRow], shown: Sequence[ResultRow]
+    ) -> list[tuple[Scalar, ResultRow]]:
+        """Each cell with its value on the horizontal axis; a margin of that column has none."""
+        places = {tuple(c.where.items()): c.value for c in cells if c.metric == self.at}
+        pairs: list[tuple[Scalar, ResultRow]] = [
+            (places.get(tuple(cell.where.items())) if self.at else cell.where[self.x], cell)
+            for cell in shown
+            if cell.where.get(self.x) is not None
+        ]
+        return [(x, cell) for x, cell in pairs if x is not None]
 
     def _x(self, xs: Sequence[Scalar], value: Scalar) -> float:
         if self.is_even or not all(isinstance(x, int | float) for x in xs):
@@ -86,14 +114,14 @@ class Lines:
     def _line(
         self,
         axes: "Axes",
-        cells: Sequence[ResultRow],
+        cells: Sequence[tuple[Scalar, ResultRow]],
         xs: Sequence[Scalar],
         index: int,
         context: Context,
     ) -> None:
         from timeful.reports import style  # noqa: PLC0415
 
-        points = [(self._x(xs, cell.where.get(self.x)), cell) for cell in cells]
+        points = [(self._x(xs, x), cell) for x, cell in cells]
         points.sort(key=lambda point: point[0])
         look: dict[str, Any] = style.look(index)
         axes.plot([x for x, _ in points], [c.value for _, c in points], zorder=3, **look)  # type: ignore[arg-type]

@@ -13,11 +13,12 @@
     where = { policy = "stand-in", interface = "loop" }
     Utility = [0.4, 1.1]
 
-A number belongs to each cell that has all of the values of `where`.
+A number belongs to each cell that has all of the values of `where`. With
+`columns = { benchmark = ["AIME", "MATH"] }` a row has the metrics of each benchmark in turn.
 """
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import inf, isinf, isnan
 from pathlib import Path
@@ -37,6 +38,7 @@ class Published:
     source: str = ""
     model: str = ""
     is_compared: bool = True
+    is_listed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,14 +60,23 @@ class Band:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """All published numbers and bands of a suite."""
+    """All published numbers and bands of a suite.
+
+    Attributes:
+        numbers: The published numbers.
+        bands: The bands.
+        key: From a cell to the values that its published number is looked up by; the cell's own
+            by default.
+    """
 
     numbers: tuple[Published, ...] = ()
     bands: tuple[Band, ...] = ()
+    key: Callable[[Where], Where] = dict
 
     def number(self, where: Where, metric: str) -> Published | None:
         """The published number to compare a cell with, or None."""
-        return next((n for n in self.numbers if n.is_compared and _fits(n, where, metric)), None)
+        key = self.key(where)
+        return next((n for n in self.numbers if n.is_compared and _fits(n, key, metric)), None)
 
     def band(self, where: Where, metric: str) -> Band | None:
         """The band of a cell, or None."""
@@ -78,31 +89,43 @@ def _fits(reference: Published | Band, where: Where, metric: str) -> bool:
     )
 
 
-def load_reference(path: Path) -> Reference:
+def load_reference(path: Path, key: Callable[[Where], Where] = dict) -> Reference:
     """Read published numbers and bands from a TOML file of this package."""
     with path.open("rb") as file:
         data = tomllib.load(file)
     return Reference(
         numbers=tuple(n for table in data.get("numbers", ()) for n in _numbers(table)),
         bands=tuple(band for table in data.get("bands", ()) for band in _bands(table)),
+        key=key,
     )
 
 
 def _numbers(table: Mapping[str, Any]) -> Iterator[Published]:
-    metrics: Sequence[str] = table["metrics"]
+    columns = [
+        ({name: level}, metric)
+        for name, levels in table.get("columns", {"": [""]}).items()
+        for level in levels
+        for metric in table["metrics"]
+    ]
+    is_compared = table.get("is_compared", True)
     for row in table["rows"]:
-        halves = row.get("half", [None] * len(metrics))
-        for metric, value, half in zip(metrics, row["value"], halves, strict=True):
+        halves = row.get("half", [None] * len(columns))
+        for (column, metric), value, half in zip(columns, row["value"], halves, strict=True):
             # TOML has no null: a number that was not printed is nan there.
             if not isnan(value):
                 yield Published(
-                    where={**table.get("where", {}), **row["where"]},
+                    where={
+                        **table.get("where", {}),
+                        **row["where"],
+                        **{name: level for name, level in column.items() if name},
+                    },
                     metric=metric,
                     value=float(value),
                     half_width=None if half is None or isnan(half) else float(half),
                     source=row.get("source", table["source"]),
                     model=table.get("model", ""),
-                    is_compared=table.get("is_compared", True),
+                    is_compared=is_compared,
+                    is_listed=table.get("is_listed", not is_compared),
                 )
 
 

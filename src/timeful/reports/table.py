@@ -28,6 +28,7 @@ class Table:
         where: Only cells with these values.
         has_intervals: Whether half of the 95 % interval is shown.
         has_published: Whether published numbers are shown below ours.
+        is_published: Whether the table shows the published numbers that were not run here.
     """
 
     title: str
@@ -38,6 +39,12 @@ class Table:
     where: Where = field(default_factory=dict)
     has_intervals: bool = True
     has_published: bool = True
+    is_published: bool = False
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns whose values are the rows."""
+        return (self.rows,) if isinstance(self.rows, str) else self.rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,24 +56,28 @@ class Context:
         labels: The names of values.
         levels: The order of values.
         reference: The published numbers and bands.
+        margins: The columns over whose values there are cells too.
     """
 
     metrics: Mapping[str, Metric]
     labels: Labels
     levels: Levels
     reference: Reference
+    margins: tuple[str, ...] = ()
 
     def label(self, column: str, value: Scalar) -> str:
         """The name of a value."""
         if value in self.labels.get(column, {}):
             return self.labels[column][value]
+        if value is None:
+            return "all"
         return f"{value:g}" if isinstance(value, float) else str(value)
 
     def title(self, where: Where) -> str:
         """The names of several values; a value without a label keeps the name of its column."""
         return ", ".join(
             self.label(column, value)
-            if isinstance(value, str) or column in self.labels
+            if isinstance(value, str | None) or column in self.labels
             else f"{column} {self.label(column, value)}"
             for column, value in where.items()
         )
@@ -75,6 +86,19 @@ class Context:
         """The values of a column in some cells, in order."""
         values = dict.fromkeys(cell.where.get(column) for cell in cells)
         return sorted(values, key=lambda value: level_order(self.levels, column, value))
+
+    def select_margins(self, cells: Sequence[ResultRow], columns: Sequence[str]) -> list[ResultRow]:
+        """Take the margin of each margin column that is not among the columns shown.
+
+        Of a column that is shown, the margin is left out where there is one other value only.
+        """
+        selected = list(cells)
+        for name in self.margins:
+            if name not in columns:
+                selected = [cell for cell in selected if name not in cell.where]
+            elif len({cell.where.get(name) for cell in selected} - {None}) == 1:
+                selected = [cell for cell in selected if name in cell.where]
+        return selected
 
 
 def lay_out(table: Table, cells: Sequence[ResultRow], context: Context) -> list[Grid]:
@@ -85,8 +109,13 @@ def lay_out(table: Table, cells: Sequence[ResultRow], context: Context) -> list[
     shown = [
         cell
         for cell in cells
-        if cell.stand_in is not None and cell.metric in metrics and cell.matches(table.where)
+        if (cell.stand_in is None) == table.is_published
+        and cell.metric in metrics
+        and cell.matches(table.where)
     ]
+    if not table.is_published:
+        used = (*table.keys, table.columns, *table.split_by, *table.where)
+        shown = context.select_margins(shown, used)
     return [
         grid
         for where in distinct(shown, table.split_by)
@@ -133,7 +162,8 @@ def _grid(
     metrics: Sequence[str],
     context: Context,
 ) -> Grid:
-    keys = (table.rows,) if isinstance(table.rows, str) else table.rows
+    first, *others = table.keys
+    keys = (first, *(key for key in others if len(distinct(cells, (key,))) > 1))
     counts = Counter(cell.n for cell in cells if cell.value is not None)
     usual = max(counts, key=lambda n: (counts[n], n), default=0)
     rows: list[Row] = []
@@ -148,7 +178,7 @@ def _grid(
             None if cell is None else context.reference.number(cell.where, cell.metric)
             for cell in entries
         ]
-        if table.has_published and any(published):
+        if table.has_published and not table.is_published and any(published):
             digits = [context.metrics[m].digits for m in metrics]
             rows.append(
                 (
@@ -169,6 +199,8 @@ def ours(cell: ResultRow | None, table: Table, usual: int, context: Context) -> 
     """A number of ours: its interval, and in small print its spread, band and failures."""
     if cell is None:
         return Entry("")
+    if table.is_published and cell.published is not None:
+        return Entry(f"{cell.published:.{context.metrics[cell.metric].digits}f}", tone="quiet")
     if cell.value is None:
         return Entry("failed", tone="alarm") if cell.failed and not cell.n else Entry("-")
     digits = context.metrics[cell.metric].digits
