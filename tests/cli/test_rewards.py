@@ -133,7 +133,7 @@ def test_parameters_progress_and_turn_are_taken(run: Path, tmp_path: Path) -> No
         (("timely", "--set", "lambda=x"), "must be a number from 0 to 1, got 'x'"),
         (("timely", "--set", "lambda=2"), "from 0 to 1"),
         (("ruler",), "needs a judge, which scores whole groups"),
-        (("adaptive_metric_score",), "how far training is"),
+        (("adaptive_metric_score",), "progress of training"),
         (("timely", "--progress", "0.5"), "changes nothing"),
         (("timely", "--turn", "1"), "no turn 1"),
     ],

@@ -109,7 +109,7 @@ def test_points_that_a_game_begins_with_are_not_gained() -> None:
 
 @pytest.mark.parametrize("most", [None, 0, -5])
 def test_a_game_that_does_not_say_how_many_points_there_are_is_refused(most: int | None) -> None:
-    with pytest.raises(RecordError, match="points"):
+    with pytest.raises(RecordError, match="maximum score"):
         of(timely, {**GAME, "max_score": most})
 
 

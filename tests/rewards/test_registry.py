@@ -158,7 +158,7 @@ def test_a_turn_whose_group_was_dropped_has_no_reward(name: str) -> None:
 def test_a_judge_can_score_a_whole_episode_of_any_kind() -> None:
     assert of("ruler", task(WRONG), ruler={WHOLE: 0.7}) == 0.7
     assert of("ruler", task(WRONG), ruler={}) is None
-    with pytest.raises(RecordError, match="whole"):
+    with pytest.raises(RecordError, match="incomplete"):
         of("ruler", task(WRONG)[:-1], ruler={WHOLE: 0.7})
 
 

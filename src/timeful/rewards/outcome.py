@@ -1,6 +1,6 @@
-"""What became of a task under a time budget, from the record of its episode alone.
+"""The outcome of a task under a time budget, from the record of its episode.
 
-Which kind of task it was is told by the facts that its world left with its last event.
+The facts of the last event of the world tell the kind of task.
 """
 
 from collections.abc import Iterable, Mapping
@@ -25,7 +25,7 @@ Kind = Literal["reasoning", "fiction", "coding"]
 
 
 class _Facts(msgspec.Struct):
-    """What the last event of a task tells; each kind has facts of its own."""
+    """The data of the last event of a task; each kind of task has its own facts."""
 
     reason: Literal["answered", "ended", "deadline"]
     counted: int
@@ -38,8 +38,8 @@ class _Facts(msgspec.Struct):
     metric: float | None = None
 
 
-class _Asked(msgspec.Struct):
-    """What the settings of an episode say of its budget."""
+class _Budget(msgspec.Struct):
+    """The budget in the settings of an episode."""
 
     budget_ns: int | None = None
     budget_tokens: int | None = None
@@ -47,21 +47,21 @@ class _Asked(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """An episode that came to its end.
+    """The outcome of an episode that did not fail.
 
     Attributes:
-        kind: What kind of task it was.
-        correct: Whether the answer was right; None where there is no answer.
-        score: How well it was done: 1 or 0 for an answer, the points that a game gained since its
-            start, the reward accuracy of the last valid submission, in [0, 1].
-        max_score: The most that there is; None of a game that does not say.
-        tokens: The tokens of all thoughts, those of modules too.
-        counted: The time that counted, in nanoseconds.
-        budget: The time that was asked for, in nanoseconds; None if none was named.
-        budget_tokens: The tokens that were asked for; None if none were named.
-        is_cut: Whether the deadline ended it.
-        is_formed: Whether it ended as a task has to: by an answer that could be cut out of what
-            was said, with a submission that could be graded, and not by giving up.
+        kind: The kind of task.
+        correct: Whether the answer was right; None for a task without answers.
+        score: 1 or 0 for an answer, the points gained in a game, or the reward accuracy of the
+            last valid submission, in [0, 1].
+        max_score: The maximum score; None if the game has none.
+        tokens: The tokens of all thoughts, including those of modules.
+        counted: The time that counts, in nanoseconds.
+        budget: The time budget in nanoseconds, or None.
+        budget_tokens: The token budget, or None.
+        is_cut: Whether the deadline ended the episode.
+        is_formed: Whether it ended with an answer that could be extracted or a submission that
+            could be graded, without giving up.
     """
 
     kind: Kind
@@ -77,19 +77,19 @@ class Outcome:
 
     @property
     def is_late(self) -> bool:
-        """Whether it took longer than it had; what ends at the budget itself is in time."""
+        """Whether it exceeded its time budget; an end exactly at the budget is in time."""
         return self.is_cut or (self.budget is not None and self.counted > self.budget)
 
     @property
     def is_within(self) -> bool:
-        """Whether it kept every budget that was asked for, of time and of tokens."""
+        """Whether it kept its budgets of time and tokens."""
         too_long = self.budget_tokens is not None and self.tokens > self.budget_tokens
         return not (self.is_late or too_long)
 
 
 @dataclass(slots=True)
-class _Seen:
-    """What was read of a record so far."""
+class _Reader:
+    """The relevant events of a record."""
 
     settings: Mapping[str, Any] | None = None
     over: Mapping[str, Any] | None = None
@@ -114,56 +114,56 @@ class _Seen:
 
 
 def read_outcome(events: Iterable[Event]) -> Outcome | None:
-    """Read what became of a task.
+    """Read the outcome of a task.
 
     Args:
         events: The record: `read_record` of a file, or `Recorder.events`.
 
     Returns:
-        None if the episode failed: it has no outcome, and so no reward, not even 0.
+        The outcome; None if the episode failed, which has no reward, not even 0.
 
     Raises:
-        RecordError: If it is no whole record of a task under a time budget.
+        RecordError: If it is not a complete record of a task under a time budget.
     """
-    seen = _Seen()
+    reader = _Reader()
     for event in events:
-        seen.take(event)
-    if seen.settings is None or seen.end is None:
-        raise RecordError("the record is not whole: it lacks its first or its last event")
-    if isinstance(seen.end, EpisodeFailed):
+        reader.take(event)
+    if reader.settings is None or reader.end is None:
+        raise RecordError("the record is incomplete: it lacks its first or its last event")
+    if isinstance(reader.end, EpisodeFailed):
         return None
-    if seen.over is None:
-        raise RecordError("the record is not that of a task under a time budget: nothing is over")
+    if reader.over is None:
+        raise RecordError("the record is not that of a task under a budget: it lacks 'over'")
     try:
-        facts = msgspec.convert(seen.over, _Facts)
-        asked = msgspec.convert(seen.settings.get("episode", {}), _Asked)
+        facts = msgspec.convert(reader.over, _Facts)
+        budget = msgspec.convert(reader.settings.get("episode", {}), _Budget)
     except msgspec.ValidationError as error:
         raise RecordError(f"the record is not that of a task under a budget: {error}") from None
-    return _outcome(facts, asked, seen)
+    return _outcome(facts, budget, reader)
 
 
-def _outcome(facts: _Facts, asked: _Asked, seen: _Seen) -> Outcome:
-    kind, score, most, is_formed = _graded(facts)
+def _outcome(facts: _Facts, budget: _Budget, reader: _Reader) -> Outcome:
+    kind, score, max_score, is_formed = _graded(facts)
     return Outcome(
         kind=kind,
         correct=facts.correct,
         score=score,
-        max_score=most,
-        tokens=seen.tokens,
+        max_score=max_score,
+        tokens=reader.tokens,
         counted=facts.counted,
-        budget=asked.budget_ns,
-        budget_tokens=asked.budget_tokens,
+        budget=budget.budget_ns,
+        budget_tokens=budget.budget_tokens,
         is_cut=facts.reason == "deadline",
-        is_formed=is_formed and "gave-up" not in seen.notes,
+        is_formed=is_formed and "gave-up" not in reader.notes,
     )
 
 
 def _graded(facts: _Facts) -> tuple[Kind, float, float | None, bool]:
-    """The kind of task, its score, the most there is, and whether it was well formed."""
+    """The kind of task, its score, the maximum score, and whether it is well formed."""
     if facts.correct is not None:
         return "reasoning", float(facts.correct), 1.0, facts.checked != "none"
     if facts.final_score is not None:
         return "fiction", facts.final_score - (facts.start_score or 0), facts.max_score, True
     if facts.reward_accuracy is not None:
         return "coding", facts.reward_accuracy, 1.0, facts.metric is not None
-    raise RecordError("the record does not say how well the task was done")
+    raise RecordError("the record has no result of the task")

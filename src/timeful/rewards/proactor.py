@@ -1,11 +1,10 @@
-"""ProActor's rewards of one turn (sections 3.3 and H): what was predicted, beside the reference.
+"""ProActor's rewards of one turn (sections 3.3 and H), from predictions and references.
 
-Two are metrics (RAC is AC, Max RAC is Max AC), one is a judge's score (RULER), and seven are
-made of these. u/U, how far training is, is `progress`, from 0 to 1.
+Two are metrics (RAC is AC, Max RAC is Max AC), one is a judge's score (RULER), and seven combine
+these. `progress` is the progress of training, u/U, from 0 to 1.
 
-A metric is not defined everywhere, and a reward must be: where nothing is predicted and nothing
-was to be, RAC and Max RAC are 1, where only one of the two is so, 0 **(chosen)**. Without a
-prediction PT and FTR are 0 **(chosen)**: nothing was early, and nothing was false.
+A reward must be defined for each turn: without predictions RAC and Max RAC are 1 if there is no
+reference and else 0, and PT and FTR are 0 **(chosen)**.
 """
 
 from collections.abc import Sequence
@@ -20,7 +19,7 @@ Stage = Literal["exploration", "balanced", "conservative"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnValues:
-    """What the rewards of a turn are made of, each from 0 to 1; `turns.py` defines them."""
+    """The inputs of a turn's rewards, each from 0 to 1; defined in `metrics/proactor/turns.py`."""
 
     rac: float
     max_rac: float
@@ -29,8 +28,8 @@ class TurnValues:
 
 
 LOST = TurnValues(rac=0.0, max_rac=0.0, pt=0.0, ftr=0.0)
-"""A turn for which no prediction came in time, or an answer of which nothing could be used. That
-is no empty set: it earns nothing, also where there was nothing to predict **(chosen)**."""
+"""A turn without a prediction in time or with an unusable answer. Unlike an empty set it earns
+nothing, also without a reference **(chosen)**."""
 
 
 def turn_values(
@@ -39,7 +38,7 @@ def turn_values(
     references: Sequence[Opportunity],
     ranges: Ranges,
 ) -> TurnValues:
-    """Score a prediction for a turn, also an empty one."""
+    """Score the predictions of a turn, also an empty set."""
     scores = score_turn(turn, predictions, references, ranges)
     if scores is None:
         agrees = 0.0 if references else 1.0
@@ -57,10 +56,9 @@ def weighted(metric: float, values: TurnValues, *, w1: float = 0.05, w2: float =
 
 
 def stage(progress: float) -> Stage:
-    """The third of training that a step is in: a boundary belongs to the later one.
+    """The third of training of a step; a boundary belongs to the later third.
 
-    Exact for every step u of U: u/U is the float next to it, and three times that is 1 or 2 only
-    where it should be.
+    Exact for every step u of U: 3 * (u/U) in floats is 1 or 2 only at a boundary.
     """
     if 3 * progress < 1:
         return "exploration"
@@ -76,22 +74,22 @@ def adaptive_metric(
     w3: float = 0.3,
     w4: float = 0.6,
 ) -> float:
-    """Another weighting in each third of training (equation 10).
+    """A metric with weights for each third of training (equation 10).
 
     exploration: w1 MaxRAC + (1 - w1) PT; balanced: w2 RAC + w3 PT - (1 - w2 - w3) FTR;
     conservative: w4 RAC - (1 - w4) FTR.
 
     Args:
         values: Of the turn.
-        progress: How far training is, in [0, 1].
+        progress: The progress of training, in [0, 1].
         w1: In [0, 1].
         w2: In [0, 1].
         w3: In [0, 1 - w2].
         w4: In [0, 1].
 
     Returns:
-        From 0 to 1; from w2 + w3 - 1 to w2 + w3; from w4 - 1 to w4. So what it is worth falls
-        from third to third; within a group, which is of one step, that does not matter.
+        From 0 to 1; from w2 + w3 - 1 to w2 + w3; from w4 - 1 to w4. The range falls from third to
+        third, which does not matter within a group of one step.
     """
     match stage(progress):
         case "exploration":

@@ -1,4 +1,4 @@
-"""Rewards by the names that configurations use, with their parameters, and one entry to all.
+"""The registry of rewards: their names, parameters and requirements.
 
 | reward | of | parameters | judge | progress |
 | --- | --- | --- | --- | --- |
@@ -12,7 +12,7 @@
 | `hybrid_ruler_weighted_rac_score`, `..._max_rac_score` | a turn | lambda | yes | |
 | `schedule_ruler_weighted_rac_score`, `..._max_rac_score` | a turn | lambda_max | yes | yes |
 
-Any other is one's own, `FILE.py:FUNCTION`: see `timeful.rewards.custom`.
+Any other name is a custom reward, `FILE.py:FUNCTION`: see `timeful.rewards.custom`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -31,20 +31,20 @@ from timeful.rewards.turns import read_turns
 
 Parameters = Mapping[str, float]
 Ruler = Mapping[int, float]
-"""A judge's scores by turn, each in [0, 1]; under `WHOLE` that of an episode as a whole."""
+"""A judge's scores by turn, each in [0, 1]; `WHOLE` is the key of a whole episode."""
 
 WHOLE = 0
 
 HYBRID_LAMBDA = 0.5
-"""The paper has no default; of those in Table 9 (0.3, 0.5, 0.75) the best by PRI **(chosen)**."""
+"""The best of Table 9 (0.3, 0.5, 0.75) by PRI; the paper has no default **(chosen)**."""
 
 LAMBDA_MAX = 0.3
 """Equation 11 and Figure 21."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Given:
-    """What a turn's reward is made of, beside its parameters."""
+class _TurnInputs:
+    """The inputs of a turn's reward in addition to its parameters."""
 
     values: TurnValues
     progress: float = 0.0
@@ -52,24 +52,24 @@ class _Given:
 
 
 TaskRule = Callable[[Outcome, Parameters], float]
-TurnRule = Callable[[_Given, Parameters], float]
+TurnRule = Callable[[_TurnInputs, Parameters], float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RewardSpec:
-    """A row of the table: `of_task`, `of_turn` or `own` is its rule.
+    """A row of the table: `of_task`, `of_turn` or `custom` computes the reward.
 
     Attributes:
-        is_judged: Whether it is a judge's score and nothing else: that can be of any episode.
-        needs_answer: Whether it wants a task with a right and a wrong answer.
-        parameters: What can be set, with defaults; each is from 0 to 1.
-        needs_judge: Whether it is made of a judge's scores.
-        needs_progress: Whether it is another one as training goes on.
+        is_judged: Whether it is a judge's score alone, of any episode.
+        needs_answer: Whether the task must have right and wrong answers.
+        parameters: The parameters with their defaults, each from 0 to 1.
+        needs_judge: Whether it needs a judge's scores.
+        needs_progress: Whether it depends on the progress of training.
     """
 
     of_task: TaskRule | None = None
     of_turn: TurnRule | None = None
-    own: CustomReward | None = None
+    custom: CustomReward | None = None
     is_judged: bool = False
     needs_answer: bool = False
     parameters: Parameters = field(default_factory=dict)
@@ -78,8 +78,8 @@ class RewardSpec:
 
     @property
     def of(self) -> Literal["task", "turn", "either"]:
-        """What it is a reward of."""
-        if self.is_judged or self.own:
+        """The unit that it rewards."""
+        if self.is_judged or self.custom:
             return "either"
         return "task" if self.of_task else "turn"
 
@@ -89,39 +89,39 @@ def _timely(outcome: Outcome, p: Parameters) -> float:
     return budget.timely(outcome, r_f=p["r_f"], lam=p["lambda"], weights=weights)
 
 
-def _rac(given: _Given) -> float:
-    return given.values.rac
+def _rac(inputs: _TurnInputs) -> float:
+    return inputs.values.rac
 
 
-def _max_rac(given: _Given) -> float:
-    return given.values.max_rac
+def _max_rac(inputs: _TurnInputs) -> float:
+    return inputs.values.max_rac
 
 
-def _plain(metric: Callable[[_Given], float]) -> RewardSpec:
-    return RewardSpec(of_turn=lambda given, p: metric(given))
+def _plain(metric: Callable[[_TurnInputs], float]) -> RewardSpec:
+    return RewardSpec(of_turn=lambda inputs, p: metric(inputs))
 
 
-def _weighted(metric: Callable[[_Given], float]) -> RewardSpec:
+def _weighted(metric: Callable[[_TurnInputs], float]) -> RewardSpec:
     return RewardSpec(
-        of_turn=lambda given, p: proactor.weighted(
-            metric(given), given.values, w1=p["w1"], w2=p["w2"]
+        of_turn=lambda inputs, p: proactor.weighted(
+            metric(inputs), inputs.values, w1=p["w1"], w2=p["w2"]
         ),
         parameters={"w1": 0.05, "w2": 0.01},
     )
 
 
-def _hybrid(metric: Callable[[_Given], float]) -> RewardSpec:
+def _hybrid(metric: Callable[[_TurnInputs], float]) -> RewardSpec:
     return RewardSpec(
-        of_turn=lambda given, p: proactor.hybrid(metric(given), given.ruler, p["lambda"]),
+        of_turn=lambda inputs, p: proactor.hybrid(metric(inputs), inputs.ruler, p["lambda"]),
         parameters={"lambda": HYBRID_LAMBDA},
         needs_judge=True,
     )
 
 
-def _scheduled(metric: Callable[[_Given], float]) -> RewardSpec:
+def _scheduled(metric: Callable[[_TurnInputs], float]) -> RewardSpec:
     return RewardSpec(
-        of_turn=lambda given, p: proactor.hybrid(
-            metric(given), given.ruler, proactor.scheduled(given.progress, p["lambda_max"])
+        of_turn=lambda inputs, p: proactor.hybrid(
+            metric(inputs), inputs.ruler, proactor.scheduled(inputs.progress, p["lambda_max"])
         ),
         parameters={"lambda_max": LAMBDA_MAX},
         needs_judge=True,
@@ -144,11 +144,11 @@ REWARDS: dict[str, RewardSpec] = {
     ),
     "rac_score": _plain(_rac),
     "max_rac_score": _plain(_max_rac),
-    "ruler": RewardSpec(of_turn=lambda given, p: given.ruler, is_judged=True, needs_judge=True),
+    "ruler": RewardSpec(of_turn=lambda inputs, p: inputs.ruler, is_judged=True, needs_judge=True),
     "weighted_rac_score": _weighted(_rac),
     "weighted_max_rac_score": _weighted(_max_rac),
     "adaptive_metric_score": RewardSpec(
-        of_turn=lambda given, p: proactor.adaptive_metric(given.values, given.progress, **p),
+        of_turn=lambda inputs, p: proactor.adaptive_metric(inputs.values, inputs.progress, **p),
         parameters={"w1": 0.8, "w2": 0.6, "w3": 0.3, "w4": 0.6},
         needs_progress=True,
     ),
@@ -160,56 +160,56 @@ REWARDS: dict[str, RewardSpec] = {
 
 
 def find_spec(name: str) -> RewardSpec:
-    """The row of a reward; the file of one's own is run for it.
+    """Find the row of a reward; the file of a custom reward is run.
 
     Raises:
-        SettingsError: If there is none.
+        SettingsError: If the reward is unknown.
     """
     if not is_custom(name):
         check_known("reward", name, REWARDS)
         return REWARDS[name]
-    own = load_custom(name)
-    defaults: Any = own.defaults
-    return RewardSpec(own=own, parameters=defaults, needs_progress=own.needs_progress)
+    custom = load_custom(name)
+    defaults: Any = custom.defaults
+    return RewardSpec(custom=custom, parameters=defaults, needs_progress=custom.needs_progress)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reward:
-    """A reward as a configuration has it, checked once it exists.
+    """A reward of a configuration.
 
     Args:
         name: One of `REWARDS`, or FILE.py:FUNCTION.
-        parameters: Those that are not to be as they are by default.
+        parameters: Parameters that differ from their defaults.
 
     Raises:
-        SettingsError: If there is no such reward or parameter, or one is out of range.
+        SettingsError: If the reward or a parameter is unknown, or a parameter is out of range.
     """
 
     name: str
     parameters: Parameters = field(default_factory=dict, hash=False)
     spec: RewardSpec = field(init=False, repr=False, compare=False)
-    """Its row of the table."""
+    """The row of the table."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "spec", find_spec(self.name))
-        if self.spec.own is not None:
-            self.spec.own.check(self.parameters)
+        if self.spec.custom is not None:
+            self.spec.custom.check(self.parameters)
             return
         for name, value in self.parameters.items():
             if not self.spec.parameters:
                 raise SettingsError(f"the reward {self.name} has no parameters, got {name!r}")
             check_known(f"parameter of {self.name}", name, self.spec.parameters)
             _check_share(f"{self.name}: {name}", value)
-        every = self.all_parameters
-        if "w3" in every and every["w2"] + every["w3"] > 1:
+        weights = self.all_parameters
+        if "w3" in weights and weights["w2"] + weights["w3"] > 1:
             raise SettingsError(
                 f"{self.name}: w2 + w3 must be at most 1, since 1 - w2 - w3 is the weight of FTR; "
-                f"got {every['w2']:g} + {every['w3']:g}"
+                f"got {weights['w2']:g} + {weights['w3']:g}"
             )
 
     @property
     def all_parameters(self) -> Parameters:
-        """Those that were given, and the defaults."""
+        """All parameters, defaults included."""
         return {**self.spec.parameters, **self.parameters}
 
 
@@ -221,41 +221,40 @@ def reward_of(
     ruler: Ruler | None = None,
     turn: int | None = None,
 ) -> float | None:
-    """The reward of an episode, from its record.
+    """Compute the reward of an episode from its record.
 
     Args:
         events: The record.
-        reward: Which.
-        progress: How far training is, u/U, in [0, 1]; for the rewards that need it.
-        ruler: A judge's scores; for the rewards that need them.
-        turn: The turn of a conversation that is rewarded; None for that of a rollout of one turn,
-            else for the mean over all turns (equation 25).
+        reward: The reward.
+        progress: The progress of training, u/U, in [0, 1]; for rewards that need it.
+        ruler: A judge's scores; for rewards that need them.
+        turn: The rewarded turn of a conversation; None is the turn of a one-turn rollout, else the
+            mean over all turns (equation 25).
 
     Returns:
-        None if there is no reward, which is not 0: the episode failed, or the judge has no score
-        for what is rewarded.
+        The reward; None if the episode failed or the judge has no score.
 
     Raises:
-        SettingsError: If the reward needs what was not given, or that is out of range.
-        RecordError: If the record is not whole, or not of what the reward is for.
-        RewardError: If a reward of one's own breaks, or gives no number.
+        SettingsError: If an input of the reward is missing or out of range.
+        RecordError: If the record is incomplete or the reward does not apply to it.
+        RewardError: If a custom reward fails or returns no number.
     """
-    _check_given(reward, progress, ruler, turn)
+    _check_inputs(reward, progress, ruler, turn)
     spec, scores = reward.spec, ruler or {}
-    if spec.own is not None:
+    if spec.custom is not None:
         events = tuple(events)
-        is_whole = _came_to_its_end(events)
-        return spec.own.of(events, reward.parameters, progress) if is_whole else None
+        has_ended = _has_ended(events)
+        return spec.custom.of(events, reward.parameters, progress) if has_ended else None
     if spec.of_task is not None:
         outcome = read_outcome(events)
         return None if outcome is None else spec.of_task(outcome, reward.all_parameters)
     if spec.is_judged and not scores.keys() - {WHOLE}:
-        return scores.get(WHOLE) if _came_to_its_end(events) else None
+        return scores.get(WHOLE) if _has_ended(events) else None
     values = read_turns(events, turn=turn, needs_references=not spec.is_judged)
     if values is None:
         return None
     numbers = list(values)
-    if spec.needs_judge:  # a turn whose group was dropped has no score, and so no reward
+    if spec.needs_judge:  # a turn of a dropped group has no score
         numbers = [number for number in numbers if number in scores]
     rewards = [
         _of_turn(reward, values[number], progress or 0.0, scores.get(number, 0.0))
@@ -265,31 +264,29 @@ def reward_of(
 
 
 def _of_turn(reward: Reward, values: TurnValues, progress: float, ruler: float) -> float:
-    """The reward of one turn; what a judge thinks of words that are lost does not count."""
+    """The reward of one turn; a lost turn gets no score of a judge."""
     rule = reward.spec.of_turn
     assert rule is not None
-    given = _Given(values=values, progress=progress, ruler=0.0 if values is LOST else ruler)
-    return rule(given, reward.all_parameters)
+    inputs = _TurnInputs(values=values, progress=progress, ruler=0.0 if values is LOST else ruler)
+    return rule(inputs, reward.all_parameters)
 
 
-def _came_to_its_end(events: Iterable[Event]) -> bool:
-    """Whether an episode did not fail."""
-    ends = [one for one in events if isinstance(one, EpisodeEnded | EpisodeFailed)]
+def _has_ended(events: Iterable[Event]) -> bool:
+    ends = [event for event in events if isinstance(event, EpisodeEnded | EpisodeFailed)]
     if not ends:
-        raise RecordError("the record is not whole: it lacks its last event")
+        raise RecordError("the record is incomplete: it lacks its last event")
     return not isinstance(ends[-1], EpisodeFailed)
 
 
-def _check_given(
+def _check_inputs(
     reward: Reward, progress: float | None, ruler: Ruler | None, turn: int | None
 ) -> None:
-    """Refuse a reward that lacks what it is made of."""
     spec = reward.spec
-    if (spec.of == "task" or spec.own) and turn is not None:
-        raise SettingsError(f"{reward.name} is a reward of a whole task, which has no turn {turn}")
+    if (spec.of == "task" or spec.custom) and turn is not None:
+        raise SettingsError(f"{reward.name} rewards a whole task, which has no turn {turn}")
     if spec.needs_progress:
         if progress is None:
-            raise SettingsError(f"{reward.name} needs to know how far training is, from 0 to 1")
+            raise SettingsError(f"{reward.name} needs the progress of training, from 0 to 1")
         _check_share("progress", progress)
     if spec.needs_judge:
         if ruler is None:
@@ -300,8 +297,8 @@ def _check_given(
             _check_share(f"the judge's score of turn {number}", score)
 
 
-def _check_share(what: str, value: float) -> None:
+def _check_share(name: str, value: float) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
-        raise SettingsError(f"{what} must be a number from 0 to 1, got {value!r}")
+        raise SettingsError(f"{name} must be a number from 0 to 1, got {value!r}")
     if not 0 <= value <= 1:
-        raise SettingsError(f"{what} must be from 0 to 1, got {value:g}")
+        raise SettingsError(f"{name} must be from 0 to 1, got {value:g}")

@@ -1,7 +1,6 @@
-"""What the turns of a conversation are worth, from the record of its episode alone.
+"""The reward values of a conversation's turns, from the record of its episode.
 
-A rollout of one turn is worth what that turn is: its settings name it, and nobody was asked about
-the others.
+The settings of a one-turn rollout name its turn; the other turns have no value.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,22 +13,22 @@ from timeful.rewards.proactor import LOST, TurnValues, turn_values
 UNUSABLE = frozenset(
     ("no-json", "bad-json", "bad-shape", "bad-opportunity", "unknown-status", "unknown-action")
 )
-"""What agents note of an answer of which nothing, or not all, could be used."""
+"""Notes of agents about an answer that is not, or not completely, usable."""
 
 
 def read_turns(
     events: Iterable[Event], *, turn: int | None = None, needs_references: bool = True
 ) -> dict[int, TurnValues] | None:
-    """What the turns of a conversation are worth, by their numbers; None if the episode failed.
+    """The reward values of a conversation by turn; None if the episode failed.
 
     Args:
         events: The record.
-        turn: The only one that is asked for; None for that of a rollout of one, else for all.
-        needs_references: Whether it matters what was right; to a judge's score alone it does not.
+        turn: The only turn; None is the turn of a one-turn rollout, else all turns.
+        needs_references: Whether references are needed; a judge's score does not need them.
 
     Raises:
-        RecordError: If it is no whole record of a conversation, has no such turn, or of what was
-            right only ready ranges are known: then silence would be paid at every turn.
+        RecordError: If it is not a complete record of a conversation, lacks the turn, or has ready
+            ranges without references: silence would be rewarded at every turn.
     """
     events = list(events)
     read = read_conversation(events)
@@ -37,43 +36,43 @@ def read_turns(
         return None
     if not read.turns:
         raise RecordError("the conversation has no turn that could be rewarded")
-    has_references = any(one.references for one in read.turns)
+    has_references = any(scored.references for scored in read.turns)
     if needs_references and read.turns[0].ready_ranges and not has_references:
         raise RecordError(
             "of this conversation only ready ranges are known; rewards need its references"
         )
-    asked = read.settings.get("episode")
-    if turn is None and isinstance(asked, Mapping):
-        turn = asked.get("turn")
-    lost = {*read.lost, *_unusable(events, read)}
-    found = {
-        one.turn: LOST
-        if one.turn in lost
-        else turn_values(one.turn, one.predictions, one.references, one.ready_ranges)
-        for one in read.turns
-        if turn in (None, one.turn)
+    episode = read.settings.get("episode")
+    if turn is None and isinstance(episode, Mapping):
+        turn = episode.get("turn")
+    lost_turns = {*read.lost, *_unusable(events, read)}
+    values = {
+        scored.turn: LOST
+        if scored.turn in lost_turns
+        else turn_values(scored.turn, scored.predictions, scored.references, scored.ready_ranges)
+        for scored in read.turns
+        if turn in (None, scored.turn)
     }
-    if not found:
+    if not values:
         raise RecordError(f"the conversation has no turn {turn}")
-    return found
+    return values
 
 
 def _unusable(events: Sequence[Event], read: Conversed) -> set[int]:
-    """The turns for which an empty set stands, since nothing of the answer could be used.
+    """The turns with an empty set because of an unusable answer.
 
-    An agent says an empty set then, so that the conversation goes on. Paid as silence, it would
-    teach that words without sense are as good wherever there is nothing to do.
+    The agent sends an empty set then, so that the conversation continues. With the reward of
+    silence, a model would learn that meaningless answers are good where no action is due.
     """
-    noted, marks = False, []
+    is_noted, marks = False, []
     for event in events:
         if isinstance(event, Noted):
-            noted = noted or event.topic in UNUSABLE
+            is_noted = is_noted or event.topic in UNUSABLE
         elif isinstance(event, Acted):
-            marks += [noted] * event.legal
-            noted = False
-    stands = {
-        sent.prediction.turn: is_marked and not sent.prediction.opportunities
-        for sent, is_marked in zip(read.sent, marks, strict=True)
-        if not sent.is_late
+            marks += [is_noted] * event.legal
+            is_noted = False
+    unusable = {
+        message.prediction.turn: is_marked and not message.prediction.opportunities
+        for message, is_marked in zip(read.sent, marks, strict=True)
+        if not message.is_late
     }
-    return {number for number, is_unusable in stands.items() if is_unusable}
+    return {number for number, is_unusable in unusable.items() if is_unusable}

@@ -64,7 +64,7 @@ def test_a_file_of_ones_own_restricts_the_graph(tmp_path: Path) -> None:
             'question_prompts: {system_prompt: "", task_prompt: "What?"}',
             "must say {dialogue_context}",
         ),
-        ("question_prompts: [", "no valid YAML"),
+        ("question_prompts: [", "not valid YAML"),
     ],
 )
 def test_what_is_wrong_in_a_file_is_named(tmp_path: Path, change: str, said: str) -> None:
