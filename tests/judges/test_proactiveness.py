@@ -202,7 +202,7 @@ def test_a_task_that_does_not_show_what_is_rated_is_refused() -> None:
     judgers = (Judger(model="m", base_url="http://localhost:1"),)
     with pytest.raises(ValueError, match="proactive_action_predictions"):
         JudgeFile(judgers=judgers, task_prompt="{dialogue_context}")
-    with pytest.raises(ValueError, match="there must be one"):
+    with pytest.raises(ValueError, match="unique names"):
         JudgeFile(judgers=())
     with pytest.raises(ValueError, match="different names"):
         JudgeFile(judgers=judgers * 2)

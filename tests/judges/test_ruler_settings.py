@@ -78,8 +78,8 @@ def test_general_unless_rules_are_given_and_proactive_ones_come_first() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        ('model = "openai/gpt-4.1-mini"', "", "model: there is none"),
-        ('base_url = "http://localhost:1/v1"', "", "base_url: there is none"),
+        ('model = "openai/gpt-4.1-mini"', "", "model is required"),
+        ('base_url = "http://localhost:1/v1"', "", "base_url is required"),
         ("http://localhost:1/v1", "localhost", "judge"),
         ("seed = 5", "sed = 5", "sed"),
         ("max_retries = 2", "max_retries = -1", "max_retries"),
@@ -89,7 +89,7 @@ def test_general_unless_rules_are_given_and_proactive_ones_come_first() -> None:
         ('["Be on time.\\nSpecifically, be early.\\n"]', '[" "]', "empty"),
         ('["Be on time.\\nSpecifically, be early.\\n"]', '"Be on time."', "custom_ruler"),
         ("[judge]", "[judges]", "judges"),
-        ("[judge]", "[judge", "no valid TOML"),
+        ("[judge]", "[judge", "not valid TOML"),
         ("seed = 5", 'api_key = "secret"', "api_key"),
     ],
 )

@@ -1,6 +1,7 @@
-"""A candidate for RULER from the record of an episode: what its model was asked, and said."""
+"""Reads a candidate for RULER, the messages of a model, from the record of an episode."""
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import cast
 
 from timeful.errors import RecordError
@@ -9,19 +10,18 @@ from timeful.records.events import Event, ThoughtChunk, ThoughtEnded, ThoughtSta
 
 
 def candidate(events: Iterable[Event], *, thought: int | None = None) -> tuple[Message, ...]:
-    """What a model was asked and said: the messages of a thought and, after them, its answer.
+    """The messages of a thought and its answer.
 
-    An agent that talks to its model in one conversation, as the tool user does, has all of it in
-    its last thought. Of several conversations, such as that on actions and that on questions of
-    a proactive agent, each follows the one before it. Reasoning stands between `<think>` tags, as
-    in ProActor's Figure 23.
+    The last thought of a conversation contains all its messages. Several conversations, such as
+    those of a proactive agent about actions and questions, follow each other. Reasoning is between
+    `<think>` tags, as in ProActor's Figure 23.
 
     Args:
         events: The record, with full transcripts.
-        thought: Which thought alone, from 1; None for the last of each conversation.
+        thought: The only thought, from 1; None is the last of each conversation.
 
     Raises:
-        RecordError: If there is no such thought, or its messages were not kept.
+        RecordError: If the thought does not exist or its messages are not in the record.
     """
     started: dict[int, ThoughtStarted] = {}
     reasoning: dict[int, str] = {}
@@ -36,21 +36,25 @@ def candidate(events: Iterable[Event], *, thought: int | None = None) -> tuple[M
                 answers[event.thought] = event.answer
             case _:
                 pass
-    said: dict[int, list[Message]] = {}
+    conversations: dict[int, list[Message]] = {}
     for number in sorted(answers) if thought is None else [thought]:
         if number not in started or number not in answers:
             break
         thinking = f"<think>{reasoning[number]}</think>\n" if number in reasoning else ""
-        asked = _asked(started[number])
-        # What goes on takes the place of what it goes on from.
-        said = {n: one for n, one in said.items() if asked[: len(one) - 1] != one[:-1]}
-        said[number] = [*asked, Message("assistant", thinking + answers[number])]
-    if not said:
+        messages = _messages(started[number])
+        # A continued conversation replaces its earlier part.
+        conversations = {
+            n: earlier
+            for n, earlier in conversations.items()
+            if messages[: len(earlier) - 1] != earlier[:-1]
+        }
+        conversations[number] = [*messages, Message("assistant", thinking + answers[number])]
+    if not conversations:
         raise RecordError(f"there is no thought {thought or ''} that ended in this record")
-    return tuple(message for one in said.values() for message in one)
+    return tuple(chain.from_iterable(conversations.values()))
 
 
-def _asked(started: ThoughtStarted) -> list[Message]:
+def _messages(started: ThoughtStarted) -> list[Message]:
     if started.messages is None:
         raise RecordError(
             f"the messages of thought {started.thought} were not kept; play it with full "

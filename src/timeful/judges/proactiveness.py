@@ -1,8 +1,8 @@
 """Proactiveness rating, PR: a language model rates predictions, turn by turn (ProActor, C).
 
-The judge sees the conversation up to the turn, and what was predicted there, also where that is
-nothing: an action that was asked for and is missing is the lowest rating. An answer that is no
-rating is asked for again, and then counted as failed; it is never read as some rating.
+The judge sees the conversation up to the turn and the predictions there, also an empty set: a
+missing action gets the lowest rating. An invalid answer is requested again and finally counted as
+failed; it never becomes a rating.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,7 +29,7 @@ from timeful.seeding import child_seed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """Predictions to rate, and the conversation up to them, as text."""
+    """Predictions to rate, and the conversation up to their turn as text."""
 
     dialogue: str
     turn: int
@@ -38,7 +38,7 @@ class Case:
 
     @classmethod
     def at(cls, dialogue: Dialogue, turn: int, predictions: Iterable[Opportunity]) -> "Case":
-        """The predictions at a turn of a dialogue; what comes after it is not shown."""
+        """The predictions at a turn of a dialogue, without the later turns."""
         return cls(
             dialogue=dialogue.id,
             turn=turn,
@@ -49,16 +49,16 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What a judge said of a case.
+    """The rating of a case.
 
     Attributes:
-        dialogue: The case's dialogue.
-        turn: The case's turn.
-        rating: -1 or 1 to 5; None if there is none.
-        reasoning: Why, in the judge's words.
-        error: Why there is no rating.
-        failure: By what it failed.
-        tries: How often it was asked for.
+        dialogue: The dialogue of the case.
+        turn: The turn of the case.
+        rating: -1 or 1 to 5; None for a failure.
+        reasoning: The judge's reason.
+        error: The error of a failure.
+        failure: The kind of a failure.
+        tries: The number of requests.
     """
 
     dialogue: str
@@ -72,13 +72,13 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rubric:
-    """How a case is put to a judge.
+    """The prompts and limits of a judge.
 
     Args:
-        system: What it is told of the task and the scale.
-        task: A template that says `{dialogue_context}` and `{proactive_action_predictions}`.
-        max_tokens: The most tokens of an answer; None for no limit.
-        tries: How often an answer is asked for at most.
+        system: The task and the scale.
+        task: A template with `{dialogue_context}` and `{proactive_action_predictions}`.
+        max_tokens: The maximum tokens of an answer; None for no limit.
+        tries: The maximum number of requests for an answer.
         seed: The seed of all requests.
     """
 
@@ -92,20 +92,20 @@ class Rubric:
 def judge(
     model: Model, cases: Sequence[Case], rubric: Rubric | None = None, *, workers: int = 4
 ) -> list[Verdict]:
-    """Have cases rated, some side by side.
+    """Rate cases concurrently.
 
     Args:
         model: The judge.
-        cases: The cases; the verdict on one depends on no other.
-        rubric: How they are put to it; ours by default.
-        workers: How many are asked at a time, at least 1.
+        cases: The cases; their verdicts are independent.
+        rubric: The prompts and limits.
+        workers: The number of concurrent requests, at least 1.
 
     Returns:
-        A verdict for each case, in their order, those that failed among them.
+        A verdict for each case, in their order, failures included.
 
     Raises:
-        SettingsError: If there are no workers.
-        KeyboardInterrupt: After everything was stopped.
+        SettingsError: If `workers` is below 1.
+        KeyboardInterrupt: After all requests were stopped.
     """
     rubric = rubric or Rubric()
     return ask_concurrently(
@@ -114,10 +114,10 @@ def judge(
 
 
 def proactiveness(verdicts: Iterable[Verdict]) -> tuple[MeanRating, int]:
-    """PR of verdicts, and how many of them failed, which are in no mean."""
-    ratings = [one.rating for one in verdicts]
-    rated = [one for one in ratings if one is not None]
-    return mean_rating(rated), len(ratings) - len(rated)
+    """PR of the valid verdicts, and the number of failures."""
+    ratings = [verdict.rating for verdict in verdicts]
+    valid = [rating for rating in ratings if rating is not None]
+    return mean_rating(valid), len(ratings) - len(valid)
 
 
 def _rate(model: Model, case: Case, rubric: Rubric) -> Verdict:
@@ -126,7 +126,7 @@ def _rate(model: Model, case: Case, rubric: Rubric) -> Verdict:
         "dialogue_context": case.context,
         "proactive_action_predictions": msgspec.json.format(predictions).decode(),
     }
-    asked = ask_structured(
+    answer = ask_structured(
         model,
         (Message("system", rubric.system), Message("user", fill(rubric.task, values))),
         _read,
@@ -137,20 +137,20 @@ def _rate(model: Model, case: Case, rubric: Rubric) -> Verdict:
             seed=child_seed(rubric.seed, "judge", case.dialogue, case.turn),
         ),
     )
-    rating, reasoning = asked.value or (None, "")
+    rating, reasoning = answer.value or (None, "")
     return Verdict(
         dialogue=case.dialogue,
         turn=case.turn,
         rating=rating,
         reasoning=reasoning,
-        error="" if asked.value else asked.error,
-        failure=None if asked.value else asked.failure,
-        tries=asked.tries,
+        error="" if answer.value else answer.error,
+        failure=None if answer.value else answer.failure,
+        tries=answer.tries,
     )
 
 
 def _read(text: str) -> tuple[int, str]:
-    """The rating and why; both must be there."""
+    """The rating and its reasoning; both are required."""
     text = strip_fence(text)
     rating = read_rating(text)
     reasoning = msgspec.json.decode(text.encode()).get("reasoning")

@@ -1,13 +1,12 @@
 """RULER: a language model scores the candidates of one group together (ProActor, G.4, H.3).
 
-What is asked has the structure of Figures 23 and 24, in our own words: a rubric, what all
-candidates begin with, once, then the rest of each under an id. General RULER has the rubric alone;
-Custom RULER adds rules, such as the two on proactiveness of Figure 22.
+The prompt has the structure of Figures 23 and 24: a rubric, the common beginning of all
+candidates, then the rest of each under an id. General RULER has the rubric alone; Custom RULER
+adds rules, such as the two on proactiveness of Figure 22.
 
-Scores are found by their ids, never by their place. A score that is missing, stands twice, is out
-of range or for nobody is told to the judge, who is asked again; in the end the whole group is
-dropped, and counted, since half a group has no advantages. Candidates that are the same are
-judged once. They are shown in an order drawn from the seed, so that no place is favoured.
+Scores are assigned by id, not by position. After a missing, duplicate, unknown or invalid score
+the judge is asked again; finally the whole group is dropped and counted, since advantages need the
+whole group. Equal candidates are judged once. A seed draws their order, to avoid position bias.
 """
 
 import json
@@ -36,14 +35,14 @@ from timeful.seeding import child, child_seed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Candidates for one and the same thing.
+    """Candidates for the same task.
 
     Args:
-        name: What it is called in logs; its order is drawn from it, too.
-        trajectories: What each candidate is, from its first message on; at least one each.
+        name: Its name in logs, also used to draw its order.
+        trajectories: The messages of each candidate, at least one each.
 
     Raises:
-        ValueError: If there is no candidate, or one without a message.
+        ValueError: If there is no candidate, or a candidate without a message.
     """
 
     name: str
@@ -51,21 +50,21 @@ class Group:
 
     def __post_init__(self) -> None:
         if not self.trajectories or not all(self.trajectories):
-            raise ValueError(f"the group {self.name!r} needs candidates, and each a message")
+            raise ValueError(f"the group {self.name!r} needs candidates, each with a message")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rubric:
-    """How groups are put to a judge.
+    """The rules and limits of a judge.
 
     Args:
-        custom: Rules beside those of `GENERAL`; none for General RULER.
-        max_tokens: The most tokens of an answer; None for no limit.
-        tries: How often an answer is asked for at most, at least 1.
-        seed: Of the order in which candidates are shown, and of all requests.
+        custom: Rules in addition to `GENERAL`; empty for General RULER.
+        max_tokens: The maximum tokens of an answer; None for no limit.
+        tries: The maximum number of requests for an answer, at least 1.
+        seed: The seed of the order of candidates and of all requests.
 
     Raises:
-        SettingsError: If there is an empty rule, or nobody is to be asked.
+        SettingsError: If a rule is empty or `tries` is below 1.
     """
 
     custom: tuple[str, ...] = ()
@@ -75,28 +74,28 @@ class Rubric:
 
     def __post_init__(self) -> None:
         if not all(rule.strip() for rule in self.custom):
-            raise SettingsError("a rule of a rubric must say something; one is empty")
+            raise SettingsError("a rule of a rubric is empty")
         if self.tries < 1:
             raise SettingsError(f"a judge must be asked at least once, got {self.tries} tries")
 
     @property
     def system(self) -> str:
-        """What a judge is told; what is custom stands before the rule on part of the way."""
+        """The system prompt."""
         return system(self.custom)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scored:
-    """What became of a group.
+    """The result of a group.
 
     Attributes:
-        name: The group's.
-        scores: Of each candidate in the group's order, in [0, 1]; None if it was dropped.
-        explanations: Why, in the judge's words; empty if it was dropped.
-        error: Why it was dropped.
-        failure: By what it failed.
-        tries: How often it was asked for; 0 if the log had it.
-        n_judged: How many candidates were different.
+        name: The name of the group.
+        scores: The scores in the group's order, in [0, 1]; None if the group was dropped.
+        explanations: The judge's explanations; empty if the group was dropped.
+        error: The error of a dropped group.
+        failure: The kind of the failure.
+        tries: The number of requests; 0 for scores from the log.
+        n_judged: The number of distinct candidates.
     """
 
     name: str
@@ -110,7 +109,7 @@ class Scored:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Count:
-    """What became of groups: each is scored or dropped."""
+    """The numbers of scored and dropped groups."""
 
     n_groups: int
     n_scored: int
@@ -121,16 +120,16 @@ class Count:
 
     @classmethod
     def of(cls, scored: Iterable[Scored]) -> "Count":
-        """Count groups, and how often a judge was asked for them."""
-        every = list(scored)
-        failures = Counter(one.failure for one in every)
+        """Count results and requests."""
+        groups = list(scored)
+        failures = Counter(group.failure for group in groups)
         return cls(
-            n_groups=len(every),
+            n_groups=len(groups),
             n_scored=failures[None],
             n_dropped_answer=failures["answer"],
             n_dropped_endpoint=failures["endpoint"],
-            n_logged=sum(not one.tries for one in every),
-            n_asked=sum(one.tries for one in every),
+            n_logged=sum(not group.tries for group in groups),
+            n_asked=sum(group.tries for group in groups),
         )
 
 
@@ -142,22 +141,21 @@ def ruler(
     workers: int = 4,
     log: RulerLog | None = None,
 ) -> list[Scored]:
-    """Have groups scored, some side by side.
+    """Score groups concurrently.
 
     Args:
         model: The judge.
-        groups: The groups; the scores of one depend on no other.
-        rubric: How they are put to it; General RULER by default.
-        workers: How many groups are asked for at a time, at least 1.
-        log: Where everything asked and answered is written; what was scored before, by the same
-            judge, is read from it instead.
+        groups: The groups; their scores are independent.
+        rubric: The rules and limits; General RULER by default.
+        workers: The number of concurrent requests, at least 1.
+        log: A log of requests and answers; earlier scores by the same judge are read from it.
 
     Returns:
-        What became of each group, in their order.
+        The result of each group, in their order.
 
     Raises:
-        SettingsError: If there are no workers.
-        KeyboardInterrupt: After everything was stopped.
+        SettingsError: If `workers` is below 1.
+        KeyboardInterrupt: After all requests were stopped.
     """
     rubric = rubric or Rubric()
     return ask_concurrently(
@@ -166,19 +164,16 @@ def ruler(
 
 
 def rule_judge(rule: Callable[[Trajectory], float], *, name: str = "rule") -> ScriptedModel:
-    """A judge offline, for tests and dry runs: a rule, which is no language model and says so.
-
-    It is asked and answers as any judge, in words. Its name begins with "rule:".
+    """An offline judge for tests and dry runs, whose model name begins with "rule:".
 
     Args:
-        rule: From what a candidate did after the common beginning to its score.
-        name: What the rule is called.
+        rule: Computes the score of a candidate from its messages after the common beginning.
+        name: The name of the rule.
     """
 
     def answer(prompt: Prompt) -> str:
-        why = f"by the rule {name}"
         scores = [
-            {"trajectory_id": number, "explanation": why, "score": rule(attempt)}
+            {"trajectory_id": number, "explanation": f"by the rule {name}", "score": rule(attempt)}
             for number, attempt in read_attempts(prompt.messages[1].content)
         ]
         return json.dumps({"scores": scores})
@@ -190,47 +185,47 @@ def rule_judge(rule: Callable[[Trajectory], float], *, name: str = "rule") -> Sc
 
 
 def _score(model: Model, group: Group, rubric: Rubric, log: RulerLog | None) -> Scored:
-    # Sorted first, so that the question is the same in whichever order a group came.
-    different = sorted({words(one): one for one in group.trajectories}.items())
+    # Sorted first, so that the prompt does not depend on the order of the group.
+    distinct = sorted({words(trajectory): trajectory for trajectory in group.trajectories}.items())
     rng = child(rubric.seed, "ruler", "order", group.name)
-    shown = [different[place][1] for place in rng.permutation(len(different))]
-    messages = (Message("system", rubric.system), Message("user", question(shown)))
+    candidates = [distinct[index][1] for index in rng.permutation(len(distinct))]
+    messages = (Message("system", rubric.system), Message("user", question(candidates)))
     seed = child_seed(rubric.seed, "ruler", group.name)
     key = None if log is None else log.key(model.name, messages, rubric.max_tokens, seed)
-    found = None if log is None or key is None else log.scored(key)
-    if found is not None:
-        return _scored(group, shown, found, tries=0)
-    asked = ask_structured(
+    logged = None if log is None or key is None else log.scored(key)
+    if logged is not None:
+        return _scored(group, candidates, logged, tries=0)
+    answer = ask_structured(
         model,
         messages,
-        partial(read_verdicts, count=len(shown)),
+        partial(read_verdicts, count=len(candidates)),
         StructuredQuestion(
             label="judge", max_tokens=rubric.max_tokens, tries=rubric.tries, seed=seed
         ),
     )
     if log is not None and key is not None:
-        log.add(key, group.name, model.name, messages, asked)
-    if asked.value is not None:
-        return _scored(group, shown, asked.value, tries=asked.tries)
+        log.add(key, group.name, model.name, messages, answer)
+    if answer.value is not None:
+        return _scored(group, candidates, answer.value, tries=answer.tries)
     return Scored(
         name=group.name,
         scores=None,
-        error=asked.error,
-        failure=asked.failure,
-        tries=asked.tries,
-        n_judged=len(shown),
+        error=answer.error,
+        failure=answer.failure,
+        tries=answer.tries,
+        n_judged=len(candidates),
     )
 
 
 def _scored(
-    group: Group, shown: Sequence[Trajectory], verdicts: Sequence[Verdict], *, tries: int
+    group: Group, candidates: Sequence[Trajectory], verdicts: Sequence[Verdict], *, tries: int
 ) -> Scored:
-    of = dict(zip(map(words, shown), verdicts, strict=True))
-    given = [of[words(one)] for one in group.trajectories]
+    verdict_of = dict(zip(map(words, candidates), verdicts, strict=True))
+    ordered = [verdict_of[words(trajectory)] for trajectory in group.trajectories]
     return Scored(
         name=group.name,
-        scores=tuple(one.score for one in given),
-        explanations=tuple(one.explanation for one in given),
+        scores=tuple(verdict.score for verdict in ordered),
+        explanations=tuple(verdict.explanation for verdict in ordered),
         tries=tries,
-        n_judged=len(shown),
+        n_judged=len(candidates),
     )

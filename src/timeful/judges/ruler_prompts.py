@@ -1,4 +1,4 @@
-"""RULER's words: what a judge is told and shown, and how its answer is read."""
+"""The prompts of RULER and the parser of its answers."""
 
 import json
 import re
@@ -54,23 +54,23 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def system(custom: Sequence[str]) -> str:
-    """What a judge is told; what is custom stands before the rule on part of the way."""
+    """The system prompt; custom rules come before the rule on partial credit."""
     rules = (*GENERAL[:-1], *custom, GENERAL[-1])
     return _SYSTEM.format(rules="\n".join(f"- {' '.join(rule.split())}" for rule in rules))
 
 
-def words(one: Trajectory) -> tuple[tuple[str, str], ...]:
-    """What a judge sees of a candidate: those of the same words are the same."""
-    return tuple((message.role, message.shown) for message in one)
+def words(trajectory: Trajectory) -> tuple[tuple[str, str], ...]:
+    """The content of a candidate for a judge, by which candidates are equal."""
+    return tuple((message.role, message.shown) for message in trajectory)
 
 
 def common(trajectories: Sequence[Trajectory]) -> int:
-    """How many messages all begin with; the last of the shortest stays its own."""
-    said = [words(one) for one in trajectories]
-    longest = min(map(len, said)) - 1
-    for place in range(longest):
-        if any(one[place] != said[0][place] for one in said):
-            return place
+    """The number of common first messages; the last message is never common."""
+    contents = [words(trajectory) for trajectory in trajectories]
+    longest = min(map(len, contents)) - 1
+    for index in range(longest):
+        if any(content[index] != contents[0][index] for content in contents):
+            return index
     return longest
 
 
@@ -80,26 +80,26 @@ _ATTEMPT = re.compile(r'<trajectory id="(\d+)">\n(.*?)\n</trajectory>', re.DOTAL
 _TAG = re.compile(r"<(?=/?(?:trajectory|context)\b)", re.IGNORECASE)
 
 
-def question(shown: Sequence[Trajectory]) -> str:
-    """What all begin with, once, and the rest of each candidate under its id, from 1."""
-    first = common(shown)
-    parts = ["<context>", _json(shown[0][:first]), "</context>", "Attempts:"]
-    for number, one in enumerate(shown, 1):
-        parts += [f'<trajectory id="{number}">', _json(one[first:]), "</trajectory>"]
-    return "\n".join(parts)
+def question(candidates: Sequence[Trajectory]) -> str:
+    """The common messages once, and the rest of each candidate under its id, from 1."""
+    first = common(candidates)
+    lines = ["<context>", _json(candidates[0][:first]), "</context>", "Attempts:"]
+    for number, candidate in enumerate(candidates, 1):
+        lines += [f'<trajectory id="{number}">', _json(candidate[first:]), "</trajectory>"]
+    return "\n".join(lines)
 
 
 def read_attempts(text: str) -> Iterator[tuple[str, Trajectory]]:
-    """The candidates of a question by their ids, without what all begin with."""
+    """The candidates of a prompt by id, without the common messages."""
     for number, attempt in _ATTEMPT.findall(text):
-        yield number, tuple(Message(one["role"], one["content"]) for one in json.loads(attempt))
+        yield number, tuple(Message(m["role"], m["content"]) for m in json.loads(attempt))
 
 
 def _json(messages: Trajectory) -> str:
-    """Messages as JSON, in which no candidate can close its own tag or open another's."""
-    said = [{"role": role, "content": text} for role, text in words(messages)]
-    text = _TAG.sub(r"\\u003c", json.dumps(said, ensure_ascii=False, indent=1))
-    return text.encode("utf-8", "replace").decode()  # a model may say half a character
+    """Messages as JSON, with escaped tags: a candidate cannot close its own or open another."""
+    data = [{"role": role, "content": text} for role, text in words(messages)]
+    text = _TAG.sub(r"\\u003c", json.dumps(data, ensure_ascii=False, indent=1))
+    return text.encode("utf-8", "replace").decode()  # a model may write a lone surrogate
 
 
 # --- the answer ------------------------------------------------------------------------------
@@ -123,26 +123,28 @@ def read_verdicts(text: str, *, count: int) -> tuple[Verdict, ...]:
     """The verdicts on the candidates 1 to `count`, in the order of their ids.
 
     Raises:
-        ValueError: If there is not exactly one for each; the message says all that is wrong.
+        ValueError: If there is not exactly one for each; the message lists the errors.
     """
     try:
-        given = _ANSWERS.decode(strip_fence(text).encode())
+        answer = _ANSWERS.decode(strip_fence(text).encode())
     except (ValueError, RecursionError) as error:
         raise ValueError(f'it is not {{"scores": [...]}} as asked for: {error}') from None
     ids = [str(number) for number in range(1, count + 1)]
-    named = Counter(str(one.trajectory_id) for one in given.scores)
+    counts = Counter(str(score.trajectory_id) for score in answer.scores)
     wrong = [
-        *(f"trajectory {one} has no score" for one in ids if not named[one]),
-        *(f"trajectory {one} has {n} scores" for one, n in named.items() if n > 1),
-        *(f"there is no trajectory {one[:20]!r}" for one in named if one not in ids),
+        *(f"trajectory {key} has no score" for key in ids if not counts[key]),
+        *(f"trajectory {key} has {n} scores" for key, n in counts.items() if n > 1),
+        *(f"there is no trajectory {key[:20]!r}" for key in counts if key not in ids),
         *(
-            f"trajectory {str(one.trajectory_id)[:20]} has {one.score:g}, which is not from 0 to 1"
-            for one in given.scores
-            if not 0 <= one.score <= 1
+            f"trajectory {str(s.trajectory_id)[:20]} has {s.score:g}, which is not from 0 to 1"
+            for s in answer.scores
+            if not 0 <= s.score <= 1
         ),
     ]
     if wrong:
         more = f"; and {len(wrong) - _MOST_ERRORS} more" if len(wrong) > _MOST_ERRORS else ""
         raise ValueError("; ".join(wrong[:_MOST_ERRORS]) + more)
-    of = {str(one.trajectory_id): one for one in given.scores}
-    return tuple(Verdict(score=of[one].score, explanation=of[one].explanation) for one in ids)
+    verdict_of = {str(score.trajectory_id): score for score in answer.scores}
+    return tuple(
+        Verdict(score=verdict_of[key].score, explanation=verdict_of[key].explanation) for key in ids
+    )

@@ -1,4 +1,4 @@
-"""RULER's judge as settings, with the fields of ProActor's Figure 21, in YAML, TOML or JSON.
+"""Settings of RULER's judge, with the fields of ProActor's Figure 21, in YAML, TOML or JSON.
 
     judge:
       model: "openai/gpt-4.1-mini"
@@ -9,7 +9,7 @@
       max_retries: 3
       max_concurrent_api_number: 8
 
-There is no field for a key: `api_key_name` is the environment variable that holds it.
+There is no field for a key: `api_key_name` names its environment variable.
 """
 
 import tomllib
@@ -29,14 +29,14 @@ from timeful.models.request import address
 
 
 class RulerJudge(Endpoint, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The model that judges, where it is, and by what.
+    """The model of the judge, its endpoint and its rules.
 
     Attributes:
-        proactive: Whether the two rules on proactive timing are among the standards.
-        custom_ruler_placeholder: Further rules; with none at all it is General RULER.
-        max_retries: How often an answer that cannot be used is asked for again.
-        max_concurrent_api_number: How many groups are asked for at a time.
-        seed: Of the order in which candidates are shown, and of all requests.
+        proactive: Whether the two rules on proactive timing apply.
+        custom_ruler_placeholder: Further rules; without any rule it is General RULER.
+        max_retries: The number of further requests after an invalid answer.
+        max_concurrent_api_number: The number of concurrent requests.
+        seed: The seed of the order of candidates and of all requests.
     """
 
     proactive: bool = False
@@ -48,7 +48,7 @@ class RulerJudge(Endpoint, frozen=True, kw_only=True, forbid_unknown_fields=True
     def __post_init__(self) -> None:
         for field in ("model", "base_url"):
             if not getattr(self, field):
-                raise ValueError(f"{field}: there is none")
+                raise ValueError(f"{field} is required")
         try:
             address(self.base_url)
             self.rubric()
@@ -56,7 +56,7 @@ class RulerJudge(Endpoint, frozen=True, kw_only=True, forbid_unknown_fields=True
             raise ValueError(str(error)) from None
 
     def rubric(self) -> Rubric:
-        """How groups are put to the judge."""
+        """The rules and limits."""
         rules = PROACTIVE if self.proactive else ()
         return Rubric(
             custom=(*rules, *self.custom_ruler_placeholder),
@@ -69,25 +69,25 @@ class RulerJudge(Endpoint, frozen=True, kw_only=True, forbid_unknown_fields=True
         """The model.
 
         Args:
-            api_key: The key, which settings never have.
+            api_key: The key, which is not in the settings.
 
         Raises:
-            SettingsError: If it cannot be one.
+            SettingsError: If the endpoint is invalid.
         """
         return self.connect(api_key, retries=self.max_retries)
 
 
 class RulerFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A file of a judge."""
+    """The file of a judge."""
 
     judge: RulerJudge
 
 
 def read_ruler(path: Path) -> RulerJudge:
-    """Read a file of a judge.
+    """Read the file of a judge.
 
     Raises:
-        SettingsError: If it cannot be read, or a field is wrong; the message names it.
+        SettingsError: If the file cannot be read or a field is wrong; names the field.
     """
     return convert(_data(path), RulerFile, str(path)).judge
 
@@ -98,4 +98,4 @@ def _data(path: Path) -> object:
     try:
         return tomllib.loads(read_bytes(path).decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path} is no valid TOML: {error}") from None
+        raise SettingsError(f"{path} is not valid TOML: {error}") from None

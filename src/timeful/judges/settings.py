@@ -1,4 +1,4 @@
-"""A judge of proactiveness as one YAML file, with the fields of ProActor's Figure 16.
+"""Settings of a judge of proactiveness in YAML, with the fields of ProActor's Figure 16.
 
     judgers:
       - name: proactiveness_evaluator
@@ -12,7 +12,7 @@
     system_prompt: ...              # ours by default
     task_prompt: ...
 
-There is no field for a key: `api_key_name` is the environment variable that holds it.
+There is no field for a key: `api_key_name` names its environment variable.
 """
 
 from pathlib import Path
@@ -28,7 +28,7 @@ from timeful.models.endpoint import Endpoint
 from timeful.models.templates import check_template, names_in
 
 NAMES = ("dialogue_context", "proactive_action_predictions")
-"""What a task may say: the conversation so far, and the predictions as JSON."""
+"""The fields of a task: the conversation so far, and the predictions as JSON."""
 
 _SCALE = "\n".join(f"{rating:>2}: {meaning}" for rating, meaning in RATINGS.items())
 
@@ -61,18 +61,18 @@ Rate them.
 
 
 class Retries(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How often an answer that cannot be used is asked for again."""
+    """The number of further requests after an invalid answer."""
 
     max_retries: Annotated[int, msgspec.Meta(ge=0)] = 3
     retry_on_failure: bool = True
 
 
 class Judger(Endpoint, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The model that judges, and where it is.
+    """The model of a judge and its endpoint.
 
     Attributes:
-        name: What the judge is called in results.
-        settings: What happens on failure.
+        name: The name of the judge in results.
+        settings: The number of retries.
     """
 
     name: str = "proactiveness_evaluator"
@@ -81,27 +81,27 @@ class Judger(Endpoint, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         for field in ("model", "base_url"):
             if not getattr(self, field):
-                raise ValueError(f"{field}: there is none")
+                raise ValueError(f"{field} is required")
 
     @property
     def tries(self) -> int:
-        """How often an answer is asked for at most."""
+        """The maximum number of requests for an answer."""
         return 1 + self.settings.max_retries if self.settings.retry_on_failure else 1
 
     def endpoint(self, api_key: str) -> OpenAIModel:
         """The model, under the judge's name.
 
         Args:
-            api_key: The key, which settings never have.
+            api_key: The key, which is not in the settings.
 
         Raises:
-            SettingsError: If it cannot be one.
+            SettingsError: If the endpoint is invalid.
         """
         return self.connect(api_key, retries=self.tries - 1, label=self.name)
 
 
 class JudgeFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One judge or several, and what they are told."""
+    """One judge or several, and their prompts."""
 
     judgers: tuple[Judger, ...]
     system_prompt: str = SYSTEM
@@ -114,15 +114,15 @@ class JudgeFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
             raise ValueError(str(error)) from None
         for name in NAMES:
             if name not in names_in(self.task_prompt):
-                raise ValueError(f"task_prompt must say {{{name}}}, or it cannot be rated")
-        if len({one.name for one in self.judgers}) < max(1, len(self.judgers)):
-            raise ValueError("judgers: there must be one, or several of different names")
+                raise ValueError(f"task_prompt must contain {{{name}}}")
+        if len({judger.name for judger in self.judgers}) < max(1, len(self.judgers)):
+            raise ValueError("judgers: at least one is required, with unique names")
 
 
 def read_judges(path: Path) -> JudgeFile:
     """Read a file of judges.
 
     Raises:
-        SettingsError: If it cannot be read, or a field is wrong; the message names it.
+        SettingsError: If the file cannot be read or a field is wrong; names the field.
     """
     return read_as(path, JudgeFile)
