@@ -1,7 +1,40 @@
-"""What all tests have in common."""
+"""Settings of all tests, and the slow tier.
 
+The fast tier is `pytest -m "not slow"`. Slow tests train, load torch, run programs in a sandbox,
+or play whole suites. The fast tier does not import the folders and files in `SLOW`.
+"""
+
+from pathlib import Path
+
+import pytest
 from hypothesis import settings
+
+TESTS = Path(__file__).parent
+SLOW = frozenset(
+    TESTS / name
+    for name in (
+        "golden",
+        "models/local",
+        "sandbox",
+        "serving",
+        "training",
+    )
+)
 
 # A deadline of hypothesis is one of real time: on a busy machine a right test would miss it.
 settings.register_profile("timeful", deadline=None)
 settings.load_profile("timeful")
+
+
+def is_slow(path: Path) -> bool:
+    return not SLOW.isdisjoint((path, *path.parents))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    return True if config.option.markexpr == "not slow" and is_slow(collection_path) else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if is_slow(item.path):
+            item.add_marker("slow")
