@@ -240,7 +240,7 @@ def test_a_cassette_is_continued(path: Path) -> None:
     for answer in ("first", "second"):
         read(record(path, answer).open(ask(), max_tokens=None, seed=1))
     replay = ReplayModel(path)
-    assert not replay.torn
+    assert not replay.is_torn
     texts = [said(read(replay.open(ask(), max_tokens=None, seed=1))[0]) for _ in range(2)]
     assert texts == ["first", "second"]
 
@@ -250,7 +250,7 @@ def test_a_last_line_torn_by_a_kill_is_left_out_and_reported(path: Path) -> None
         read(record(path, answer).open(ask(), max_tokens=None, seed=seed))
     path.write_bytes(path.read_bytes()[:-20])
     replay = ReplayModel(path)
-    assert replay.torn
+    assert replay.is_torn
     assert said(read(replay.open(ask(), max_tokens=None, seed=0))[0]) == "first"
     with pytest.raises(CassetteMissError):
         replay.open(ask(), max_tokens=None, seed=1)
@@ -262,7 +262,7 @@ def test_a_torn_cassette_can_be_continued(path: Path) -> None:
     for seed in (0, 1):
         read(record(path, "again").open(ask(), max_tokens=None, seed=seed))
     replay = ReplayModel(path)
-    assert replay.torn
+    assert replay.is_torn
     assert said(read(replay.open(ask(), max_tokens=None, seed=0))[0]) == "again"
 
 

@@ -37,13 +37,13 @@ def test_annotations_agents_and_judges_take_the_same_fields() -> None:
         convert(FIELDS, Endpoint, "endpoint"),
     ):
         assert {name: getattr(one, name) for name in FIELDS} == FIELDS
-        assert one.asked == "gpt-4.1-mini"
+        assert one.model_name == "gpt-4.1-mini"
 
 
 def test_a_model_is_asked_for_as_it_is_written_unless_its_short_name_is_wanted() -> None:
-    assert Endpoint(model="Qwen/Qwen3-8B").asked == "Qwen/Qwen3-8B"
-    assert Endpoint(model="Qwen/Qwen3-8B", using_short_model_name=True).asked == "Qwen3-8B"
-    assert load_agent("reasoning").llm.asked == "gpt-4.1-mini"
+    assert Endpoint(model="Qwen/Qwen3-8B").model_name == "Qwen/Qwen3-8B"
+    assert Endpoint(model="Qwen/Qwen3-8B", using_short_model_name=True).model_name == "Qwen3-8B"
+    assert load_agent("reasoning").llm.model_name == "gpt-4.1-mini"
 
 
 def test_the_model_it_becomes_has_all_of_it() -> None:

@@ -347,7 +347,7 @@ def test_a_python_that_is_installed_in_a_home_does_not_open_it(
 
 def test_the_first_way_that_works_is_chosen_and_said() -> None:
     backend_or_skip("bubblewrap")
-    assert choose_backend().says == (
+    assert choose_backend().description == (
         "Programs run in bubblewrap: no files but their own and Python's, no network, no other "
         "processes."
     )
@@ -363,7 +363,7 @@ def test_a_bubblewrap_that_does_not_work_is_found_by_trying(
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     chosen = choose_backend()
     assert chosen.name == "landlock"
-    assert chosen.says.endswith(
+    assert chosen.description.endswith(
         "Better ways failed: bubblewrap does not work here (the sandbox did not start: bwrap: "
         "setting up uid map: Permission denied)."
     )
@@ -380,8 +380,8 @@ def test_when_nothing_confines_programs_they_run_on_request_only(
         assert part in str(caught.value)
     chosen = choose_backend(unsafe=True)
     assert chosen.name == "unsafe"
-    assert chosen.says.startswith("UNSAFE: programs that a model wrote run as you")
-    assert "bwrap is not installed" in chosen.says
+    assert chosen.description.startswith("UNSAFE: programs that a model wrote run as you")
+    assert "bwrap is not installed" in chosen.description
 
 
 def test_a_way_that_confines_nothing_is_not_taken() -> None:

@@ -127,8 +127,8 @@ def _sandbox(asked: Asked) -> str:
     from timeful.sandbox.workspace import choose_backend
 
     backend = choose_backend(unsafe=asked.unsafe)
-    says = click.wrap_text(f"sandbox  {backend.says}", 80, subsequent_indent=" " * 9)
-    click.echo(says, err=True)
+    text = click.wrap_text(f"sandbox  {backend.description}", 80, subsequent_indent=" " * 9)
+    click.echo(text, err=True)
     return backend.name
 
 

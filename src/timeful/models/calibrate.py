@@ -69,14 +69,14 @@ class Calibration:
     @property
     def doubts(self) -> tuple[str, ...]:
         """What speaks against trusting it, in words; empty if nothing does."""
-        found = []
+        warnings = []
         if self.r_squared < 0.9:
-            found.append(f"the line explains only {self.r_squared:.0%} of the variance")
+            warnings.append(f"the line explains only {self.r_squared:.0%} of the variance")
         if self.beta_s < 0:
-            found.append(f"the delay before all tokens is negative ({self.beta_s:.3g} s)")
+            warnings.append(f"the delay before all tokens is negative ({self.beta_s:.3g} s)")
         if not all(timing.is_counted for timing in self.timings):
-            found.append("the server counts no tokens, so their numbers are estimates")
-        return tuple(found)
+            warnings.append("the server counts no tokens, so their numbers are estimates")
+        return tuple(warnings)
 
     @property
     def formula(self) -> str:
@@ -100,11 +100,11 @@ def load_calibration(path: Path) -> Calibration:
         RecordError: If it cannot be read.
     """
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=Calibration)
-        _ = found.pace  # which no line that falls has
+        calibration = msgspec.json.decode(path.read_bytes(), type=Calibration)
+        _ = calibration.pace  # which no line that falls has
     except (OSError, msgspec.MsgspecError, ValueError) as error:
         raise RecordError(f"the calibration {path} cannot be read: {error}") from error
-    return found
+    return calibration
 
 
 def calibrate(
@@ -161,15 +161,15 @@ def calibrate(
 def _time(
     model: Model, prompt: Prompt, *, max_tokens: int, seed: int, read: Callable[[], int]
 ) -> Timing:
-    began = read()
+    start = read()
     source = model.open(prompt, max_tokens=max_tokens, seed=seed)
     first: int | None = None
     tokens = 0
     try:
         while isinstance(piece := source.pull(), Chunk):
-            first = read() - began if first is None else first
+            first = read() - start if first is None else first
             tokens += piece.tokens
-        span = read() - began
+        span = read() - start
     finally:
         source.close()
     return Timing(

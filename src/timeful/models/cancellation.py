@@ -79,13 +79,13 @@ def ask_concurrently(
         raise SettingsError(f"a judge needs at least one worker, got {workers}")
     stoppable = CancellableModel(model)
     with ThreadPoolExecutor(workers, thread_name_prefix="asking") as pool:
-        asked = [pool.submit(ask, stoppable, case) for case in cases]
+        futures = [pool.submit(ask, stoppable, case) for case in cases]
         try:
-            return [one.result() for one in asked]
+            return [future.result() for future in futures]
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
-            while left := [one for one in asked if not one.done()]:
+            while unfinished := [future for future in futures if not future.done()]:
                 # Again and again: a thread may have been about to open another stream.
                 stoppable.stop()
-                wait(left, timeout=0.1)
+                wait(unfinished, timeout=0.1)
             raise

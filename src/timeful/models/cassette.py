@@ -82,14 +82,14 @@ def key(model: str, prompt: Prompt, *, max_tokens: int | None, seed: int, scope:
 
     The limit belongs to it, since a request with less of it is answered otherwise.
     """
-    parts = (model, shown(prompt), max_tokens, seed, scope)
+    fields = (model, shown(prompt), max_tokens, seed, scope)
     tools = [tool.schema() for tool in prompt.tools]
-    return sha256(msgspec.json.encode((*parts, tools) if tools else parts)).hexdigest()
+    return sha256(msgspec.json.encode((*fields, tools) if tools else fields)).hexdigest()
 
 
 def shown(prompt: Prompt) -> tuple[tuple[str, str], ...]:
     """The messages of a prompt as a recording has them."""
-    return tuple((str(one.role), one.shown) for one in prompt.messages)
+    return tuple((str(message.role), message.shown) for message in prompt.messages)
 
 
 def describe(model: str, purpose: str, messages: Sequence[tuple[str, str]], key: str) -> str:
@@ -141,11 +141,11 @@ def _append(path: Path, data: bytes) -> None:
     # One write to a file opened for appending: lines of several processes do not mix.
     target = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
     try:
-        written = os.write(target, data)
+        count = os.write(target, data)
     finally:
         os.close(target)
-    if written != len(data):
-        raise OSError(f"only {written} of {len(data)} bytes fitted")
+    if count != len(data):
+        raise OSError(f"only {count} of {len(data)} bytes fitted")
 
 
 class Line(msgspec.Struct, frozen=True):

@@ -42,7 +42,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     extra: dict[str, Any] = {}
 
     @property
-    def asked(self) -> str:
+    def model_name(self) -> str:
         """The model's name as the server is told it."""
         return self.model.rpartition("/")[2] if self.using_short_model_name else self.model
 
@@ -61,7 +61,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             SettingsError: If there is no model, or no address.
         """
         return OpenAIModel(
-            model=self.asked,
+            model=self.model_name,
             base_url=self.base_url,
             api_key=api_key or "none",
             label=label,
@@ -74,7 +74,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     def about(self) -> dict[str, Any]:
         """What makes its answers what they are, for records: no key, and none in the address."""
         return {
-            "model": self.asked,
+            "model": self.model_name,
             "endpoint": address(self.base_url),
             "temperature": self.temperature,
             "max_tokens": self.max_tokens,

@@ -78,10 +78,10 @@ class _RunningLoop:
         for stream in streams - set(self.shared.leaving):
             if not stream.cancelling():  # else it is closing its connection: once is enough
                 stream.cancel()
-        left = streams
-        while left:
-            _, left = await asyncio.wait(left, timeout=AGAIN_S)
-            for stream in left - set(self.shared.leaving):
+        unfinished = streams
+        while unfinished:
+            _, unfinished = await asyncio.wait(unfinished, timeout=AGAIN_S)
+            for stream in unfinished - set(self.shared.leaving):
                 stream.cancel()  # the client loses one that comes just as it has connected
         await asyncio.gather(*streams, return_exceptions=True)
         await self.shared.cleanup.aclose()

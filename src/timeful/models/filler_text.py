@@ -61,11 +61,11 @@ class FillerModel:
 
 def _write(passage: Passage, rng: np.random.Generator) -> Iterator[Chunk]:
     """Say the opening, then sentences of words drawn at random, to the last token."""
-    left, text = passage.tokens, passage.opening
+    remaining, text = passage.tokens, passage.opening
     sentence = 0
-    while left > 0:
-        count = min(GRAIN, left)
-        left -= count
+    while remaining > 0:
+        count = min(GRAIN, remaining)
+        remaining -= count
         yield Chunk(text, count)
         sentence -= 1
         word = passage.words[rng.integers(len(passage.words))]

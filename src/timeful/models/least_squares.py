@@ -45,7 +45,7 @@ def line_through(points: Sequence[tuple[int, float]]) -> Line:
     beta = float(t.mean() - alpha * n.mean())
     if alpha < 0:
         raise ModelError(f"longer answers took less time ({alpha:.3g} s/token): measure again")
-    spread, rest = float(dt @ dt), dt - alpha * dn
+    spread, residuals = float(dt @ dt), dt - alpha * dn
     # Without any spread there is nothing to explain, and nothing unexplained.
-    r_squared = 1.0 - float(rest @ rest) / spread if spread > 0 else 1.0
+    r_squared = 1.0 - float(residuals @ residuals) / spread if spread > 0 else 1.0
     return Line(alpha=alpha, beta=beta, r_squared=r_squared)

@@ -52,9 +52,9 @@ class ModelSpec:
     extra: str = "{}"
 
     def __post_init__(self) -> None:
-        kind, _, rest = self.spec.partition(":")
+        kind, _, target = self.spec.partition(":")
         check_known("kind of model", kind, KINDS)
-        if (kind == "search") == bool(rest):
+        if (kind == "search") == bool(target):
             raise SettingsError(
                 f"a model is `search`, `openai:NAME`, `replay:FILE` or `local:PATH`: {self.spec!r}"
             )
@@ -68,10 +68,10 @@ class ModelSpec:
             raise SettingsError(f"{self.spec} takes no temperature")
         if self.temperature is not None and not 0 <= self.temperature < inf:
             raise SettingsError(f"a temperature is 0 or above, got {self.temperature}")
-        if kind == "replay" and not _cassette(rest)[0].is_file():
-            raise SettingsError(f"there is no cassette {rest!r}")
+        if kind == "replay" and not _cassette(target)[0].is_file():
+            raise SettingsError(f"there is no cassette {target!r}")
         if kind == "local":
-            check(Path(rest))
+            check(Path(target))
 
     @property
     def is_stand_in(self) -> bool:
@@ -104,19 +104,19 @@ class ModelSpec:
             scope: Whose requests a cassette holds.
             api_key: For the endpoint.
         """
-        kind, _, rest = self.spec.partition(":")
+        kind, _, target = self.spec.partition(":")
         if kind == "search":
             return SearchModel(DEEP if role == "planner" else SHALLOW, pace=pace or TOKEN_TIME)
         if kind == "replay":
-            path, name = _cassette(rest)
+            path, name = _cassette(target)
             return ReplayModel(path, model=name, scope=scope, pace=pace)
         if kind == "local":
             # torch is loaded for whoever has such a model, and for nobody else
             from timeful.models.local.checkpoint_cache import local_model  # noqa: PLC0415
 
-            return local_model(Path(rest), temperature=self.temperature, pace=pace)
+            return local_model(Path(target), temperature=self.temperature, pace=pace)
         key = api_key or "none"
-        model = _endpoint(rest, self.base_url or "", key, self.temperature, pace, self.extra)
+        model = _endpoint(target, self.base_url or "", key, self.temperature, pace, self.extra)
         if self.record is None:
             return model
         return RecordingModel(model, Path(self.record), scope=scope)
@@ -132,12 +132,12 @@ class ModelSpec:
             replace(self, record=None).make(role, pace=pace, scope="", api_key="")
 
 
-def _cassette(named: str) -> tuple[Path, str | None]:
+def _cassette(name: str) -> tuple[Path, str | None]:
     """A cassette and which of its models, if that is said; a file's own name may hold a #."""
-    path, mark, model = named.rpartition("#")
-    if mark and not Path(named).is_file():
+    path, mark, model = name.rpartition("#")
+    if mark and not Path(name).is_file():
         return Path(path), model
-    return Path(named), None
+    return Path(name), None
 
 
 @lru_cache(maxsize=8)

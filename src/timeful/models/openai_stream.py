@@ -79,9 +79,9 @@ async def stream_answer(request: Request, source: StreamBuffer, shared: ClientSt
             await _Attempt(request, source, attempt, shared).run(client, body)
             return
         except openai.APIStatusError as error:
-            unknown = _unknown_field(error, body, shared.refused)
-            if unknown is not None:
-                shared.refused.add(unknown)
+            field = _unknown_field(error, body, shared.refused)
+            if field is not None:
+                shared.refused.add(field)
                 continue
             failure = _status(request, error)
         except openai.APIConnectionError as error:
@@ -246,8 +246,8 @@ class _Attempt:
             raise self._broken("the stream ended before the answer did")
         for channel, text in self._splitter.flush():
             await self._put(channel, text)
-        if called := self._calls.flush():
-            await self._put("answer", called)
+        if calls := self._calls.flush():
+            await self._put("answer", calls)
         tokens = self._usage.completion_tokens
         if tokens is None and self._carried:
             tokens = self._meter.total
@@ -261,27 +261,27 @@ class _Attempt:
         self._shared.leaving.add(task)
         self._source.append(end)
 
-    def _broken(self, what: str) -> Exception:
+    def _broken(self, problem: str) -> Exception:
         """A failure that may be tried again, as long as nothing of the answer was passed on."""
-        error = ModelError(f"{what} in {self._request}, after {self._meter.total} tokens")
+        error = ModelError(f"{problem} in {self._request}, after {self._meter.total} tokens")
         return error if self._has_begun else _RetryableError(error)
 
     def _reported(self, error: dict[str, object] | str) -> Exception:
         words, code = error, None
         if isinstance(error, dict):
             words, code = str(error.get("message", error)), error.get("code")
-        what = f"the server reported {self._request.quote(str(words))!r}"
+        problem = f"the server reported {self._request.quote(str(words))!r}"
         is_passing = isinstance(code, int) and _is_passing(code)
-        return self._broken(what) if is_passing else ModelError(f"{what} in {self._request}")
+        return self._broken(problem) if is_passing else ModelError(f"{problem} in {self._request}")
 
     @asynccontextmanager
-    async def _at_most(self, span_s: float, what: str) -> AsyncIterator[None]:
+    async def _at_most(self, span_s: float, event: str) -> AsyncIterator[None]:
         try:
             async with asyncio.timeout(span_s):
                 yield
         except TimeoutError as error:
             raise ModelTimeoutError(
-                f"{self._request} kept us waiting more than {span_s:g} s for {what};"
+                f"{self._request} kept us waiting more than {span_s:g} s for {event};"
                 f" {self._meter.total} tokens had come"
             ) from error
 
@@ -295,10 +295,10 @@ def _unknown_field(
 ) -> str | None:
     """The optional field of the body that a server rejects by name, if that is its trouble."""
     if error.status_code in (400, 422):
-        for name, said in _OPTIONAL.items():
-            sent = body.get("stream_options") if name == RUNNING else body
-            is_sent = isinstance(sent, dict) and name in sent and name not in refused
-            if is_sent and search(rf"\b({said})\b", error.message):
+        for name, pattern in _OPTIONAL.items():
+            fields = body.get("stream_options") if name == RUNNING else body
+            has_field = isinstance(fields, dict) and name in fields and name not in refused
+            if has_field and search(rf"\b({pattern})\b", error.message):
                 return name
     return None
 

@@ -86,10 +86,10 @@ class RecordingModel:
             chunks=(),
             tools=tuple(tool.schema() for tool in prompt.tools) or UNSET,
         )
-        began = self._read()
+        start = self._read()
         source = self._inner.open(prompt, max_tokens=max_tokens, seed=seed)
         return _RecordingSource(
-            source, request, partial(append, self._path), lambda: self._read() - began
+            source, request, partial(append, self._path), lambda: self._read() - start
         )
 
 

@@ -35,7 +35,7 @@ class _Index:
     places: dict[str, list[tuple[int, int]]]
     names: frozenset[str]
     paces: dict[str, frozenset[Pace]]
-    torn: bool
+    is_torn: bool
 
 
 class ReplayModel:
@@ -83,9 +83,9 @@ class ReplayModel:
         return False
 
     @property
-    def torn(self) -> bool:
+    def is_torn(self) -> bool:
         """Whether the cassette has lines that a kill left incomplete; they are left out."""
-        return self._index.torn
+        return self._index.is_torn
 
     def open(self, prompt: Prompt, *, max_tokens: int | None, seed: int) -> "ReplaySource":
         """Start the answer that was recorded.
@@ -94,20 +94,20 @@ class ReplayModel:
             CassetteMissError: If there is none, or as many as there are were given already.
         """
         name = key(self._name, prompt, max_tokens=max_tokens, seed=seed, scope=self._scope)
-        places = self._index.places.get(name, [])
+        entries = self._index.places.get(name, [])
         with self._lock:
-            used = self._used.get(name, 0)
-            self._used[name] = used + 1
-        if used < len(places):
-            offset, size = places[used]
+            count = self._used.get(name, 0)
+            self._used[name] = count + 1
+        if count < len(entries):
+            offset, size = entries[count]
             return ReplaySource(load(self._path, offset=offset, size=size))
         messages = shown(prompt)
-        what = describe(self._name, prompt.label, messages, name)
-        if places:
-            why = f"it was recorded {len(places)} times and is asked for once more"
+        request = describe(self._name, prompt.label, messages, name)
+        if entries:
+            why = f"it was recorded {len(entries)} times and is asked for once more"
         else:
             why = self._nearest(_flat(messages), (max_tokens, seed, self._scope))
-        raise CassetteMissError(f"the cassette {self._path} has no {what}: {why}")
+        raise CassetteMissError(f"the cassette {self._path} has no {request}: {why}")
 
     def _told_pace(self) -> Pace:
         paces = self._index.paces.get(self._name, frozenset())
@@ -116,36 +116,39 @@ class ReplayModel:
         try:
             if paces:
                 raise ModelError(f"it was recorded under {len(paces)} different ones")
-            return line_through([point for one in self._mine() for point in _arrivals(one[1])]).pace
+            points = [
+                point for _, recording in self._recordings() for point in _arrivals(recording)
+            ]
+            return line_through(points).pace
         except ModelError as error:
             raise SettingsError(
                 f"the cassette {self._path} tells no pace, so give one: {error}"
             ) from error
 
-    def _mine(self) -> Iterator[tuple[int, Recording]]:
+    def _recordings(self) -> Iterator[tuple[int, Recording]]:
         for line in scan(self._path):
             if line is not None and line.recording.model == self._name:
                 yield line.number, line.recording
 
-    def _nearest(self, asked: str, terms: tuple[int | None, int, str]) -> str:
+    def _nearest(self, text: str, terms: tuple[int | None, int, str]) -> str:
         """Say what was recorded instead; read again for it, as this ends the run anyway."""
         nearest, most = "it holds nothing of this model", -1
-        for number, recording in self._mine():
+        for number, recording in self._recordings():
             flat = _flat(recording.messages)
-            if flat == asked:
-                others = (recording.max_tokens, recording.seed, recording.scope)
-                if others == terms:
+            if flat == text:
+                recorded_terms = (recording.max_tokens, recording.seed, recording.scope)
+                if recorded_terms == terms:
                     return f"line {number} has the same messages, but other tools"
                 return (
                     f"line {number} has the same messages, but (max_tokens, seed, scope) ="
-                    f" {others} and not {terms}"
+                    f" {recorded_terms} and not {terms}"
                 )
-            same = _shared(flat, asked)
+            same = _shared(flat, text)
             if same > most:
-                most, part = same, slice(max(same - 20, 0), same + 40)
+                most, window = same, slice(max(same - 20, 0), same + 40)
                 nearest = (
-                    f"the nearest is line {number}, with {flat[part]!r} where"
-                    f" {asked[part]!r} is asked"
+                    f"the nearest is line {number}, with {flat[window]!r} where"
+                    f" {text[window]!r} is asked"
                 )
         return nearest
 
@@ -200,21 +203,21 @@ def _index(path: Path) -> _Index:
 
 
 @lru_cache(maxsize=4)
-def _index_of(path: Path, _size: int, _changed: int) -> _Index:
-    places: dict[str, list[tuple[int, int]]] = {}
+def _index_of(path: Path, _size: int, _modified: int) -> _Index:
+    entries: dict[str, list[tuple[int, int]]] = {}
     paces: dict[str, set[Pace]] = {}
-    torn = False
+    is_torn = False
     for line in scan(path):
         if line is None:
-            torn = True
+            is_torn = True
             continue
-        places.setdefault(line.recording.key, []).append((line.offset, line.size))
-        known = paces.setdefault(line.recording.model, set())
+        entries.setdefault(line.recording.key, []).append((line.offset, line.size))
+        pace_set = paces.setdefault(line.recording.model, set())
         if line.recording.pace is not None:
             first, per_token = line.recording.pace
-            known.add(Pace(first=nanoseconds(first), per_token=nanoseconds(per_token)))
-    frozen = {name: frozenset(known) for name, known in paces.items()}
-    return _Index(places, frozenset(paces), frozen, torn)
+            pace_set.add(Pace(first=nanoseconds(first), per_token=nanoseconds(per_token)))
+    frozen = {name: frozenset(pace_set) for name, pace_set in paces.items()}
+    return _Index(entries, frozenset(paces), frozen, is_torn)
 
 
 def _only(path: Path, names: frozenset[str], model: str | None) -> str:
@@ -223,10 +226,10 @@ def _only(path: Path, names: frozenset[str], model: str | None) -> str:
             return model
         raise SettingsError(f"{unknown('model', model, names)} (in the cassette {path})")
     if len(names) != 1:
-        held = ", ".join(sorted(names)) or "none"
+        names_text = ", ".join(sorted(names)) or "none"
         raise SettingsError(
             f"say which model of the cassette {path} to replay, as in replay:FILE#NAME; "
-            f"it holds: {held}"
+            f"it holds: {names_text}"
         )
     return next(iter(names))
 
@@ -243,7 +246,7 @@ def _flat(messages: Iterable[tuple[str, str]]) -> str:
     return "\n".join(content for _, content in messages)
 
 
-def _shared(one: str, other: str) -> int:
+def _shared(first: str, second: str) -> int:
     """How many characters two texts have in common at their beginnings."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((n for n, (a, b) in pairs if a != b), min(len(first), len(second)))

@@ -43,12 +43,12 @@ def address(base_url: str) -> str:
     Raises:
         SettingsError: If it is not an http or https URL with a host.
     """
-    parts = urlsplit(base_url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    url = urlsplit(base_url)
+    if url.scheme not in ("http", "https") or not url.hostname:
         raise SettingsError(f"base_url must look like http://host:port/v1, got {base_url!r}")
-    if parts.path.rstrip("/").endswith("/chat/completions"):
+    if url.path.rstrip("/").endswith("/chat/completions"):
         raise SettingsError("base_url ends before /chat/completions, usually with /v1")
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
+    return f"{url.scheme}://{url.netloc.rpartition('@')[2]}{url.path.rstrip('/')}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +87,7 @@ class Request:
 
     def wire(self) -> list[dict[str, object]]:
         """The messages as the API has them."""
-        return [_wire(one) for one in self.messages]
+        return [_wire(message) for message in self.messages]
 
     def __str__(self) -> str:
         return f"a {self.label!r} answer of model {self.model!r} at {address(self.base_url)}"

@@ -112,13 +112,13 @@ class ScriptedModel:
 
 
 def _in_order(answers: Iterable[Answer]) -> Callable[[Prompt], Answer]:
-    left = iter(answers)
-    nothing: list[Piece] = []
+    remaining = iter(answers)
+    exhausted: list[Piece] = []
 
     def answer(prompt: Prompt) -> Answer:
-        said = next(left, nothing)
-        if said is nothing:
+        answer_text = next(remaining, exhausted)
+        if answer_text is exhausted:
             raise ModelError(f"the script has no answer left for a {prompt.label!r} request")
-        return said
+        return answer_text
 
     return answer

@@ -49,8 +49,8 @@ class CallPiece(msgspec.Struct, frozen=True):
     @property
     def arguments(self) -> str:
         """The new part of the arguments as JSON text, often empty."""
-        given = self.function.arguments if self.function else None
-        return given if isinstance(given, str) else "" if given is None else json.dumps(given)
+        value = self.function.arguments if self.function else None
+        return value if isinstance(value, str) else "" if value is None else json.dumps(value)
 
 
 class Delta(msgspec.Struct, frozen=True):
@@ -193,8 +193,8 @@ class ThinkSplitter:
     def flush(self) -> list[Piece]:
         """Return what was held back, since the text has ended."""
         channel: Channel = "reasoning" if self._state == "inside" else "answer"
-        held, self._held = self._held, ""
-        return [(channel, held)] if held else []
+        text, self._held = self._held, ""
+        return [(channel, text)] if text else []
 
     def _before(self, text: str) -> list[Piece]:
         start = text.lstrip()
@@ -212,8 +212,8 @@ class ThinkSplitter:
         if tag:
             self._state = "after"
         else:
-            cut = len(text) - _overlap(text)
-            reasoning, self._held = text[:cut], text[cut:]
+            end = len(text) - _overlap(text)
+            reasoning, self._held = text[:end], text[end:]
         pieces: list[Piece] = [("reasoning", reasoning), ("answer", answer)]
         return [(channel, piece) for channel, piece in pieces if piece]
 

@@ -54,8 +54,8 @@ class StreamBuffer:
                 self._condition.wait()
             if self._is_closed:
                 return End(finish="closed")
-            piece, came = self._pieces[0]
-            self._arrived = Duration(came)
+            piece, arrival = self._pieces[0]
+            self._arrived = Duration(arrival)
             if isinstance(piece, Exception):
                 raise piece
             self._pieces.popleft()

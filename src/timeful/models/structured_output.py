@@ -61,10 +61,10 @@ def ask_structured(
         read: Reads an answer; a ValueError says what is wrong with it, to the model as well.
         how: How.
     """
-    error, failure, shown = "", None, tuple(messages)
+    error, failure, conversation = "", None, tuple(messages)
     for number in range(how.tries):
         seed = child_seed(how.seed, how.label, number)
-        prompt = Prompt(label=how.label, render=lambda shown=shown: shown)  # type: ignore[misc]
+        prompt = Prompt(label=how.label, render=lambda conversation=conversation: conversation)  # type: ignore[misc]
         answer = _Reply()
         try:
             answer.pull(model, prompt, max_tokens=how.max_tokens, seed=seed)
@@ -80,7 +80,7 @@ def ask_structured(
             if answer.is_cut:
                 limit = f" at {how.max_tokens} tokens" if how.max_tokens else ""
                 error = f"the answer was cut off{limit} ({error})"
-            shown = (*messages, *_repair(answer.text, error))
+            conversation = (*messages, *_repair(answer.text, error))
     return StructuredAnswer(value=None, error=error, failure=failure, tries=how.tries)  # type: ignore[arg-type]
 
 

@@ -16,20 +16,20 @@ _BRACES = {"{{": "{", "}}": "}"}
 def fill(template: str, values: Mapping[str, str]) -> str:
     """Fill in a template; what is filled in is not looked at again, whatever it holds."""
     return _MARK.sub(
-        lambda found: _BRACES.get(found[0]) or values.get(found[1], found[0]), template
+        lambda match: _BRACES.get(match[0]) or values.get(match[1], match[0]), template
     )
 
 
 def names_in(template: str) -> frozenset[str]:
     """The names that a template wants filled in."""
-    return frozenset(found[1] for found in _MARK.finditer(template) if found[1])
+    return frozenset(match[1] for match in _MARK.finditer(template) if match[1])
 
 
-def check_template(kind: str, template: str, known: Collection[str]) -> None:
+def check_template(kind: str, template: str, names: Collection[str]) -> None:
     """Refuse a template that wants what there is not.
 
     Raises:
         SettingsError: With the name, and the nearest one that there is.
     """
     for name in sorted(names_in(template)):
-        check_known(f"name in {kind}", name, known)
+        check_known(f"name in {kind}", name, names)

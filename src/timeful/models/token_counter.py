@@ -70,8 +70,8 @@ class TokenCounter:
             count = self._estimate()
         if self._budget is not None and (count > self._budget or self._is_surely_over()):
             return None
-        added, self.total = count - self.total, count
-        return added
+        increment, self.total = count - self.total, count
+        return increment
 
     def _estimate(self) -> int:
         by_bytes = -(-self._bytes // _USUAL_BYTES)

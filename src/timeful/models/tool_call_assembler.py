@@ -70,39 +70,39 @@ class ToolCallAssembler:
 
     def _of(self, piece: CallPiece) -> _Call:
         """The call that a fragment belongs to."""
-        alike = [one for one in self._calls if piece.index in (None, one.index)]
-        if alike and not _begins(piece, alike[-1]):
-            return alike[-1]
+        candidates = [other for other in self._calls if piece.index in (None, other.index)]
+        if candidates and not _begins(piece, candidates[-1]):
+            return candidates[-1]
         call = _Call(piece.index)
         self._calls.append(call)
         return call
 
     def _known(self, *, is_end: bool) -> str:
-        said = ""
+        text = ""
         for call in self._calls[self._given :]:
             is_last = call is self._calls[-1]
             is_sure = bool(call.whole) or (call.whole == {} and not is_last)
             if not (is_end or is_sure):
                 break
-            said += call.text()
+            text += call.text()
             self._given += 1
-        return said
+        return text
 
 
-def _begins(piece: CallPiece, last: _Call) -> bool:
+def _begins(piece: CallPiece, call: _Call) -> bool:
     if not piece.name:
         return False
-    if piece.id and last.id:
-        return piece.id != last.id
-    return last.whole is not None
+    if piece.id and call.id:
+        return piece.id != call.id
+    return call.whole is not None
 
 
 def _object(text: str) -> dict[str, object] | None:
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return value if isinstance(value, dict) else None
 
 
 def _quoted(text: str) -> str:

@@ -57,7 +57,7 @@ class Backend(Protocol):
         ...
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         """What the user should know: what confines programs, and why nothing better does."""
         ...
 
@@ -92,17 +92,19 @@ def environment(temporary: str) -> dict[str, str]:
 def python_folders() -> list[Path]:
     """The folders (or files) of this Python, environment and base, by all names they have."""
     executable = Path(os.path.realpath(sys.executable))
-    named = {Path(p) for p in (sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)}
-    named.add(executable.parent.parent)
-    named |= {path.resolve() for path in named}
-    return sorted(part for path in named for part in _parts(path))
+    folders = {
+        Path(p) for p in (sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)
+    }
+    folders.add(executable.parent.parent)
+    folders |= {path.resolve() for path in folders}
+    return sorted(folder for path in folders for folder in _python_parts(path))
 
 
-def _parts(prefix: Path) -> list[Path]:
+def _python_parts(prefix: Path) -> list[Path]:
     """A prefix; what is Python's in it only, if somebody lives there (`--prefix=$HOME`)."""
     with suppress(KeyError):  # not every user has a name
         home = Path(pwd.getpwuid(os.geteuid()).pw_dir)
         if home.resolve().is_relative_to(prefix.resolve()):
-            parts = [prefix / name for name in ("bin", "lib", "lib64", "pyvenv.cfg")]
-            return [part for part in parts if part.exists()]
+            folders = [prefix / name for name in ("bin", "lib", "lib64", "pyvenv.cfg")]
+            return [folder for folder in folders if folder.exists()]
     return [prefix]

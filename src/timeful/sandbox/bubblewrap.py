@@ -34,7 +34,7 @@ class Bubblewrap:
     name = "bubblewrap"
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         """Say what confines programs."""
         return (
             "Programs run in bubblewrap: no files but their own and Python's, no network, no "
@@ -85,9 +85,9 @@ def _mounts(box: Box) -> list[str]:
     for path in folders:
         mounts += ["--ro-bind", str(path.resolve()), str(path)]
     mounts += ["--ro-bind-try", "/sys/devices/system/cpu", "/sys/devices/system/cpu"]
-    for path in _hidden_places(box.hidden, seen=(*folders, *map(Path, SYSTEM))):
-        nothing = ["--tmpfs", str(path), "--remount-ro", str(path)]
-        mounts += nothing if path.is_dir() else ["--ro-bind", "/dev/null", str(path)]
+    for path in _hidden_places(box.hidden, mounted=(*folders, *map(Path, SYSTEM))):
+        cover = ["--tmpfs", str(path), "--remount-ro", str(path)]
+        mounts += cover if path.is_dir() else ["--ro-bind", "/dev/null", str(path)]
     for name, source in box.files.items():
         mounts += ["--ro-bind", str(source), f"{WORK}/{name}"]
     # /proc/sys and its like belong to root, who needs no powers to write there: only the mount can
@@ -95,11 +95,11 @@ def _mounts(box: Box) -> list[str]:
     return [*mounts, "--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/"]
 
 
-def _hidden_places(hidden: Iterable[Path], *, seen: Sequence[Path]) -> list[Path]:
+def _hidden_places(hidden: Iterable[Path], *, mounted: Sequence[Path]) -> list[Path]:
     """Where they are to be seen: a folder with two names is mounted at both."""
-    places = list[Path]()
+    paths = list[Path]()
     for real in (path.resolve() for path in hidden if path.exists()):
-        for folder in seen:
+        for folder in mounted:
             if real.is_relative_to(folder.resolve()):
-                places.append(folder / real.relative_to(folder.resolve()))
-    return sorted(set(places))
+                paths.append(folder / real.relative_to(folder.resolve()))
+    return sorted(set(paths))

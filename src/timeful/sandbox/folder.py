@@ -56,8 +56,8 @@ class Folder:
             return None
         finally:
             os.close(parent)
-        found = os.fstat(fd)
-        if not stat.S_ISREG(found.st_mode) or found.st_size > most:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > most:
             os.close(fd)
             return None
         with open(fd, "rb") as file:
@@ -89,7 +89,7 @@ class Folder:
         finally:
             os.close(parent)
 
-    def used(self) -> float | None:
+    def disk_bytes(self) -> float | None:
         """The bytes on disk beyond those given; None if something went away under our eyes.
 
         It is infinite if a program hides some from us. Files without anything in them count, too:
@@ -138,9 +138,9 @@ class Folder:
             fd = os.open(self.work, _FOLDER)
         except OSError:
             return None
-        for part in PurePosixPath(name).parts[:-1]:
+        for name_part in PurePosixPath(name).parts[:-1]:
             try:
-                inner = os.open(part, _FOLDER, dir_fd=fd)
+                inner = os.open(name_part, _FOLDER, dir_fd=fd)
             except OSError:
                 return None
             finally:

@@ -49,7 +49,7 @@ class Landlock:
     name = "landlock"
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         """Say what confines programs."""
         return (
             "Programs run under Landlock and seccomp: no files but their own and Python's, no "
@@ -95,18 +95,18 @@ def landlock_version() -> int:
     if sys.platform != "linux":
         return 0
     create, version_flag = ctypes.c_long(444), 1
-    found = ctypes.CDLL(None).syscall(create, None, ctypes.c_size_t(0), version_flag)
-    return max(0, int(found))
+    version = ctypes.CDLL(None).syscall(create, None, ctypes.c_size_t(0), version_flag)
+    return max(0, int(version))
 
 
 def _at(by_version: dict[int, int], version: int) -> int:
     return max((bits for first, bits in by_version.items() if first <= version), default=0)
 
 
-def _rules(box: Box, everything: int) -> Iterator[tuple[str, int]]:
+def _rules(box: Box, all_rights: int) -> Iterator[tuple[str, int]]:
     """Paths and the rights below them."""
     for folder in (box.folder.work, box.folder.tmp):
-        yield str(folder), everything & ~MAKE_DEVICES
+        yield str(folder), all_rights & ~MAKE_DEVICES
     for device in DEVICES:
         yield device, READ | WRITE
     look = EXECUTE | READ | LIST
@@ -114,7 +114,7 @@ def _rules(box: Box, everything: int) -> Iterator[tuple[str, int]]:
     for path in (*python_folders(), *map(Path, SYSTEM)):
         if path.is_dir():
             yield str(path), LIST
-        yield from ((str(part), _fit(part, look)) for part in _without(path, hidden))
+        yield from ((str(subpath), _fit(subpath, look)) for subpath in _without(path, hidden))
     for path in map(Path, (*SINGLE, *ABOUT_THE_MACHINE)):
         yield str(path), _fit(path, look)
     for source in box.files.values():
@@ -132,8 +132,8 @@ def _without(path: Path, hidden: Sequence[Path]) -> Collection[Path]:
     if not any(below.is_relative_to(path.resolve()) for below in hidden):
         return [path]
     return [
-        part
+        subpath
         for inner in sorted(path.iterdir())
         if not inner.is_symlink()
-        for part in _without(inner, hidden)
+        for subpath in _without(inner, hidden)
     ]

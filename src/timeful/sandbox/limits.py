@@ -53,7 +53,7 @@ class Output:
     def text(self) -> str:
         """All of it, or its two ends with a line between them."""
         end = self._tail[-self._half :]
-        if left := self.total - len(self._head) - len(end):
-            between = f"\n[... {left} bytes left out ...]\n"
+        if omitted := self.total - len(self._head) - len(end):
+            between = f"\n[... {omitted} bytes left out ...]\n"
             return self._head.decode(errors="replace") + between + end.decode(errors="replace")
         return (self._head + end).decode(errors="replace")

@@ -143,15 +143,15 @@ class PolicyProcess:
             raise SandboxError(f"the sandbox did not start: it {error}") from None
         self._read(line, "the sandbox")
 
-    def _ask(self, child: "_Child", request: object, what: str) -> dict[str, Any]:
+    def _ask(self, child: "_Child", request: object, subject: str) -> dict[str, Any]:
         try:
             line = child.ask(json.dumps(request).encode() + b"\n", self._limits.wall_s)
         except SandboxError as error:
             self._end()
-            raise SandboxError(f"{what} {error}") from None
-        return self._read(line, what, number=child.asked)
+            raise SandboxError(f"{subject} {error}") from None
+        return self._read(line, subject, number=child.asked)
 
-    def _read(self, line: bytes, what: str, *, number: int | None = None) -> dict[str, Any]:
+    def _read(self, line: bytes, subject: str, *, number: int | None = None) -> dict[str, Any]:
         """Read an answer, which the policy's own code may have written."""
         try:
             answer = json.loads(line)
@@ -159,7 +159,7 @@ class PolicyProcess:
             answer = None
         if not isinstance(answer, dict) or answer.get("number") != number:
             self._end()
-            raise SandboxError(f"{what} answered something that cannot be read")
+            raise SandboxError(f"{subject} answered something that cannot be read")
         if "error" in answer:
             if answer.get("broken"):
                 self._end()
@@ -219,10 +219,10 @@ class _Child:
         """
         self.asked += 1
         deadline = monotonic_ns() + int(span_s * 1e9)
-        rest = memoryview(line)
-        while rest:
+        unsent = memoryview(line)
+        while unsent:
             try:
-                rest = rest[os.write(self._requests, rest) :]
+                unsent = unsent[os.write(self._requests, unsent) :]
             except BlockingIOError:
                 self._wait(self._requests, select.POLLOUT, deadline, span_s)
             except BrokenPipeError:

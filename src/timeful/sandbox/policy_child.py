@@ -127,7 +127,7 @@ class Worker:
             return {"error": f"next_action returned more than {self._output_bytes} bytes"}
         return {"action": action}
 
-    def _attempt(self, work: Callable[[], object], what: str) -> dict[str, Any]:
+    def _attempt(self, work: Callable[[], object], subject: str) -> dict[str, Any]:
         try:
             # The interval is for code that catches everything and goes on.
             signal.setitimer(signal.ITIMER_PROF, self._cpu_s, 0.1)
@@ -136,21 +136,21 @@ class Worker:
             finally:
                 signal.setitimer(signal.ITIMER_PROF, 0)
         except TimeUpError as error:
-            said = f"{what} used more than {self._cpu_s:g} s of CPU time{_line(error)}"
-            return {"error": said, "broken": True}
+            problem = f"{subject} used more than {self._cpu_s:g} s of CPU time{_line(error)}"
+            return {"error": problem, "broken": True}
         except MemoryError as error:
             self._ballast = None
-            said = f"{what} used more memory than it may{_line(error)}"
-            return {"error": said, "broken": True}
+            problem = f"{subject} used more memory than it may{_line(error)}"
+            return {"error": problem, "broken": True}
         except SyntaxError as error:
-            if error.filename != NAME or what != "the program":
-                return {"error": _raised(what, error)}
+            if error.filename != NAME or subject != "the program":
+                return {"error": _raised(subject, error)}
             return {"error": f"the program is not Python: {error.msg} (line {error.lineno})"}
         except BaseException as error:  # noqa: BLE001 - a policy may raise whatever it likes
-            return {"error": _raised(what, error)}
+            return {"error": _raised(subject, error)}
 
 
-def _raised(what: str, error: BaseException) -> str:
+def _raised(subject: str, error: BaseException) -> str:
     """What was raised, and where; the text of an error is a policy's code, too."""
     try:
         text = str(error)
@@ -158,7 +158,7 @@ def _raised(what: str, error: BaseException) -> str:
         text = "(its text cannot be had)"
     if len(text) > TEXT_LENGTH:
         text = text[:TEXT_LENGTH] + "..."
-    return f"{what} raised {type(error).__name__}{': ' if text else ''}{text}{_line(error)}"
+    return f"{subject} raised {type(error).__name__}{': ' if text else ''}{text}{_line(error)}"
 
 
 def _line(error: BaseException) -> str:
@@ -176,7 +176,7 @@ def _time_up(*_: object) -> NoReturn:
     raise TimeUpError
 
 
-def _filter(allowed: Sequence[int], audit: int) -> bytes:
+def _filter(numbers: Sequence[int], audit: int) -> bytes:
     """A seccomp program: refuse all but some system calls with EPERM."""
     load, jump, answer = 0x20, 0x15, 0x06
     lines = [
@@ -184,7 +184,7 @@ def _filter(allowed: Sequence[int], audit: int) -> bytes:
         (jump, 1, 0, audit),
         (answer, 0, 0, 0x80000000),  # another one: kill
         (load, 0, 0, 0),  # the number
-        *((jump, len(allowed) - i, 0, number) for i, number in enumerate(allowed)),
+        *((jump, len(numbers) - i, 0, number) for i, number in enumerate(numbers)),
         (answer, 0, 0, 0x00050001),  # EPERM
         (answer, 0, 0, 0x7FFF0000),  # allow
     ]

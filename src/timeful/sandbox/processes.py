@@ -13,14 +13,14 @@ _GONE = (FileNotFoundError, ProcessLookupError, PermissionError)
 
 def descendants(root: int) -> list[int]:
     """The processes below one, itself not included; parents come before their children."""
-    found = [root]
-    for pid in found:
+    pids = [root]
+    for pid in pids:
         try:
             for task in os.listdir(f"/proc/{pid}/task"):
-                found += map(int, _read(f"/proc/{pid}/task/{task}/children").split())
+                pids += map(int, _read(f"/proc/{pid}/task/{task}/children").split())
         except _GONE:
             pass  # it has just ended
-    return found[1:]
+    return pids[1:]
 
 
 def threads(pids: Iterable[int]) -> int:
@@ -35,15 +35,15 @@ def threads(pids: Iterable[int]) -> int:
 def threads_of_user() -> int:
     """How many threads this user has on the machine: what RLIMIT_NPROC is compared with."""
     me = os.geteuid()
-    mine = []
+    pids = []
     with os.scandir("/proc") as entries:
         for entry in entries:
             try:
                 if entry.name.isdigit() and entry.stat().st_uid == me:
-                    mine.append(int(entry.name))
+                    pids.append(int(entry.name))
             except _GONE:
                 pass
-    return threads(mine)
+    return threads(pids)
 
 
 def memory(pids: Collection[int], *, limit: int) -> int:
@@ -64,9 +64,9 @@ def unlinked(pids: Iterable[int]) -> int:
     for pid in pids:
         try:
             for fd in os.listdir(f"/proc/{pid}/fd"):
-                found = os.stat(f"/proc/{pid}/fd/{fd}")
-                if stat.S_ISREG(found.st_mode) and found.st_nlink == 0:
-                    sizes[found.st_dev, found.st_ino] = found.st_blocks * BLOCK
+                status = os.stat(f"/proc/{pid}/fd/{fd}")
+                if stat.S_ISREG(status.st_mode) and status.st_nlink == 0:
+                    sizes[status.st_dev, status.st_ino] = status.st_blocks * BLOCK
         except _GONE:
             pass
     return sum(sizes.values())

@@ -15,7 +15,7 @@ class Unsafe:
     name = "unsafe"
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         """Say that nothing confines programs."""
         return (
             "UNSAFE: programs that a model wrote run as you, with your files and your network."

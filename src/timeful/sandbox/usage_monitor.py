@@ -40,26 +40,26 @@ class UsageMonitor:
             return f"over its {limits.processes} processes"
         if processes.memory(pids, limit=limits.memory_bytes) > limits.memory_bytes:
             return self._memory()
-        if (began := monotonic_ns()) >= self._next_disk_look:
+        if (start := monotonic_ns()) >= self._next_disk_look:
             why = self.too_much_disk()
             if processes.unnamed(pids) > limits.memory_bytes:
                 why = self._memory()
             # Folders with many files take long to look through.
             now = monotonic_ns()
-            self._next_disk_look = now + max(DISK_MS * 1_000_000, 20 * (now - began))
+            self._next_disk_look = now + max(DISK_MS * 1_000_000, 20 * (now - start))
             return why
         return ""
 
     def too_much_disk(self) -> str:
         """Whether it is the disk, of a run or of what one has left."""
-        used = self._folder.used()
-        if used is None:
-            used = self._used_standing_still()
+        disk_bytes = self._folder.disk_bytes()
+        if disk_bytes is None:
+            disk_bytes = self._used_standing_still()
         # Right after its fork each is closed, on a busy machine for longer.
         now = monotonic_ns()
         self._closed = {p: self._closed.get(p, now) for p in processes.closed(self.seen)}
         hides = any(now - since > CLOSED_MS * 1_000_000 for since in self._closed.values())
-        if hides or used + processes.unlinked(self.seen) > self._limits.disk_bytes:
+        if hides or disk_bytes + processes.unlinked(self.seen) > self._limits.disk_bytes:
             return f"over its disk of {self._limits.disk_bytes / 2**20:.0f} MiB"
         return ""
 
@@ -77,11 +77,11 @@ class UsageMonitor:
 
     def _used_standing_still(self) -> float:
         """What is on disk, when files are moved so often that they are nowhere where we look."""
-        used, stopped = None, set[int]()
+        disk_bytes, stopped = None, set[int]()
         for _ in range(10):  # who was forked meanwhile did not hear us
             processes.kill(self._look(), signal.SIGSTOP)
             stopped.update(self.seen)
-            if (used := self._folder.used()) is not None:
+            if (disk_bytes := self._folder.disk_bytes()) is not None:
                 break
         processes.kill(stopped, signal.SIGCONT)
-        return float("inf") if used is None else used
+        return float("inf") if disk_bytes is None else disk_bytes

@@ -55,7 +55,7 @@ class Worker:
         self._open, self._closed = threading.Lock(), False  # for `stop`, from another thread
         self._number = 0
         self._rest = b""
-        self._control, theirs = socket.socketpair()
+        self._control, child_socket = socket.socketpair()
         self._control.settimeout(GRACE_S)  # a program can be longer than what a pipe holds
         self._output, write = os.pipe()
         os.set_blocking(self._output, False)
@@ -65,7 +65,7 @@ class Worker:
         try:
             self._process = subprocess.Popen(
                 launch.command,
-                stdin=theirs.fileno(),
+                stdin=child_socket.fileno(),
                 stdout=write,
                 stderr=write,
                 cwd="/",
@@ -78,7 +78,7 @@ class Worker:
             self._control.close()
             raise SandboxError(f"the sandbox could not be started: {error}") from error
         finally:
-            theirs.close()
+            child_socket.close()
             os.close(write)
         self._looks = UsageMonitor(self._process.pid, folder=folder, limits=limits)
         self._send({**launch.settings, "modules": list(modules)})
@@ -91,18 +91,18 @@ class Worker:
         """
         if self._looks.trusted:
             return True
-        said = Output(4096)
+        output = Output(4096)
         until = monotonic_ns() + int(START_S * 1e9)
         while b"\n" not in self._rest:
             ready = self._poll((until - monotonic_ns()) / 1e6)
             if self._wake_read in ready:
                 return False
             if self._output in ready:
-                self._drain(said)
+                self._drain(output)
             if (self._control.fileno() in ready and not self._receive()) or not ready:
-                self._drain(said)
+                self._drain(output)
                 self.kill()
-                said_last = said.text().strip().splitlines()[-1:] or ["it said nothing"]
+                said_last = output.text().strip().splitlines()[-1:] or ["it said nothing"]
                 raise SandboxError(f"the sandbox did not start: {said_last[0]}")
         self._answer()
         self._looks.trust_all()
@@ -112,7 +112,7 @@ class Worker:
         """Run a program to its end, and that of all it started. The worker may be dead then."""
         self._number += 1
         output = Output(self._limits.output_bytes)
-        began = monotonic_ns()
+        start = monotonic_ns()
         self._send(
             {
                 "number": self._number,
@@ -121,9 +121,9 @@ class Worker:
                 "limits": _resource_limits(self._limits, is_alone=self._launch.is_alone),
             }
         )
-        why = self._watch(output, until=began + int((limit_s + GRACE_S) * 1e9))
+        why = self._watch(output, until=start + int((limit_s + GRACE_S) * 1e9))
         answer = self._answer() if b"\n" in self._rest else None
-        took = monotonic_ns() - began
+        took = monotonic_ns() - start
         if answer is None or not answer["clean"]:
             self.kill()
         self._looks.forget()
@@ -247,11 +247,11 @@ class Worker:
 
 def _resource_limits(limits: WorkLimits, *, is_alone: bool) -> dict[str, int]:
     """What the kernel holds each process to."""
-    others = 1 if is_alone else processes.threads_of_user()
+    present = 1 if is_alone else processes.threads_of_user()
     return {
         "DATA": limits.memory_bytes,
         "FSIZE": limits.file_bytes,
-        "NPROC": limits.processes + others,
+        "NPROC": limits.processes + present,
         "NOFILE": 256,
         "CORE": 0,
     }

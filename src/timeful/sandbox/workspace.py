@@ -89,7 +89,7 @@ class Workspace:
         box = Box(folder=self._folder, files=files, hidden=(_PACKAGE, *hidden))
         try:
             self._launch = backend.launch(box)
-            self._folder.given = self._folder.used() or 0.0
+            self._folder.given = self._folder.disk_bytes() or 0.0
             if self._warm:
                 self._worker = self._start()  # modules are imported while others get ready, too
         except BaseException:
@@ -129,7 +129,7 @@ class Workspace:
                 self._end()  # such as Ctrl-C: its answer must not become that of the next run
                 raise
             self._folder.open_up()
-            found = {
+            contents = {
                 name: self._folder.read(name, most=self._limits.file_bytes)
                 for name in self._outputs
             }
@@ -137,7 +137,7 @@ class Workspace:
             stdout=ended.stdout,
             error=ended.error,
             seconds=ended.took_ns / 1e9,
-            files={name: data for name, data in found.items() if data is not None},
+            files={name: data for name, data in contents.items() if data is not None},
         )
 
     def stop(self) -> None:
@@ -203,14 +203,14 @@ def works(backend: Backend, *, confines: bool = True) -> str:
         canary.write_text("open to all")
         limits = WorkLimits(wall_s=20)
         with Workspace(files={}, outputs=["proof"], limits=limits, backend=backend) as workspace:
-            ran = workspace.run(_CANARY.format(canary=str(canary)))
+            result = workspace.run(_CANARY.format(canary=str(canary)))
     except SandboxError as error:
         return str(error)
     finally:
         outside.delete()
-    if ran.error or ran.files.get("proof") != b"written":
-        return f"a program did not run in it: {' '.join((ran.error or ran.stdout).split())}"
-    if confines and ran.stdout.strip() != "confined":
+    if result.error or result.files.get("proof") != b"written":
+        return f"a program did not run in it: {' '.join((result.error or result.stdout).split())}"
+    if confines and result.stdout.strip() != "confined":
         return "a program could read a file that it must not see"
     return ""
 

@@ -84,9 +84,9 @@ class Lines:
 def main() -> None:
     """Listen on standard input until it ends."""
     lines = Lines(socket.socket(fileno=os.dup(0)))
-    nothing = os.open("/dev/null", os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
+    null = os.open("/dev/null", os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
     _prctl(DUMPABLE, 0)
     # What has no handler cannot be sent to the first process of a namespace from within.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -108,8 +108,8 @@ def _run(request: dict[str, Any], settings: dict[str, Any], lines: Lines) -> dic
     child = os.fork()
     if child == 0:
         _become(request, settings)
-    began = _now()
-    until = began + request["limit_ns"]
+    start = _now()
+    until = start + request["limit_ns"]
     watch = os.pidfd_open(child)
     poll = select.poll()
     for fd in (watch, lines.control.fileno()):
@@ -117,7 +117,7 @@ def _run(request: dict[str, Any], settings: dict[str, Any], lines: Lines) -> dic
     why = None
     while why is None:
         ready = [fd for fd, _ in poll.poll(max(0, until - _now() + 999_999) // 1_000_000)]
-        took = _now() - began
+        took = _now() - start
         if watch in ready:
             why = "ended"
         elif ready:
@@ -158,15 +158,15 @@ def _end_all(child: int) -> tuple[int, bool]:
 
 
 def _descendants() -> list[int]:
-    found = [os.getpid()]
-    for pid in found:
+    pids = [os.getpid()]
+    for pid in pids:
         try:
             for task in os.listdir(f"/proc/{pid}/task"):
                 with open(f"/proc/{pid}/task/{task}/children") as file:
-                    found += map(int, file.read().split())
+                    pids += map(int, file.read().split())
         except (FileNotFoundError, ProcessLookupError):
             pass
-    return found[1:]
+    return pids[1:]
 
 
 def _become(request: dict[str, Any], settings: dict[str, Any]) -> NoReturn:

@@ -229,7 +229,9 @@ def _what(
                 ("", f"with max_tokens beyond the context of {context}, which ends thoughts")
             )
     if config.judge is not None:
-        lines.append(("judge", f"{config.judge.asked}, {optimiser.steps * rollout.cases:,} groups"))
+        lines.append(
+            ("judge", f"{config.judge.model_name}, {optimiser.steps * rollout.cases:,} groups")
+        )
     return _table(lines)
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.models.local.scripted import ids_of, scripted
 from timeful.core.source import Chunk
-from timeful.models.local.prefix_cache import _is_said
+from timeful.models.local.prefix_cache import _quotes
 from timeful.models.model import Message, Prompt
 from timeful.tools import Parameter, ToolCall, ToolSpec
 
@@ -114,11 +114,11 @@ def test_calls_of_the_api_are_recognised_in_what_was_said():
         call = ToolCall(name="w5", arguments=arguments, id="call-1")
         return Message("assistant", content, (call,))
 
-    assert _is_said(message(a=2, b=1), said)
-    assert _is_said(message("so", a=2, b=1), f"so {said}")
-    assert not _is_said(message(a=2, b=3), said)
-    assert not _is_said(message("so", a=2, b=1), said)
-    assert not _is_said(Message("assistant", ""), said)
+    assert _quotes(message(a=2, b=1), said)
+    assert _quotes(message("so", a=2, b=1), f"so {said}")
+    assert not _quotes(message(a=2, b=3), said)
+    assert not _quotes(message("so", a=2, b=1), said)
+    assert not _quotes(Message("assistant", ""), said)
 
 
 def test_other_tools_are_another_conversation():

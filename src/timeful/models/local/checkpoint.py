@@ -46,18 +46,18 @@ class Checkpoint:
     detokenizer: Detokenizer
     generation: GenerationConfig = field(default_factory=GenerationConfig)
 
-    def check_room(self, given: int, wanted: int) -> int:
+    def check_room(self, length: int, minimum: int) -> int:
         """How many tokens may follow so many of a prompt.
 
         Raises:
             ModelError: If there is no prompt, or less room than wanted.
         """
-        room = self.context - given
-        if not given:
+        room = self.context - length
+        if not length:
             raise ModelError(f"{self.name} was given an empty prompt")
-        if room < wanted:
+        if room < minimum:
             raise ModelError(
-                f"a prompt of {given} tokens leaves no room in the context of {self.name}, "
+                f"a prompt of {length} tokens leaves no room in the context of {self.name}, "
                 f"which is {self.context} tokens"
             )
         return room
@@ -68,13 +68,13 @@ def hold(
 ) -> Checkpoint:
     """Take a model and a tokenizer that are in memory already, such as those being trained."""
     config = model.config
-    found = [
+    sources = [
         getattr(model.generation_config, "eos_token_id", None),
         getattr(config, "eos_token_id", None),
         tokenizer.eos_token_id,
     ]
     stops: list[int] = []
-    for ids in found:
+    for ids in sources:
         stops += ids if isinstance(ids, list | tuple) else [] if ids is None else [ids]
     context = getattr(config, "max_position_embeddings", None)
     return Checkpoint(
@@ -97,9 +97,9 @@ def check(path: Path) -> None:
     """
     require()
     if not path.is_dir():
-        what = "is a file" if path.is_file() else "does not exist"
+        problem = "is a file" if path.is_file() else "does not exist"
         raise SettingsError(
-            f"there is no checkpoint {str(path)!r}: it {what}; a local model is a folder with "
+            f"there is no checkpoint {str(path)!r}: it {problem}; a local model is a folder with "
             "config.json, weights and a tokenizer, as save_pretrained writes it"
         )
     config = _json(path, "config.json")
@@ -122,8 +122,8 @@ def check(path: Path) -> None:
 
 
 def require(
-    what: str = "a model in this process",
-    needed: Sequence[str] = ("torch", "transformers"),
+    feature: str = "a model in this process",
+    libraries: Sequence[str] = ("torch", "transformers"),
     *,
     extra: str = "local",
 ) -> None:
@@ -132,8 +132,10 @@ def require(
     Raises:
         SettingsError: If a library that it needs is not.
     """
-    if missing := [name for name in needed if find_spec(name) is None]:
-        raise SettingsError(f"{what} needs {' and '.join(missing)}: pip install 'timeful[{extra}]'")
+    if missing := [name for name in libraries if find_spec(name) is None]:
+        raise SettingsError(
+            f"{feature} needs {' and '.join(missing)}: pip install 'timeful[{extra}]'"
+        )
 
 
 def load(
@@ -208,14 +210,14 @@ def _named(path: Path) -> str:
 
 def _json(path: Path, name: str) -> dict[str, Any] | None:
     try:
-        found = json.loads((path / name).read_text(encoding="utf-8"))
+        value = json.loads((path / name).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
         raise SettingsError(f"{_named(path)}: {name} cannot be read ({error})") from error
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise SettingsError(f"{_named(path)}: {name} is no JSON object")
-    return found
+    return value
 
 
 def _read_generation(path: Path) -> GenerationConfig:
@@ -262,13 +264,13 @@ def _check_words(path: Path, words: int) -> None:
 def _check_whole(path: Path, config: dict[str, Any]) -> None:
     """Find weights that are cut off, or of fewer layers than the configuration says."""
     names = weights(path)
-    found = {int(part) for name in names for part in name.split(".") if part.isdecimal()}
+    layer_numbers = {int(word) for name in names for word in name.split(".") if word.isdecimal()}
     layers = config.get("num_hidden_layers", config.get("n_layer"))
     # Of a model with experts other parts of its names are numbers as well; the fewest say enough.
-    if found and layers is not None and len(found) < layers:
+    if layer_numbers and layers is not None and len(layer_numbers) < layers:
         raise SettingsError(
             f"{_named(path)} is of another shape than its config.json: its weights have "
-            f"{len(found)} layers, and config.json says {layers}"
+            f"{len(layer_numbers)} layers, and config.json says {layers}"
         )
 
 
@@ -309,7 +311,7 @@ def _header(path: Path) -> dict[str, Any]:
                 raise ValueError(f"a header of {length} bytes")
             header: dict[str, Any] = json.loads(file.read(length))
             header.pop("__metadata__", None)
-            last = max((one["data_offsets"][1] for one in header.values()), default=0)
+            last = max((tensor["data_offsets"][1] for tensor in header.values()), default=0)
         except ValueError as error:
             raise SettingsError(f"the weights {str(path)!r} cannot be read: {error}") from error
     if path.stat().st_size < 8 + length + last:

@@ -11,20 +11,22 @@ from inspect import signature
 from typing import Any, Protocol
 
 import torch
-import torch.nn.functional as F  # noqa: N812 - as everybody calls it
+import torch.nn.functional as F  # noqa: N812 - the customary name
 from torch import Tensor
 from transformers.cache_utils import DynamicCache, DynamicLayer
 
 
 class Decoder(Protocol):
-    """A batch on its way."""
+    """The state of a batch."""
 
-    def begin(self, prompts: Sequence[Sequence[int]], which: Sequence[int], room: int) -> Tensor:
+    def begin(
+        self, prompts: Sequence[Sequence[int]], prompt_of_row: Sequence[int], room: int
+    ) -> Tensor:
         """Read prompts.
 
         Args:
-            prompts: Each once, of any lengths above 0.
-            which: For each row of the batch, the place of its prompt.
+            prompts: Distinct prompts of any lengths above 0.
+            prompt_of_row: For each row of the batch, the index of its prompt.
             room: The most steps that will follow.
 
         Returns:
@@ -37,21 +39,21 @@ class Decoder(Protocol):
         ...
 
     def keep(self, rows: Sequence[int]) -> None:
-        """Go on with these rows alone."""
+        """Keep these rows only."""
         ...
 
     @property
     def can_join(self) -> bool:
-        """Whether it can go on with the rows of another one."""
+        """Whether rows of another decoder can be appended."""
         ...
 
-    def join(self, other: Any) -> None:
-        """Go on with one's own rows and those of another decoder of this kind and model."""
+    def join(self, joining: Any) -> None:
+        """Append the rows of another decoder of this kind and model."""
         ...
 
 
 def padded(prompts: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:
-    """Prompts side by side, padded on the left, and where they are not padding."""
+    """Prompts as one tensor, padded on the left, and the mask of their tokens."""
     longest = max(map(len, prompts))
     ids = torch.zeros(len(prompts), longest, dtype=torch.int64)
     mask = torch.zeros(len(prompts), longest, dtype=torch.int64)
@@ -70,20 +72,22 @@ class ForwardDecoder:
 
     def __init__(self, model: Any) -> None:
         self._model = model
-        known = signature(model.forward).parameters
-        self._has_positions = "position_ids" in known
-        self._options = {"logits_to_keep": 1} if "logits_to_keep" in known else {}
+        parameters = signature(model.forward).parameters
+        self._has_positions = "position_ids" in parameters
+        self._options = {"logits_to_keep": 1} if "logits_to_keep" in parameters else {}
         self._cache: Any = None
         self._mask = torch.empty(0)
         self._at = torch.empty(0)
 
-    def begin(self, prompts: Sequence[Sequence[int]], which: Sequence[int], room: int) -> Tensor:
+    def begin(
+        self, prompts: Sequence[Sequence[int]], prompt_of_row: Sequence[int], room: int
+    ) -> Tensor:
         """Read prompts."""
         ids, mask = padded(prompts, self._model.device)
         positions = (mask.cumsum(1) - 1).clamp(min=0)
         self._cache = None
         logits = self._forward(ids, mask, positions)
-        rows = torch.tensor(which, device=ids.device)
+        rows = torch.tensor(prompt_of_row, device=ids.device)
         self._cache.reorder_cache(rows)
         self._mask, self._at = mask[rows], positions[rows, -1:] + 1
         return logits[rows]
@@ -96,34 +100,36 @@ class ForwardDecoder:
         return logits
 
     def keep(self, rows: Sequence[int]) -> None:
-        """Go on with these rows alone."""
-        places = torch.tensor(rows, device=self._mask.device)
-        self._cache.reorder_cache(places)
-        self._mask, self._at = self._mask[places], self._at[places]
+        """Keep these rows only."""
+        indices = torch.tensor(rows, device=self._mask.device)
+        self._cache.reorder_cache(indices)
+        self._mask, self._at = self._mask[indices], self._at[indices]
 
     @property
     def can_join(self) -> bool:
-        """Only if all that is kept is keys and values of all tokens, side by side."""
+        """Only if the cache holds nothing but keys and values of all tokens."""
         cache = self._cache
         return type(cache) is DynamicCache and all(
-            type(one) is DynamicLayer and one.is_initialized for one in cache.layers
+            type(layer) is DynamicLayer and layer.is_initialized for layer in cache.layers
         )
 
-    def join(self, other: ForwardDecoder) -> None:
-        """Go on with the rows of both, padded on the left to the longest that is left."""
-        length = int(max(self._at.max(), other._at.max()))
+    def join(self, joining: ForwardDecoder) -> None:
+        """Append the rows of another decoder; pad on the left to the longest row."""
+        length = int(max(self._at.max(), joining._at.max()))
 
-        def both(mine: Tensor, theirs: Tensor) -> Tensor:
-            """Of (rows, heads, length, size)."""
-            sides = [one[:, :, -length:] for one in (mine, theirs)]
-            return torch.cat([F.pad(one, (0, 0, length - one.shape[2], 0)) for one in sides])
+        def concatenate(first: Tensor, second: Tensor) -> Tensor:
+            """Tensors of (rows, heads, length, size)."""
+            sides = [tensor[:, :, -length:] for tensor in (first, second)]
+            return torch.cat(
+                [F.pad(tensor, (0, 0, length - tensor.shape[2], 0)) for tensor in sides]
+            )
 
-        for mine, theirs in zip(self._cache.layers, other._cache.layers, strict=True):
-            mine.keys = both(mine.keys, theirs.keys)
-            mine.values = both(mine.values, theirs.values)
-        masks = (self._mask[:, None, :, None], other._mask[:, None, :, None])
-        self._mask = both(*masks)[:, 0, :, 0]
-        self._at = torch.cat([self._at, other._at])
+        for first, second in zip(self._cache.layers, joining._cache.layers, strict=True):
+            first.keys = concatenate(first.keys, second.keys)
+            first.values = concatenate(first.values, second.values)
+        masks = (self._mask[:, None, :, None], joining._mask[:, None, :, None])
+        self._mask = concatenate(*masks)[:, 0, :, 0]
+        self._at = torch.cat([self._at, joining._at])
 
     def _forward(self, ids: Tensor, mask: Tensor, positions: Tensor) -> Tensor:
         where = {"position_ids": positions} if self._has_positions else {}

@@ -89,5 +89,5 @@ class TokenReader:
 
     def flush(self) -> str:
         """What is left at the end: bytes that never became a character."""
-        held, self._held = self._held, []
-        return self._texts.added(self._before, held, special=self._special) if held else ""
+        ids, self._held = self._held, []
+        return self._texts.added(self._before, ids, special=self._special) if ids else ""

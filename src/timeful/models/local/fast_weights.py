@@ -1,7 +1,7 @@
-"""What a small decoder is made of: the weights and norms of GPT-2, Llama, Qwen2 and Qwen3.
+"""The weights and norms of small decoders: GPT-2, Llama, Qwen2 and Qwen3.
 
-Models with something else inside, such as LoRA layers or sliding windows, are not taken apart and
-go the long way (`decoding.py`); so do large ones, where what is around the arithmetic is nothing.
+Models with other modules, such as LoRA layers or sliding windows, use the forward pass of
+transformers (`decoding.py`); so do large ones, whose overhead is small next to the arithmetic.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class FastWeights:
-    """A model taken apart; `heads` are of queries, `groups` of keys and values."""
+    """The weights of a model; `heads` are of queries, `groups` of keys and values."""
 
     embed: Tensor
-    places: Tensor | None
+    positions: Tensor | None
     turn: Callable[[Tensor], tuple[Tensor, Tensor]] | None
     blocks: list[Block]
     last: _Map
@@ -67,7 +67,7 @@ class FastWeights:
 
 
 def extract_weights(model: Any) -> FastWeights | None:
-    """The parts of a model, as views or copies of its weights; None if it is of another make."""
+    """Views or copies of a model's weights; None if its architecture is not supported."""
     kind = type(model).__name__
     maker = {
         "GPT2LMHeadModel": _gpt2,
@@ -98,20 +98,20 @@ def _gpt2(model: Any) -> FastWeights | None:
         return None
     blocks = [
         Block(
-            before=_layer_norm(one.ln_1),
-            qkv=Product(one.attn.c_attn.weight, one.attn.c_attn.bias),
+            before=_layer_norm(layer.ln_1),
+            qkv=Product(layer.attn.c_attn.weight, layer.attn.c_attn.bias),
             qk_norm=None,
-            out=Product(one.attn.c_proj.weight, one.attn.c_proj.bias),
-            between=_layer_norm(one.ln_2),
-            up=Product(one.mlp.c_fc.weight, one.mlp.c_fc.bias),
-            act=_activation(one.mlp.act),
-            down=Product(one.mlp.c_proj.weight, one.mlp.c_proj.bias),
+            out=Product(layer.attn.c_proj.weight, layer.attn.c_proj.bias),
+            between=_layer_norm(layer.ln_2),
+            up=Product(layer.mlp.c_fc.weight, layer.mlp.c_fc.bias),
+            act=_activation(layer.mlp.act),
+            down=Product(layer.mlp.c_proj.weight, layer.mlp.c_proj.bias),
         )
-        for one in core.h
+        for layer in core.h
     ]
     return FastWeights(
         embed=core.wte.weight,
-        places=core.wpe.weight,
+        positions=core.wpe.weight,
         turn=None,
         blocks=blocks,
         last=_layer_norm(core.ln_f),
@@ -122,7 +122,7 @@ def _gpt2(model: Any) -> FastWeights | None:
     )
 
 
-# --- Llama and its kin ----------------------------------------------------------------------------
+# --- Llama and similar ----------------------------------------------------------------------------
 
 
 def _llama(model: Any) -> FastWeights | None:
@@ -135,17 +135,17 @@ def _llama(model: Any) -> FastWeights | None:
         return None
     heads, groups = config.num_attention_heads, config.num_key_value_heads
     size = getattr(config, "head_dim", None) or config.hidden_size // heads
-    blocks = [_llama_block(one, heads, groups) for one in core.layers]
+    blocks = [_llama_block(layer, heads, groups) for layer in core.layers]
 
     def turn(at: Tensor) -> tuple[Tensor, Tensor]:
-        """Cosines, and sines whose first half is negative: the halves then only change places."""
+        """Cosines, and sines with a negative first half, so that the halves only swap places."""
         cos, sin = core.rotary_emb(core.embed_tokens.weight, at)
         half = size // 2
         return cos[:, :, None], torch.cat((-sin[..., :half], sin[..., half:]), -1)[:, :, None]
 
     return FastWeights(
         embed=core.embed_tokens.weight,
-        places=None,
+        positions=None,
         turn=turn,
         blocks=blocks,
         last=_rms_norm(core.norm),
@@ -156,8 +156,8 @@ def _llama(model: Any) -> FastWeights | None:
     )
 
 
-def _llama_block(one: Any, heads: int, groups: int) -> Block:
-    attention, mlp = one.self_attn, one.mlp
+def _llama_block(block: Any, heads: int, groups: int) -> Block:
+    attention, mlp = block.self_attn, block.mlp
     act = _activation(mlp.act_fn)
 
     def gated(x: Tensor) -> Tensor:
@@ -170,14 +170,14 @@ def _llama_block(one: Any, heads: int, groups: int) -> Block:
         weight = torch.cat((q.weight.expand(heads, -1), k.weight.expand(groups, -1)))
         qk_norm = (weight, q.variance_epsilon)
     return Block(
-        before=_rms_norm(one.input_layernorm),
-        qkv=_joined(attention.q_proj, attention.k_proj, attention.v_proj),
+        before=_rms_norm(block.input_layernorm),
+        qkv=_merge_layers(attention.q_proj, attention.k_proj, attention.v_proj),
         qk_norm=qk_norm,
-        out=_joined(attention.o_proj),
-        between=_rms_norm(one.post_attention_layernorm),
-        up=_joined(mlp.gate_proj, mlp.up_proj),
+        out=_merge_layers(attention.o_proj),
+        between=_rms_norm(block.post_attention_layernorm),
+        up=_merge_layers(mlp.gate_proj, mlp.up_proj),
         act=gated,
-        down=_joined(mlp.down_proj),
+        down=_merge_layers(mlp.down_proj),
     )
 
 
@@ -185,9 +185,9 @@ def _llama_block(one: Any, heads: int, groups: int) -> Block:
 
 
 def _is_plain(model: Any, plain: set[str]) -> bool:
-    """Whether every module that holds weights itself is of a make that is known here.
+    """Whether every module that holds weights itself is of a supported class.
 
-    A layer of LoRA holds none itself, but others that do: it is known by whose it is.
+    A LoRA layer holds none itself, only modules that do: its Python module gives it away.
     """
     return all(
         type(module).__module__.startswith(("torch.", "transformers."))
@@ -199,17 +199,17 @@ def _is_plain(model: Any, plain: set[str]) -> bool:
     )
 
 
-def _joined(*layers: Any) -> Product:
+def _merge_layers(*layers: Any) -> Product:
     """Linear layers of one input as one product."""
-    weight = layers[0].weight if len(layers) == 1 else torch.cat([one.weight for one in layers])
-    biases = [one.bias for one in layers]
-    if all(one is None for one in biases):
+    weights, biases = [layer.weight for layer in layers], [layer.bias for layer in layers]
+    weight = weights[0] if len(layers) == 1 else torch.cat(weights)
+    if all(bias is None for bias in biases):
         return Product(weight.t())
-    whole = [
+    vectors = [
         layer.weight.new_zeros(len(layer.weight)) if bias is None else bias
         for layer, bias in zip(layers, biases, strict=True)
     ]
-    return Product(weight.t(), torch.cat(whole))
+    return Product(weight.t(), torch.cat(vectors))
 
 
 def _layer_norm(norm: Any) -> _Map:

@@ -61,17 +61,17 @@ class LocalModel:
             ModelError: If the prompt leaves no room in the context, or its messages do not fit
                 the chat template.
         """
-        ids, kept = self._conversations.write(prompt.messages, prompt.tools)
+        ids, kept_count = self._conversations.write(prompt.messages, prompt.tools)
         room = self._checkpoint.check_room(len(ids), 1)
-        answered = CachedAnswer(prompt.messages, prompt.tools, ids)
-        self._conversations.remember(answered)
+        cached = CachedAnswer(prompt.messages, prompt.tools, ids)
+        self._conversations.remember(cached)
         source = LocalSource(
-            self._checkpoint, answered, kept=kept, thinking=self._generation.thinking
+            self._checkpoint, cached, kept_count=kept_count, thinking=self._generation.thinking
         )
-        wanted = room if max_tokens is None else min(room, max_tokens)
-        if wanted > 0:
+        limit = room if max_tokens is None else min(room, max_tokens)
+        if limit > 0:
             sampling = self._generation.sampling(
-                max_tokens=wanted, seed=seed, stop_ids=self._checkpoint.stop_ids
+                max_tokens=limit, seed=seed, stop_ids=self._checkpoint.stop_ids
             )
             source.ask(self._slot, Request(prompt_ids=ids, sampling=sampling))
         return source
@@ -86,15 +86,15 @@ class LocalSource:
     Args:
         checkpoint: Whose tokens they are.
         answered: What later prompts are told of it.
-        kept: How many of the prompt's tokens were kept from an earlier thought.
+        kept_count: How many of the prompt's tokens were kept from an earlier thought.
         thinking: What `<think>` tags mean.
     """
 
     def __init__(
-        self, checkpoint: Checkpoint, answered: CachedAnswer, *, kept: int, thinking: Thinking
+        self, checkpoint: Checkpoint, cached: CachedAnswer, *, kept_count: int, thinking: Thinking
     ) -> None:
-        self._answered = answered
-        self._kept = kept
+        self._answered = cached
+        self._kept = kept_count
         self._reader = checkpoint.detokenizer.reader()
         self._splitter = ThinkSplitter(thinking)
         self._channel: Channel = "answer"
@@ -119,11 +119,11 @@ class LocalSource:
     @property
     def sampled(self) -> Sampled:
         """The prompt's tokens, and those drawn so far."""
-        drawn = list(self._drawn)
+        samples = list(self._drawn)
         return Sampled(
             prompt_ids=self._answered.prompt_ids,
-            ids=tuple(one.token for one in drawn),
-            logprobs=tuple(one.logprob for one in drawn),
+            ids=tuple(sample.token for sample in samples),
+            logprobs=tuple(sample.logprob for sample in samples),
             policy=self._policy,
             kept=self._kept,
         )
@@ -192,25 +192,26 @@ class LocalSource:
             if len(self._drawn) <= count and self._error and not self._is_closed:
                 raise self._error
 
-    def _read(self, drawn: TokenSample) -> None:
+    def _read(self, sample: TokenSample) -> None:
         """Turn a token into its chunk; where it ends a thought and begins the answer, into two."""
-        text = self._reader.feed(drawn.token)
-        if drawn.finish is not None:
+        text = self._reader.feed(sample.token)
+        if sample.finish is not None:
             text += self._reader.flush()
         pieces = self._splitter.feed(text)
-        if drawn.finish is not None:
+        if sample.finish is not None:
             pieces += self._splitter.flush()
         for channel, piece in pieces or [(self._channel, "")]:
             self._pieces.append(Chunk(piece, 0 if self._pieces else 1, channel))
             self._channel = channel
-        self._answered.ids.append(drawn.token)
-        self._answered.texts.append("".join(said for where, said in pieces if where == "answer"))
+        self._answered.ids.append(sample.token)
+        answer = [text for channel, text in pieces if channel == "answer"]
+        self._answered.texts.append("".join(answer))
 
     # --- the thread that samples -------------------------------------------------------------
 
-    def _hear(self, drawn: TokenSample) -> bool:
+    def _hear(self, sample: TokenSample) -> bool:
         with self._changed:
-            self._drawn.append(drawn)
+            self._drawn.append(sample)
         self._wake()
         return not self._is_closed
 

@@ -1,14 +1,13 @@
-"""Prompts as tokens: a conversation that goes on keeps the tokens it has.
+"""Prompts as tokens: a continued conversation keeps the tokens it has.
 
-A later prompt is the earlier prompt's tokens, the tokens that were drawn, and the tokens of what
-was added since. Tokenised again from its text, an answer may come out as other tokens than those
-that were drawn (and a template may leave out its thoughts): the model would then read what it has
-never written, and a trainer would compute probabilities of a text that was never sampled.
+The tokens of a later prompt are those of the earlier prompt, those drawn as its answer, and those
+of the text added since. If the answer were tokenised again from its text, it could become other
+tokens than those drawn, and a template may leave out its reasoning: the model would read what it
+never wrote, and a trainer would compute probabilities of a text that was never sampled.
 
-A prompt goes on with an earlier one if its messages begin with the same messages and the answer
-that was given. What the template writes after that answer is what was added. Anything else, such
-as a conversation whose beginning was rewritten, is tokenised anew, and its thought says so: none
-of its tokens were kept.
+A prompt continues an earlier one if its messages begin with the same messages and the answer to
+them; the template's text after that answer is the added text. Any other prompt, such as a
+conversation whose beginning was rewritten, is tokenised completely and keeps no tokens.
 """
 
 import json
@@ -23,23 +22,24 @@ from timeful.models.model import Message
 from timeful.tools import BadCallError, ToolCall, ToolSpec, read_call
 
 MEMORY = 32
-"""How many thoughts of one episode may still be gone on with."""
+"""The number of thoughts of one episode that may still be continued."""
 
 _MARK = "\ue000answer\ue001"
-"""Stands where an answer stood; no text holds it."""
+"""A placeholder for an answer; no text contains it."""
 
 _CALL = re.compile(r"<tool_call>(.*?)(?:</tool_call>|(?=<tool_call>)|\Z)", re.DOTALL)
 
 
 @dataclass(slots=True)
 class CachedAnswer:
-    """A thought that may be gone on with, kept up to date by its source.
+    """A thought that may be continued, kept up to date by its source.
 
     Attributes:
-        messages: What was asked.
-        tools: What was offered.
-        prompt_ids: The same as tokens.
-        ids: The tokens that were drawn and pulled, and `texts` what each added to the answer.
+        messages: The messages of its prompt.
+        tools: The tools of its prompt.
+        prompt_ids: The prompt as tokens.
+        ids: The drawn tokens that were pulled.
+        texts: The text that each of them added to the answer.
     """
 
     messages: tuple[Message, ...]
@@ -49,16 +49,16 @@ class CachedAnswer:
     texts: list[str] = field(default_factory=list)
 
     def ids_of(self, message: Message) -> tuple[int, ...] | None:
-        """The drawn tokens that a message quotes, maybe not all; None if it says otherwise.
+        """The drawn tokens that a message quotes, maybe not all; None if it is another text.
 
-        An answer that was cut is quoted up to the token that came last.
+        An answer that was cut is quoted up to its last token.
         """
-        said = "".join(self.texts)
-        if _is_said(message, said):
+        text = "".join(self.texts)
+        if _quotes(message, text):
             return tuple(self.ids)
         for count in range(len(self.texts) - 1, 0, -1):
-            said = said.removesuffix(self.texts[count])
-            if self.texts[count] and _is_said(message, said):
+            text = text.removesuffix(self.texts[count])
+            if self.texts[count] and _quotes(message, text):
                 return tuple(self.ids[:count])
         return None
 
@@ -67,17 +67,17 @@ class PrefixCache:
     """The conversations of one episode.
 
     Args:
-        checkpoint: Whose tokenizer and chat template they are written with.
+        checkpoint: The owner of the tokenizer and the chat template.
     """
 
     def __init__(self, checkpoint: Checkpoint) -> None:
         self._checkpoint = checkpoint
-        self._answered: list[CachedAnswer] = []
+        self._answers: list[CachedAnswer] = []
 
-    def remember(self, answered: CachedAnswer) -> None:
-        """Let a later prompt go on with this; the oldest is forgotten."""
-        self._answered.append(answered)
-        del self._answered[:-MEMORY]
+    def remember(self, answer: CachedAnswer) -> None:
+        """Let later prompts continue this thought; the oldest one is dropped."""
+        self._answers.append(answer)
+        del self._answers[:-MEMORY]
 
     def write(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec]
@@ -87,41 +87,40 @@ class PrefixCache:
         Raises:
             ModelError: If the chat template refuses the messages.
         """
-        asked, offered = tuple(messages), tuple(tools)
-        for earlier in reversed(self._answered):
-            if (kept := self._kept(earlier, asked, offered)) is not None:
-                added = self._added(earlier, asked, kept)
-                if added is not None:
-                    return kept + added, len(kept)
-        text = self._render(asked, offered)
-        return self._tokens(text), 0
+        messages, tools = tuple(messages), tuple(tools)
+        for earlier in reversed(self._answers):
+            if (prefix := self._prefix(earlier, messages, tools)) is not None:
+                suffix = self._suffix(earlier, messages, prefix)
+                if suffix is not None:
+                    return prefix + suffix, len(prefix)
+        return self._tokens(self._render(messages, tools)), 0
 
-    def _kept(
-        self, earlier: CachedAnswer, asked: tuple[Message, ...], offered: tuple[ToolSpec, ...]
+    def _prefix(
+        self, earlier: CachedAnswer, messages: tuple[Message, ...], tools: tuple[ToolSpec, ...]
     ) -> tuple[int, ...] | None:
-        """The tokens of an earlier thought, if this prompt goes on with it."""
+        """The tokens of an earlier thought, if this prompt continues it."""
         count = len(earlier.messages)
-        if len(asked) <= count or asked[count].role != "assistant" or earlier.tools != offered:
+        if len(messages) <= count or messages[count].role != "assistant" or earlier.tools != tools:
             return None
-        if asked[:count] != earlier.messages:
+        if messages[:count] != earlier.messages:
             return None
-        ids = earlier.ids_of(asked[count])
+        ids = earlier.ids_of(messages[count])
         return None if ids is None else earlier.prompt_ids + ids
 
-    def _added(
-        self, earlier: CachedAnswer, asked: tuple[Message, ...], kept: tuple[int, ...]
+    def _suffix(
+        self, earlier: CachedAnswer, messages: tuple[Message, ...], prefix: tuple[int, ...]
     ) -> tuple[int, ...] | None:
-        """The tokens of what the template writes after the answer; None if it hides the answer."""
+        """The tokens of the template's text after the answer; None if it hides the answer."""
         count = len(earlier.messages)
-        marked = (*asked[:count], Message("assistant", _MARK), *asked[count + 1 :])
+        marked = (*messages[:count], Message("assistant", _MARK), *messages[count + 1 :])
         try:
             _, mark, after = self._render(marked, earlier.tools).partition(_MARK)
         except ModelError:
             return None
         if not mark or _MARK in after:
             return None
-        # What ended the answer is a token that was drawn; the template would write it again.
-        last = kept[-1]
+        # The token that ended the answer was drawn; the template would write it again.
+        last = prefix[-1]
         if last in self._checkpoint.stop_ids:
             end = self._checkpoint.detokenizer.decode([last], special=True).strip()
             if after.lstrip().startswith(end):
@@ -132,8 +131,8 @@ class PrefixCache:
         tokenizer = self._checkpoint.tokenizer
         try:
             text = tokenizer.apply_chat_template(
-                [_told(one) for one in messages],
-                tools=[one.schema() for one in tools] or None,
+                [_template_message(item) for item in messages],
+                tools=[item.schema() for item in tools] or None,
                 add_generation_prompt=True,
                 tokenize=False,
             )
@@ -145,15 +144,15 @@ class PrefixCache:
 
     def _tokens(self, text: str) -> tuple[int, ...]:
         # A template writes the special tokens itself.
-        found = self._checkpoint.tokenizer(text, add_special_tokens=False)["input_ids"]
-        return tuple(found)
+        ids = self._checkpoint.tokenizer(text, add_special_tokens=False)["input_ids"]
+        return tuple(ids)
 
 
-def _told(message: Message) -> dict[str, Any]:
-    """A message as chat templates have it."""
-    told: dict[str, Any] = {"role": message.role, "content": message.content}
+def _template_message(message: Message) -> dict[str, Any]:
+    """A message as chat templates take it."""
+    wired: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.calls:
-        told["tool_calls"] = [
+        wired["tool_calls"] = [
             {
                 "type": "function",
                 "id": call.id,
@@ -162,17 +161,17 @@ def _told(message: Message) -> dict[str, Any]:
             for call in message.calls
         ]
     if message.call_id:
-        told["tool_call_id"] = message.call_id
-    return told
+        wired["tool_call_id"] = message.call_id
+    return wired
 
 
-def _is_said(message: Message, said: str) -> bool:
-    """Whether a message quotes an answer: in full, or as its words and its calls."""
+def _quotes(message: Message, text: str) -> bool:
+    """Whether a message quotes an answer: in full, or as its text and its calls."""
     if not message.calls:
-        return message.content == said
-    calls = [_outline(text) for text in _CALL.findall(said)]
-    return _CALL.sub("", said).strip() == message.content and calls == [
-        (call.name, _plain(call.arguments)) for call in message.calls
+        return message.content == text
+    calls = [_outline(call_text) for call_text in _CALL.findall(text)]
+    return _CALL.sub("", text).strip() == message.content and calls == [
+        (call.name, _canonical(call.arguments)) for call in message.calls
     ]
 
 
@@ -182,8 +181,8 @@ def _outline(text: str) -> tuple[str, str] | None:
         call: ToolCall = read_call(text.strip())
     except BadCallError:
         return None
-    return call.name, _plain(call.arguments)
+    return call.name, _canonical(call.arguments)
 
 
-def _plain(arguments: Any) -> str:
+def _canonical(arguments: Any) -> str:
     return json.dumps(dict(arguments), sort_keys=True)

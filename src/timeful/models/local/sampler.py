@@ -69,13 +69,13 @@ class Sampler:
         Raises:
             ModelError: As `check`.
         """
-        for one in requests:
-            self.check(one)
+        for request in requests:
+            self.check(request)
         rows: list[Row] = []
         with self.batch() as batch:
             for first in range(0, len(requests), self.rows):
-                some = requests[first : first + self.rows]
-                rows += batch.join(some, [None] * len(some))
+                chunk = requests[first : first + self.rows]
+                rows += batch.join(chunk, [None] * len(chunk))
                 while batch.is_alive:
                     batch.step()
         return [row.completion() for row in rows]
@@ -122,15 +122,18 @@ class Batch:
             listeners: For each of them, who is told of each token as it is drawn; None for nobody.
         """
         of = self._sampler.checkpoint
-        told = zip(requests, listeners, strict=True)
-        rows = [Row(one, listener, of, self._sampler.policy) for one, listener in told]
+        pairs = zip(requests, listeners, strict=True)
+        rows = [Row(request, listener, of, self._sampler.policy) for request, listener in pairs]
         decoder: Decoder = (
             FastDecoder(self._parts) if self._parts is not None else ForwardDecoder(of.model)
         )
-        places = {one: i for i, one in enumerate({one.prompt_ids: None for one in requests})}
-        which = [places[one.prompt_ids] for one in requests]
-        logits = decoder.begin(list(places), which, max(row.room for row in rows))
-        draws = RowSamplers([one.sampling for one in requests], logits.device)
+        prompt_index = {
+            request: i
+            for i, request in enumerate({request.prompt_ids: None for request in requests})
+        }
+        prompt_of_row = [prompt_index[request.prompt_ids] for request in requests]
+        logits = decoder.begin(list(prompt_index), prompt_of_row, max(row.room for row in rows))
+        draws = RowSamplers([request.sampling for request in requests], logits.device)
         if self._rows:
             alive = [i for i, row in enumerate(self._rows) if row.finish is None]
             self._logits = torch.cat([self._logits[alive], logits])
@@ -225,9 +228,9 @@ class Row:
         assert self._reader is not None
         if not (piece := self._reader.feed(token)):
             return False
-        said = self._tail + piece
-        self._tail = said[len(said) - self._reach :] if self._reach else ""
-        return any(stop in said for stop in self._stop)
+        window = self._tail + piece
+        self._tail = window[len(window) - self._reach :] if self._reach else ""
+        return any(stop in window for stop in self._stop)
 
 
 def _tell(rows: Sequence[Row], ids: Tensor, logprobs: Tensor) -> list[Row]:

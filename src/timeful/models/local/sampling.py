@@ -1,4 +1,4 @@
-"""Which token comes next: temperature, cuts, and one number of chance a row."""
+"""Drawing the next tokens: temperature, truncation, and one random number a row."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BELOW_ONE = 1 - 2.0**-40
 
 
 class RowRandom:
-    """The numbers of each row: the n-th of its own seed for its n-th token."""
+    """The random numbers of each row: the n-th of its own seed for its n-th token."""
 
     def __init__(self, seeds: Sequence[int], device: torch.device) -> None:
         self._sources = [child(seed, "tokens") for seed in seeds]
@@ -33,44 +33,44 @@ class RowRandom:
         return self._block[:, self._used - 1 : self._used]
 
     def keep(self, rows: Sequence[int]) -> None:
-        """Go on with these rows alone."""
+        """Keep these rows only."""
         self._sources = [self._sources[i] for i in rows]
         self._block = self._block[list(rows)]
 
-    def join(self, other: RowRandom) -> None:
-        """Go on with the rows of both, each from where it is."""
-        for one in (self, other):
-            one._fill()
-        self._sources += other._sources
-        self._block = torch.cat([self._block, other._block])
+    def join(self, joining: RowRandom) -> None:
+        """Append the rows of another batch; each continues its own sequence."""
+        for rows in (self, joining):
+            rows._fill()
+        self._sources += joining._sources
+        self._block = torch.cat([self._block, joining._block])
 
     def _fill(self) -> None:
-        """Put what is left of a block first, and draw the rest of it."""
-        left = self._block[:, self._used :]
-        more = [one.random(_BLOCK - left.shape[1]) for one in self._sources]
-        drawn = torch.from_numpy(np.minimum(more, _BELOW_ONE)).to(left.device)
-        self._block, self._used = torch.cat([left, drawn], 1), 0
+        """Start a block with the unused numbers, and draw the rest of it."""
+        unused = self._block[:, self._used :]
+        more = [source.random(_BLOCK - unused.shape[1]) for source in self._sources]
+        fresh = torch.from_numpy(np.minimum(more, _BELOW_ONE)).to(unused.device)
+        self._block, self._used = torch.cat([unused, fresh], 1), 0
 
 
 class RowSamplers:
-    """How the rows of a batch draw, each by its own settings."""
+    """Draws the next token of each row of a batch, by the row's own parameters."""
 
     def __init__(self, samplings: Sequence[Sampling], device: torch.device) -> None:
         self._device = device
         self._samplings = list(samplings)
-        self._chance = RowRandom([one.seed for one in samplings], device)
+        self._chance = RowRandom([sampling.seed for sampling in samplings], device)
         self._settle()
 
     def keep(self, rows: Sequence[int]) -> None:
-        """Go on with these rows alone."""
+        """Keep these rows only."""
         self._samplings = [self._samplings[i] for i in rows]
         self._chance.keep(rows)
         self._settle()
 
-    def join(self, other: RowSamplers) -> None:
-        """Go on with the rows of both."""
-        self._samplings += other._samplings
-        self._chance.join(other._chance)
+    def join(self, joining: RowSamplers) -> None:
+        """Append the rows of another batch."""
+        self._samplings += joining._samplings
+        self._chance.join(joining._chance)
         self._settle()
 
     def draw(self, logits: Tensor) -> tuple[Tensor, Tensor]:
@@ -81,7 +81,7 @@ class RowSamplers:
 
         Returns:
             The tokens, (rows,), and the log-probabilities of all tokens, (rows, tokens), under
-            the tempered distribution before any cut.
+            the tempered distribution before truncation.
         """
         scaled = logits.float()
         if self._temperatures is not None:
@@ -89,30 +89,32 @@ class RowSamplers:
         logprobs = scaled.log_softmax(-1)
         if self._is_greedy.all():
             return scaled.argmax(-1), logprobs
-        kept = truncate(logprobs, self._top_k, self._top_p)
-        drawn = invert_cdf(kept.exp(), self._chance.next())
+        truncated = truncate(logprobs, self._top_k, self._top_p)
+        tokens = invert_cdf(truncated.exp(), self._chance.next())
         if self._is_greedy.any():
-            drawn = torch.where(self._is_greedy, scaled.argmax(-1), drawn)
-        return drawn, logprobs
+            tokens = torch.where(self._is_greedy, scaled.argmax(-1), tokens)
+        return tokens, logprobs
 
     def _settle(self) -> None:
         def column(values: list[float], dtype: torch.dtype) -> Tensor:
             return torch.tensor(values, dtype=dtype, device=self._device)[:, None]
 
-        all_of = self._samplings
-        heat = [one.temperature or 1.0 for one in all_of]
-        ks, ps = [one.top_k for one in all_of], [one.top_p for one in all_of]
-        self._is_greedy = torch.tensor([not one.temperature for one in all_of], device=self._device)
-        self._temperatures = column(heat, torch.float32) if any(one != 1 for one in heat) else None
+        temperatures = [sampling.temperature or 1.0 for sampling in self._samplings]
+        ks = [sampling.top_k for sampling in self._samplings]
+        ps = [sampling.top_p for sampling in self._samplings]
+        greedy = [not sampling.temperature for sampling in self._samplings]
+        is_tempered = any(temperature != 1 for temperature in temperatures)
+        self._is_greedy = torch.tensor(greedy, device=self._device)
+        self._temperatures = column(temperatures, torch.float32) if is_tempered else None
         self._top_k = column([*ks], torch.int64) if any(ks) else None
-        self._top_p = column(ps, torch.float32) if any(one < 1 for one in ps) else None
+        self._top_p = column(ps, torch.float32) if any(p < 1 for p in ps) else None
 
 
 def truncate(logprobs: Tensor, top_k: Tensor | None, top_p: Tensor | None) -> Tensor:
-    """Leave the most probable tokens only, first by number, then by what they sum up to.
+    """Keep only the most probable tokens, first by top_k, then by top_p, as transformers does.
 
-    Both as transformers has them: of equals at the edge of top_k all stay; top_p leaves out what
-    sums up to 1 - top_p or less from the least probable end, but never all.
+    All tokens that tie at the edge of top_k stay. top_p removes the least probable tokens whose
+    probabilities sum up to 1 - top_p or less, but never all.
 
     Args:
         logprobs: (rows, tokens).
@@ -120,7 +122,7 @@ def truncate(logprobs: Tensor, top_k: Tensor | None, top_p: Tensor | None) -> Te
         top_p: (rows, 1).
 
     Returns:
-        The same with minus infinity for what is left out; not normalised.
+        The same, with minus infinity for removed tokens; not normalised.
     """
     if top_k is not None:
         most = top_k.clamp(max=logprobs.shape[-1])
@@ -129,9 +131,9 @@ def truncate(logprobs: Tensor, top_k: Tensor | None, top_p: Tensor | None) -> Te
         logprobs = logprobs.masked_fill((logprobs < edge) & (most > 0), -inf)
     if top_p is not None:
         ascending, order = logprobs.sort(dim=-1)
-        out = ascending.softmax(-1).cumsum(-1) <= 1 - top_p
-        out[:, -1] = False
-        logprobs = logprobs.masked_fill(out.scatter(1, order, out) & (top_p < 1), -inf)
+        is_out = ascending.softmax(-1).cumsum(-1) <= 1 - top_p
+        is_out[:, -1] = False
+        logprobs = logprobs.masked_fill(is_out.scatter(1, order, is_out) & (top_p < 1), -inf)
     return logprobs
 
 
@@ -143,5 +145,5 @@ def invert_cdf(weights: Tensor, numbers: Tensor) -> Tensor:
         numbers: (rows, 1), from 0 up to but not including 1.
     """
     total = weights.double().cumsum(-1)
-    found = torch.searchsorted(total, numbers * total[:, -1:], right=True)
-    return found[:, 0]
+    tokens = torch.searchsorted(total, numbers * total[:, -1:], right=True)
+    return tokens[:, 0]

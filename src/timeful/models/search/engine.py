@@ -119,9 +119,9 @@ class Search:
         else:
             turn = max(self._aside)
             ranked = self._aside[turn]
-        layer, rest = ranked[: self._beam], ranked[self._beam :]
-        if rest:
-            self._aside[turn] = rest
+        layer, others_left = ranked[: self._beam], ranked[self._beam :]
+        if others_left:
+            self._aside[turn] = others_left
         else:
             del self._aside[turn]
         return layer
@@ -156,8 +156,8 @@ class Search:
             layer, key = self._leaves, (turn, option.key)
         else:
             layer, key = self._open.setdefault(turn, {}), option.key
-        known = layer.get(key)
-        if known is None or known.score < score:
+        rival = layer.get(key)
+        if rival is None or rival.score < score:
             layer[key] = node
 
 

@@ -25,7 +25,7 @@ class Lead:
 
 def plans_in(guidance: Sequence[Guidance], *, now: int) -> list[Plan]:
     """The plans that still have steps to go: those that look furthest ahead first."""
-    plans = [plan for said in reversed(guidance) if (plan := read_plan(said.text)) is not None]
+    plans = [plan for words in reversed(guidance) if (plan := read_plan(words.text)) is not None]
     # The sort is stable: of plans that look equally far, the latest stays first.
     return sorted(
         (plan for plan in plans if plan.turn <= now < plan.end),

@@ -31,8 +31,8 @@ class Plan:
 
 def say_plan(turn: int, where: str, steps: list[tuple[str, str]], *, worth: str) -> str:
     """Say a plan in one line."""
-    shown = " ".join([f"{letter}>{label}" for letter, label in steps])
-    return f"{_BEGIN}{turn} at {where}: {shown} ({worth}).\n"
+    steps_text = " ".join([f"{letter}>{label}" for letter, label in steps])
+    return f"{_BEGIN}{turn} at {where}: {steps_text} ({worth}).\n"
 
 
 SOLVED = "solved"
@@ -51,10 +51,10 @@ def read_plan(text: str) -> Plan | None:
 
 
 def _plan_in(line: str) -> Plan | None:
-    head, _, rest = line[len(_BEGIN) :].partition(": ")
+    head, _, tail = line[len(_BEGIN) :].partition(": ")
     turn, _, where = head.partition(" at ")
-    shown, _, worth = rest.rpartition(" (")
-    steps = [step.split(">", 1) for step in shown.split()]
+    steps_text, _, worth = tail.rpartition(" (")
+    steps = [step.split(">", 1) for step in steps_text.split()]
     if not turn.isdecimal() or not steps or any(len(step) != 2 for step in steps):
         return None
     return Plan(

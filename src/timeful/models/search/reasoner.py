@@ -138,8 +138,8 @@ def _thinking(setting: Setting, prompt: Prompt, seed: int) -> Thinking:
 
 def _forced(prompt: Prompt) -> Chunk:
     """Finish an answer that has been begun: with the first step of the last plan that was said."""
-    said = prompt.messages[-1].content if prompt.messages else ""
-    plan = read_plan(said)
+    text = prompt.messages[-1].content if prompt.messages else ""
+    plan = read_plan(text)
     return _chunk(f"{plan.letters[0]}}}" if plan else "?}", "answer")
 
 
@@ -214,8 +214,8 @@ class _Thought:
     def _check(self, lead: Lead) -> Generator[Chunk, None, bool]:
         yield _chunk(f"Since {lead.how}, I check its next steps one by one.\n")
         holds = True
-        for told, holds in trial(self._problem, lead.letters[: self._setting.check]):
-            yield _chunk(f"{told} {'That is fine.' if holds else 'That fails.'}\n")
+        for outcome, holds in trial(self._problem, lead.letters[: self._setting.check]):
+            yield _chunk(f"{outcome} {'That is fine.' if holds else 'That fails.'}\n")
         verdict = "They all hold, so I follow it." if holds else "It does not hold any more."
         yield _chunk(verdict + "\n")
         return holds
@@ -291,8 +291,8 @@ class _Thought:
         by, where = "", self._problem.where
         if node.option is not None:
             by, where = f"by {' '.join(node.letters())} ", node.option.labels[-1]
-        told = self._problem.tell(node.state, options)
-        return f"Turn {node.turn}: {by}I am at {where}, worth {node.score:.2f}. {told}\n"
+        outcome = self._problem.tell(node.state, options)
+        return f"Turn {node.turn}: {by}I am at {where}, worth {node.score:.2f}. {outcome}\n"
 
     def _any_letter(self) -> str:
         letters = self._problem.actions

@@ -71,7 +71,7 @@ def endpoints(
         if not (model or llm.model):
             raise SettingsError(f"{agent}: llm.model: there is none, though there is a base_url")
         choice = ModelSpec(
-            spec=f"openai:{model or llm.asked}",
+            spec=f"openai:{model or llm.model_name}",
             base_url=where,
             temperature=llm.temperature if temperature is None else temperature,
             record=record,

@@ -272,7 +272,7 @@ def _asked(settings: Settings, run: Run) -> dict[str, object]:
     if settings.teacher is not None:
         asked["teacher"] = settings.teacher.model
     if settings.judge is not None:
-        asked["judge"] = f"{settings.judge.asked}, {settings.judge.votes} votes, all yes"
+        asked["judge"] = f"{settings.judge.model_name}, {settings.judge.votes} votes, all yes"
     return asked
 
 
