@@ -15,7 +15,7 @@ from timeful.core.source import Chunk, End
 from timeful.core.units import in_seconds, milliseconds
 from timeful.models.model import Prompt
 from timeful.models.pace import Pace
-from timeful.runs.game import play_game
+from timeful.runs.play import play
 
 TICK_MS, TURNS = 50, 100
 
@@ -68,7 +68,7 @@ def main() -> None:
         reserve=milliseconds(TICK_MS / 2),
     )
     began, cpu = monotonic_ns(), cpu_seconds()
-    played = play_game(agent, "overcooked", step=milliseconds(TICK_MS), clock=WallClock())
+    played = play(agent, "overcooked", step=milliseconds(TICK_MS), clock=WallClock())
     took_s = in_seconds(monotonic_ns() - began)
     expected_s = TURNS * TICK_MS / 1000
     assert played.turns == played.late == TURNS, "every turn happened, none with an action"

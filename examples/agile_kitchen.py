@@ -9,17 +9,13 @@ from functools import partial
 from timeful.agents.agile import agile
 from timeful.agents.playbook import playbook
 from timeful.agents.prompts.kitchen import NAMES
-from timeful.core.clock import VirtualClock
 from timeful.environments.kitchen.cases import multi_dish_case
 from timeful.environments.kitchen.policy import decide
 from timeful.environments.kitchen.settings import KitchenSettings
 from timeful.environments.kitchen.world import Kitchen
-from timeful.interfaces.event_driven import EventDriven
-from timeful.interfaces.fixed_rate import FixedRate
 from timeful.models.pace import tokens
 from timeful.models.rules import Answer, RuleModel
-from timeful.records.recorder import Recorder
-from timeful.runs.episode import EpisodeSetting, play_episode
+from timeful.runs.play import play
 from timeful.seeding import child
 
 WORDS = {element: word for word, element in NAMES.items()}
@@ -36,30 +32,23 @@ def react(view, rng):
 
 def cook(name, interface):
     case = multi_dish_case(family="resume_pressure", dishes=3, problems=2, stoves=1, seed=7)
-    recorder = Recorder()
-    play_episode(
-        EpisodeSetting(settings={"case": case.name}, seed=0),
-        environment=Kitchen(case, KitchenSettings(writes_itself=True), child(7, "jitter")),
-        interface=interface,
-        agent=partial(
-            agile,
-            planner=RuleModel(plan, name="planner"),
-            reactor=RuleModel(react, name="reactor"),
-            playbook=playbook("kitchen"),
-            reserve=tokens(12),
-        ),
-        clock=VirtualClock(),
-        recorder=recorder,
+    agent = partial(
+        agile,
+        planner=RuleModel(plan, name="planner"),
+        reactor=RuleModel(react, name="reactor"),
+        playbook=playbook("kitchen"),
+        reserve=tokens(12),
     )
-    seen = [event for event in recorder.events if getattr(event, "what", "") == "finished"]
-    in_time = sum(event.data["quality"] for event in seen)
-    score = recorder.events[-2].score
-    print(f"{name}: {in_time} of {len(seen)} dishes in time, utility {score:.2f}")
+    world = Kitchen(case, KitchenSettings(writes_itself=True), child(7, "jitter"))
+    episode = play(agent, world, interface=interface)
+    dishes = [event for event in episode.events if getattr(event, "what", "") == "finished"]
+    in_time = sum(event.data["quality"] for event in dishes)
+    print(f"{name}: {in_time} of {len(dishes)} dishes in time, utility {episode.score:.2f}")
 
 
-cook("a tick every 16 tokens", partial(FixedRate, period=tokens(16), full=False))
-cook("a tick every 64 tokens", partial(FixedRate, period=tokens(64), full=False))
-cook("event-driven", partial(EventDriven, full=False))
+cook("a tick every 16 tokens", "fixed-rate:16tokens")
+cook("a tick every 64 tokens", "fixed-rate:64tokens")
+cook("event-driven", "event-driven")
 
 # It prints:
 # > a tick every 16 tokens: 2 of 3 dishes in time, utility 10.62

@@ -3,13 +3,10 @@
 import json
 from functools import partial
 
-from timeful import Message, Pace, Prompt, ScriptedModel, VirtualClock, milliseconds, seconds
+from timeful import Message, Pace, Prompt, ScriptedModel, milliseconds, play, seconds
 from timeful.agents.tool_user import tool_user
 from timeful.environments.timed.latency import Constant
 from timeful.environments.timed.world import TimedTask, TimeSettings
-from timeful.interfaces.event_driven import EventDriven
-from timeful.records.recorder import Recorder
-from timeful.runs.episode import EpisodeSetting, play_episode
 from timeful.tools import Parameter, ToolSpec
 
 NUMBER = Parameter(name="number", description="What it may be.", kind="integer")
@@ -72,7 +69,7 @@ def brief(view, calls):
     return [Message("system", f"Your tools:\n{tools}"), Message("user", view.opening)]
 
 
-def play(rule, number: int) -> str:
+def guess(rule, number: int) -> str:
     """Play under a budget of 6 s; to look takes 0.2 s, to weigh 1 s, a token 50 ms."""
     time = TimeSettings(
         budget=seconds(6),
@@ -80,23 +77,16 @@ def play(rule, number: int) -> str:
         of_tools={"weigh": Constant(seconds(1))},
     )
     model = ScriptedModel(rule, pace=Pace(per_token=milliseconds(50)))
-    recorder = Recorder()
-    play_episode(
-        EpisodeSetting(settings={"task": "guess"}, seed=0),
-        environment=TimedTask(Guess(number), time, seed=0),
-        interface=partial(EventDriven, full=False),
-        agent=partial(tool_user, model=model, briefing=brief),
-        clock=VirtualClock(),
-        recorder=recorder,
-    )
-    [over] = (event.data for event in recorder.events if getattr(event, "what", "") == "over")
+    agent = partial(tool_user, model=model, briefing=brief)
+    episode = play(agent, TimedTask(Guess(number), time, seed=0), interface="event-driven")
+    [over] = (event.data for event in episode.events if getattr(event, "what", "") == "over")
     found = "found" if over["found"] else "not found"
     return f"{found}, {over['reason']} after {over['counted'] / 1e9:.2f} s"
 
 
 for number in (3, 15):
     for rule in (one_by_one, by_halves):
-        print(f"{number}, {rule.__name__}: {play(rule, number)}")
+        print(f"{number}, {rule.__name__}: {guess(rule, number)}")
 
 # It prints:
 # > 3, one_by_one: found, answered after 1.70 s

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from timeful import Pace, Prompt, ScriptedModel, Session, play_game, tokens
+from timeful import Pace, Prompt, ScriptedModel, Session, play, tokens
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def score(words: int) -> float:
         return "WALK" if "open" in prompt.messages[0].content else "WAIT"
 
     model = ScriptedModel(answer, pace=Pace(first=tokens(words), per_token=tokens(0)))
-    played = play_game(lambda session: ponder(session, model), Door(), step=tokens(100))
+    played = play(lambda session: ponder(session, model), Door(), step=tokens(100))
     return played.score
 
 

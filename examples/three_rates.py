@@ -9,15 +9,11 @@ an order is carried out.
 from dataclasses import dataclass
 from functools import partial
 
-from timeful import Pace, Prompt, Session, VirtualClock, milliseconds
+from timeful import Pace, Prompt, Session, make_interface, milliseconds, play
 from timeful.environments.ticking import Ticking
-from timeful.interfaces.event_driven import EventDriven
-from timeful.interfaces.fixed_rate import FixedRate
-from timeful.interfaces.loop import Loop
 from timeful.models.rules import Answer, RuleModel
 from timeful.records.events import Acted
-from timeful.records.recorder import Recorder, within
-from timeful.runs.episode import EpisodeSetting, play_episode
+from timeful.records.recorder import within
 from timeful.runs.module import Module
 from timeful.seeding import child
 
@@ -111,38 +107,33 @@ async def plan(session: Session, model: RuleModel) -> None:
             session.act(await session.think(model, ask))
 
 
-def play(law, seed: int) -> tuple[float, ...]:
-    """A minute under a law: rabbits, what the planner and the controller did, and looks."""
+def catch(interface: str, seed: int) -> tuple[float, ...]:
+    """A minute under an interface: rabbits, what the planner and the controller did, and looks."""
     pace = Pace(per_token=milliseconds(40))  # 1.2 s for a plan of 30 tokens
     model = RuleModel(lambda seen, _: Answer(f"go {seen}", 30), name="planner", pace=pace)
     body = Module(
         partial(sense, noise=child(seed, "noise")),
         Ticking(Line(seed), milliseconds(20)),
-        partial(EventDriven, full=False),
+        make_interface("event-driven", full=False),
         name="body",
         orders=Line.actions,
     )
-    ten_hz = partial(FixedRate, period=milliseconds(100), full=False)
+    ten_hz = make_interface("fixed-rate:100ms", full=False)
     controller = Module(control, body, ten_hz, name="controller", orders=["go"])
-    record = Recorder()
-    play_episode(
-        EpisodeSetting(settings={"seed": seed}, seed=seed),
-        environment=controller,
-        interface=partial(law, full=False),
-        agent=partial(plan, model=model),
-        clock=VirtualClock(),
-        recorder=record,
-    )
-    layers = [record.events, *(within(record.events, m) for m in ("controller", "controller/body"))]
+    agent = partial(plan, model=model)
+    episode = play(agent, controller, interface=interface, seed=seed, transcripts="answers")
+    events = episode.events
+    layers = [events, *(within(events, name) for name in ("controller", "controller/body"))]
     acts = [[e.action for e in layer if isinstance(e, Acted)] for layer in layers]
     steps = [action for action in acts[1] if action in Line.actions]
     looks = [action for action in acts[2] if action.startswith("report")]
     return controller.score, len(acts[0]), len(steps), len(looks)
 
 
-for name, law in (("in motion", EventDriven), ("at the end of a run", Loop)):
+for name, interface in (("in motion", "event-driven"), ("at the end of a run", "loop")):
     means = [
-        sum(column) / 5 for column in zip(*(play(law, seed) for seed in range(5)), strict=True)
+        sum(column) / 5
+        for column in zip(*(catch(interface, seed) for seed in range(5)), strict=True)
     ]
     print("replanned {}: {} rabbits; {} plans, {} steps, {} looks".format(name, *means))
 

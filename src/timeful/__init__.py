@@ -22,14 +22,16 @@ if TYPE_CHECKING:
     from timeful.core.kernel import Kernel
     from timeful.core.units import milliseconds, seconds
     from timeful.errors import TimefulError
+    from timeful.interfaces.make import make_interface
     from timeful.models.chat import OpenAIModel
     from timeful.models.model import Message, Prompt
     from timeful.models.pace import Pace, tokens
     from timeful.models.scripted import ScriptedModel
     from timeful.models.search.reasoner import SearchModel
-    from timeful.runs.game import play_game
+    from timeful.runs.play import Episode, play
 
 __all__ = [
+    "Episode",
     "Interrupted",
     "Kernel",
     "Message",
@@ -45,9 +47,10 @@ __all__ = [
     "WallClock",
     "__version__",
     "agile",
+    "make_interface",
     "milliseconds",
     "planning",
-    "play_game",
+    "play",
     "playbook",
     "reactive",
     "seconds",
@@ -55,6 +58,7 @@ __all__ = [
 ]
 
 _PLACES = {
+    "Episode": "runs.play",
     "Interrupted": "core.activity",
     "Kernel": "core.kernel",
     "Message": "models.model",
@@ -69,9 +73,10 @@ _PLACES = {
     "VirtualClock": "core.clock",
     "WallClock": "core.clock",
     "agile": "agents.agile",
+    "make_interface": "interfaces.make",
     "milliseconds": "core.units",
     "planning": "agents.planning",
-    "play_game": "runs.game",
+    "play": "runs.play",
     "playbook": "agents.playbook",
     "reactive": "agents.reactive",
     "seconds": "core.units",

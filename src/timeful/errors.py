@@ -11,7 +11,8 @@
     │   └── CassetteMissError  a replay was asked for a request it never recorded
     ├── SandboxError           model-written code failed, or could not be run safely
     ├── RecordError            a record or run folder that cannot be read or continued
-    └── RewardError            a reward of one's own that broke, or gave no number
+    ├── EpisodeError           an episode failed; its cause is the error that ended it
+    └── RewardError            a user's reward that broke, or gave no number
 
 An error survives `copy` and `pickle`, since episodes run in other processes: all that it says
 is in `args`. Interruptions are signals, not errors; they live in `timeful.core.activity`.
@@ -71,8 +72,12 @@ class RecordError(TimefulError):
     """A record or run folder that cannot be read or continued."""
 
 
+class EpisodeError(TimefulError):
+    """An episode failed; `__cause__` is the error that ended it."""
+
+
 class RewardError(TimefulError):
-    """A reward of one's own broke, or gave no number."""
+    """A user's reward broke, or gave no number."""
 
 
 class SlowPathWarning(UserWarning):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
+from timeful.agents.connection import Interface
 from timeful.agents.playbook import Playbook
 from timeful.agents.prompts.freeway import NAMES
 from timeful.agents.session import Agent
@@ -16,7 +17,7 @@ from timeful.models.model import Guidance
 from timeful.models.pace import TOKEN
 from timeful.records.events import AnyEvent, EpisodeFailed, ThoughtEnded, ThoughtStarted, Turned
 from timeful.records.recorder import Recorder
-from timeful.runs.episode import EpisodeSetting, Interface, play_episode
+from timeful.runs.episode import EpisodeSetting, play_episode
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import pytest
 
 from tests.environments.inbox.post import SETTINGS, at, email
 from timeful.agents.assistant import assistant
+from timeful.agents.connection import Interface
 from timeful.agents.prompts.inbox import (
     Briefing,
     Question,
@@ -41,7 +42,7 @@ from timeful.records.events import (
     ThoughtStarted,
 )
 from timeful.records.recorder import Recorder
-from timeful.runs.episode import EpisodeSetting, Interface, play_episode
+from timeful.runs.episode import EpisodeSetting, play_episode
 from timeful.seeding import child
 
 EP: Interface = partial(EventDriven, full=True)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.environments.kitchen.menus import SILENT, case, critical, problem, soft
 from timeful.agents.agile import agile
+from timeful.agents.connection import Interface
 from timeful.agents.controller import ControllerSettings, Resumption, controller
 from timeful.agents.playbook import playbook
 from timeful.agents.prompts.kitchen import NAMES, Briefing, Situation, read_choice
@@ -46,7 +47,7 @@ from timeful.records.events import (
     ThoughtStarted,
 )
 from timeful.records.recorder import Recorder
-from timeful.runs.episode import EpisodeSetting, Interface, play_episode
+from timeful.runs.episode import EpisodeSetting, play_episode
 from timeful.seeding import child
 
 EP: Interface = partial(EventDriven, full=False)

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.environments.timed.tasks import Counting
+from timeful.agents.connection import Interface
 from timeful.agents.session import Session
 from timeful.agents.tool_user import Calls, Round, Transcript, find_calls, tool_user
 from timeful.core.clock import VirtualClock
@@ -26,7 +27,7 @@ from timeful.models.model import Message, Prompt
 from timeful.models.scripted import Answer, ScriptedModel
 from timeful.records.events import Acted, EpisodeFailed, Happened, Noted
 from timeful.records.recorder import Recorder
-from timeful.runs.episode import EpisodeSetting, Interface, play_episode
+from timeful.runs.episode import EpisodeSetting, play_episode
 from timeful.tools import ToolCall
 
 COUNT = '<tool_call>{"name": "count", "arguments": {"by": 1}}</tool_call>'

@@ -11,7 +11,7 @@ import pytest
 from gymnasium import spaces
 from gymnasium.utils.env_checker import check_env
 
-from timeful import Session, play_game, tokens
+from timeful import Session, play, tokens
 from timeful.bridges.gymnasium import GymnasiumGame, WorldEnv
 from timeful.core.units import Duration, Instant, seconds
 from timeful.environments.conformance import CHECKS, Setting
@@ -105,7 +105,7 @@ def test_an_agent_plays_a_gymnasium_environment_in_real_time() -> None:
             session.act("RIGHT" if lean + 0.5 * turning > 0 else "LEFT")
             await session.wait_for_tick()
 
-    played = play_game(balance, cart(), step=tokens(100))
+    played = play(balance, cart(), step=tokens(100))
     assert (played.turns, played.late) == (500, 0)
 
     async def slow(session: Session) -> None:
@@ -114,7 +114,7 @@ def test_an_agent_plays_a_gymnasium_environment_in_real_time() -> None:
             await session.sleep(tokens(550))
             session.act("RIGHT" if lean + 0.5 * turning > 0 else "LEFT")
 
-    assert play_game(slow, cart(), step=tokens(100)).turns < 50
+    assert play(slow, cart(), step=tokens(100)).turns < 50
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ def test_with_thinking_it_is_the_fixed_rate_interface(thinking: float) -> None:
                     await session.wait_for_tick()
 
     game = make_game("snake", difficulty="easy", seed=4, mode="paper")
-    played = play_game(agent, game, step=SECOND)
+    played = play(agent, game, step=SECOND)
     env = WorldEnv(snakes(), "LRUDS", seeds=[4], thinking=span)
     text, _ = env.reset(seed=0)
     theirs, total, over, turns = [(0, text)], 0.0, False, 0

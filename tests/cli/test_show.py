@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from timeful import Prompt, ScriptedModel, Session, play_game, tokens
+from timeful import Prompt, ScriptedModel, Session, play, tokens
 
 QUESTION = "Which way? " * 30
 
@@ -23,7 +23,7 @@ def record(tmp_path: Path) -> Path:
         await session.think(model, prompt)
 
     path = tmp_path / "a.jsonl"
-    play_game(agent, "snake", step=tokens(30), record=path)
+    play(agent, "snake", step=tokens(30), record=path)
     return path
 
 

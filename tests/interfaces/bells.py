@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from timeful.agents.connection import Interface
 from timeful.agents.session import Session
 from timeful.agents.thought import Thought
 from timeful.core.clock import Clock, VirtualClock
@@ -29,7 +30,7 @@ from timeful.models.pace import TOKEN, tokens
 from timeful.models.scripted import ScriptedModel
 from timeful.records.events import AnyEvent
 from timeful.records.recorder import Recorder
-from timeful.runs.episode import EpisodeSetting, Interface, play_episode
+from timeful.runs.episode import EpisodeSetting, play_episode
 
 HALF = TOKEN // 2
 """Bells ring at halves, so that they fall on tokens, ticks and looks, and between them."""

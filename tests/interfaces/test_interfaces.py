@@ -21,6 +21,7 @@ from tests.interfaces.bells import (
     halves,
     thinker,
 )
+from timeful.agents.connection import Interface
 from timeful.agents.session import Session
 from timeful.core.activity import Interrupted
 from timeful.core.clock import VirtualClock
@@ -50,7 +51,7 @@ from timeful.records.events import (
     ThoughtStarted,
 )
 from timeful.records.recorder import Recorder
-from timeful.runs.episode import EpisodeSetting, Interface, play_episode
+from timeful.runs.episode import EpisodeSetting, play_episode
 
 every_law = pytest.mark.parametrize("law", LAWS)
 MOVING = [law for law in LAWS if law != "frozen"]

@@ -17,6 +17,7 @@ from tests.runs.test_module import walker
 from timeful import SearchModel
 from timeful.agents.agile import agile
 from timeful.agents.assistant import assistant
+from timeful.agents.connection import Interface
 from timeful.agents.controller import ControllerSettings, controller
 from timeful.agents.planning import planning
 from timeful.agents.playbook import playbook
@@ -52,10 +53,10 @@ from timeful.environments.ticking import Ticking
 from timeful.environments.timed.latency import Uniform
 from timeful.environments.timed.world import TimedTask, TimeSettings
 from timeful.errors import SettingsError
+from timeful.interfaces.compatibility import IMPOSSIBLE, INTERFACES, WORLDS, check_fits
 from timeful.interfaces.event_driven import EventDriven
 from timeful.interfaces.fixed_rate import FixedRate
 from timeful.interfaces.frozen import Frozen
-from timeful.interfaces.laws import IMPOSSIBLE, LAWS, WORLDS, check_fits
 from timeful.interfaces.loop import Loop
 from timeful.interfaces.polling import Polling
 from timeful.interfaces.reflex import Reflex
@@ -66,7 +67,7 @@ from timeful.models.rules import RuleModel
 from timeful.models.scripted import ScriptedModel
 from timeful.records.events import EpisodeEnded, EpisodeFailed, Happened, Observed, Turned
 from timeful.records.recorder import Recorder
-from timeful.runs.episode import EpisodeSetting, Interface, play_episode
+from timeful.runs.episode import EpisodeSetting, play_episode
 from timeful.runs.module import Module
 from timeful.seeding import child
 from timeful.suites.engagement.inbox.episode import InboxEpisode
@@ -75,7 +76,7 @@ from timeful.suites.engagement.kitchen.play import passage
 from timeful.suites.engagement.kitchen.rules import Cook
 
 ROOT = Path(__file__).parents[2]
-FITTING = [pair for pair in product(WORLDS, LAWS) if pair not in IMPOSSIBLE]
+FITTING = [pair for pair in product(WORLDS, INTERFACES) if pair not in IMPOSSIBLE]
 
 
 @dataclass(frozen=True)
@@ -256,7 +257,7 @@ def test_an_interface_that_a_world_cannot_have_is_refused_with_the_reason(
 ) -> None:
     world, name = pair
     assert world in WORLDS
-    assert name in LAWS
+    assert name in INTERFACES
     with pytest.raises(SettingsError, match=f"{world} cannot have.*{IMPOSSIBLE[pair]}; it can"):
         check_fits(world, name)
 
@@ -277,13 +278,13 @@ def test_names_that_are_unknown_are_refused_and_the_others_fit() -> None:
 
 def test_each_interface_has_a_file_and_the_page_shows_the_same_table() -> None:
     page = (ROOT / "docs" / "interfaces.md").read_text()
-    for name, file in LAWS.items():
-        assert (ROOT / "src" / "timeful" / "interfaces" / f"{file}.py").exists()
+    for name in INTERFACES:
+        assert (ROOT / "src" / "timeful" / "interfaces" / f"{name.replace('-', '_')}.py").exists()
         assert f"`{name}`" in page
-    head = "| world | " + " | ".join(LAWS) + " |"
+    head = "| world | " + " | ".join(INTERFACES) + " |"
     assert head in page
     for world in WORLDS:
-        cells = ["no" if (world, name) in IMPOSSIBLE else "yes" for name in LAWS]
+        cells = ["no" if (world, name) in IMPOSSIBLE else "yes" for name in INTERFACES]
         assert f"| {world} | " + " | ".join(cells) + " |" in page
     for (world, name), why in IMPOSSIBLE.items():
         assert f"* {world}, {name}: {why}" in page

@@ -7,6 +7,7 @@ import pytest
 
 from tests.core.machine import FakeMachine
 from tests.interfaces.bells import LAWS, PROMPT, Bells, halves, thinker
+from timeful.agents.connection import Interface
 from timeful.agents.session import Agent, Session
 from timeful.core.clock import Clock, VirtualClock
 from timeful.core.units import Instant
@@ -24,7 +25,7 @@ from timeful.records.events import (
 )
 from timeful.records.recorder import Recorder, read_record, within
 from timeful.records.timeline import line
-from timeful.runs.episode import EpisodeSetting, Interface, play_episode
+from timeful.runs.episode import EpisodeSetting, play_episode
 from timeful.runs.module import DONE, InnerView, Module, ModuleView
 
 EVENT_DRIVEN = LAWS["event-driven"]

@@ -1,12 +1,15 @@
 """The connection of an agent to a world, as an interface makes it."""
 
+from collections.abc import Callable
 from typing import Protocol
 
 from timeful.core.activity import Activity, Event
+from timeful.core.kernel import Kernel
 from timeful.core.stream import Stream
 from timeful.core.units import Instant
-from timeful.environments.environment import Observation
+from timeful.environments.environment import Environment, Observation
 from timeful.environments.game import View
+from timeful.records.recorder import Recorder
 
 
 class Connection(Protocol):
@@ -65,3 +68,7 @@ class Connection(Protocol):
     async def finish(self) -> None:
         """Wait for the end of the action that is in progress."""
         ...
+
+
+Interface = Callable[[Kernel, Environment, Recorder], Connection]
+"""Connects an agent to a world, from now on; see `timeful.interfaces.make`."""

@@ -91,7 +91,7 @@ def _number(option: str, text: str, kind: type[N]) -> N:
 
 
 def _play_script(world: "Game", actions: str, *, as_json: bool) -> None:
-    from timeful.runs.play import replay
+    from timeful.runs.replay import replay
 
     try:
         for step in replay(world, actions):

@@ -30,11 +30,11 @@ class EventDriven(Window):
         kernel: The timeline; the world starts now.
         environment: The world, at its start.
         recorder: Where the world's events are written.
-        full: Whether states are written as well.
+        full: Whether the record holds the states that the agent saw.
     """
 
     def __init__(
-        self, kernel: Kernel, environment: Environment, recorder: Recorder, *, full: bool
+        self, kernel: Kernel, environment: Environment, recorder: Recorder, *, full: bool = True
     ) -> None:
         super().__init__(kernel, environment, recorder, full=full)
         self._origin = kernel.now - START

@@ -28,7 +28,7 @@ class FixedRate(EventDriven):
         environment: The world, at its start.
         recorder: Where the world's turns are written.
         period: The span between two ticks, above 0; None for a world with ticks of its own.
-        full: Whether states are written as well.
+        full: Whether the record holds the states that the agent saw.
 
     Raises:
         SettingsError: If a world of turns is given a period, or another one none.
@@ -41,13 +41,16 @@ class FixedRate(EventDriven):
         recorder: Recorder,
         *,
         period: Duration | None = None,
-        full: bool,
+        full: bool = True,
     ) -> None:
         own = environment.next_tick is not None
         if own and period is not None:
-            raise SettingsError("a world of turns has its own period; give none to the interface")
+            raise SettingsError("a world of turns has its own period; use fixed-rate without one")
         if not own and (period is None or period <= 0):
-            raise SettingsError(f"a world of events needs a period above 0, got {period}")
+            raise SettingsError(
+                f"a world of events has no ticks, and the period is {period}: "
+                "use event-driven, or fixed-rate with a period, as in fixed-rate:1s"
+            )
         self._period = period
         self._beat = kernel.now + (period or NO_TIME)
         super().__init__(kernel, environment, recorder, full=full)

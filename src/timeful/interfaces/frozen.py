@@ -30,7 +30,7 @@ class Frozen(Window):
         recorder: Where the world's turns are written.
         patience: The longest that the world waits for an action, above 0; it also is what an
             agent that plans its time by `next_tick` takes for a turn.
-        full: Whether states are written as well.
+        full: Whether the record holds the states that the agent saw.
 
     Raises:
         SettingsError: If the patience is not above 0, or others live in the world.
@@ -43,7 +43,7 @@ class Frozen(Window):
         recorder: Recorder,
         *,
         patience: Duration,
-        full: bool,
+        full: bool = True,
     ) -> None:
         if patience <= 0:
             raise SettingsError(f"the patience of a frozen world must be above 0, got {patience}")

@@ -35,7 +35,7 @@ class Polling(Loop):
             in something. Nothing stays unseen for longer.
         cost: How long a look takes, 0 or more; the thought waits meanwhile. A look is cut
             short at the instant at which the agent wanted control back.
-        full: Whether states are written as well.
+        full: Whether the record holds the states that the agent saw.
 
     Raises:
         SettingsError: If the interval is not above 0, or the cost is below.
@@ -49,7 +49,7 @@ class Polling(Loop):
         *,
         interval: Duration,
         cost: Duration,
-        full: bool,
+        full: bool = True,
     ) -> None:
         if interval <= 0:
             raise SettingsError(f"the interval between two polls must be above 0, got {interval}")

@@ -39,7 +39,7 @@ class Reflex(EventDriven):
         recorder: Where the world's events are written.
         rule: The reaction.
         delay: How long the engine takes to react, 0 or more.
-        full: Whether states are written as well.
+        full: Whether the record holds the states that the agent saw.
 
     Raises:
         SettingsError: If the delay is negative.
@@ -53,7 +53,7 @@ class Reflex(EventDriven):
         *,
         rule: Rule,
         delay: Duration,
-        full: bool,
+        full: bool = True,
     ) -> None:
         if delay < 0:
             raise SettingsError(f"the delay of a reflex must not be negative, got {delay}")

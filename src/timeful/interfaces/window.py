@@ -24,7 +24,7 @@ class Window:
     """The agent's side of an interface; see `timeful.agents.connection.Connection`."""
 
     def __init__(
-        self, kernel: Kernel, environment: Environment, recorder: Recorder, *, full: bool
+        self, kernel: Kernel, environment: Environment, recorder: Recorder, *, full: bool = True
     ) -> None:
         self._kernel = kernel
         self._environment = environment

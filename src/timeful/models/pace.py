@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 from timeful.core.units import NO_TIME, Duration, milliseconds
 
-"""No delay."""
-
 TOKEN = milliseconds(1)
 """The length of one token in token time."""
 

@@ -21,13 +21,14 @@ class Recorder:
             that a killed process leaves everything up to its last decision. None: memory only.
     """
 
-    def __init__(self, path: Path | None = None) -> None:
+    def __init__(self, path: Path | str | None = None) -> None:
         self.events: list[Event] = []
         self.settings: dict[str, Any] | None = None
         self._encode = msgspec.json.Encoder().encode
         self._hash = sha256()
         self._file: BinaryIO | None = None
         if path is not None:
+            path = Path(path)
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = path.open("wb")
 

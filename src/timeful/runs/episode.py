@@ -1,10 +1,9 @@
 """One episode: an agent, a world and an interface on a timeline, and the record of it."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from timeful.agents.connection import Connection
+from timeful.agents.connection import Interface
 from timeful.agents.session import Agent, Session, Transcripts
 from timeful.core.clock import Clock, cpu_seconds, monotonic_ns
 from timeful.core.kernel import Kernel
@@ -14,19 +13,15 @@ from timeful.records.events import Boundary, EpisodeEnded, EpisodeFailed, Episod
 from timeful.records.recorder import Recorder
 from timeful.version import __version__
 
-Interface = Callable[[Kernel, Environment, Recorder], Connection]
-"""Connects an agent to a world, from now on."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpisodeSetting:
-    """What an episode needs beside its parts.
-
-    `settings` identifies it in its record, as plain JSON values; `seed` is its sampling seed.
-    """
+    """The identity of an episode, and the seed of its thoughts."""
 
     settings: dict[str, Any]
+    """Plain JSON values with which the record begins."""
     seed: int
+    """The seed of all sampling in the episode."""
     transcripts: Transcripts = "full"
 
 
@@ -39,23 +34,46 @@ def play_episode(
     clock: Clock,
     recorder: Recorder,
 ) -> bool:
+    """Play an episode as `run_episode` does; True if it came to its end, False if it failed."""
+    error = run_episode(
+        setting,
+        environment=environment,
+        interface=interface,
+        agent=agent,
+        clock=clock,
+        recorder=recorder,
+    )
+    return error is None
+
+
+def run_episode(
+    setting: EpisodeSetting,
+    *,
+    environment: Environment,
+    interface: Interface,
+    agent: Agent,
+    clock: Clock,
+    recorder: Recorder,
+) -> Exception | None:
     """Play one episode to its end and write its record.
 
-    The episode is over when its world is; whatever still runs then ends as an orphan. An agent
-    that returns early leaves the world to its defaults. An error of the model, the world, the
-    sandbox or the agent ends the episode as failed, and the record names that boundary.
+    The episode is over when its world is over; anything that still runs then ends as an orphan.
+    An agent that returns early leaves the world to its defaults. An error of the model, the
+    world, the sandbox or the agent ends the episode as failed, and the record names that
+    boundary.
 
     Returns:
-        Whether it came to its end; False if it failed.
+        The error that ended the episode; None if it came to its end.
 
     Raises:
-        KernelError: A bug of the timeline or its misuse: loud, and never part of a result.
+        KernelError: The timeline has a bug or was misused; never part of a result.
     """
     began_ns, began_cpu = monotonic_ns(), cpu_seconds()
     recorder.write(EpisodeStarted(at=0, version=__version__, settings=setting.settings))
     kernel = Kernel(clock)
     session: Session | None = None
     end: EpisodeEnded | EpisodeFailed
+    failure: Exception | None = None
     try:
         with kernel:
             connection = interface(kernel, environment, recorder)
@@ -70,6 +88,7 @@ def play_episode(
     except KernelError:
         raise
     except Exception as error:  # noqa: BLE001 - recorded at the boundary that it crossed
+        failure = error
         end = EpisodeFailed(
             at=kernel.now, boundary=boundary_of(error), error=f"{type(error).__name__}: {error}"
         )
@@ -82,11 +101,11 @@ def play_episode(
             retries=0 if session is None else session.retries,
         )
     )
-    return isinstance(end, EpisodeEnded)
+    return failure
 
 
 def boundary_of(error: Exception) -> Boundary:
-    """Which part of an episode an error came from; what nobody raised on purpose is the agent's."""
+    """The part of an episode that an error came from; an unexpected error is the agent's."""
     match error:
         case ModelError():
             return "model"

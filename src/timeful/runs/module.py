@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from timeful.agents.connection import Connection
+from timeful.agents.connection import Connection, Interface
 from timeful.agents.session import Agent, Session, Transcripts
 from timeful.core.kernel import Kernel
 from timeful.core.units import FAR, START, Instant
@@ -23,7 +23,6 @@ from timeful.environments.environment import Environment, Living, Observation
 from timeful.environments.game import View
 from timeful.errors import IllegalActionError, SettingsError
 from timeful.records.recorder import ModuleRecorder, Recorder
-from timeful.runs.episode import Interface
 
 REPORT, DONE = "report", "done"
 """What a module says to the one above: actions that begin with one of these words."""

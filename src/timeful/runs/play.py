@@ -1,72 +1,177 @@
-"""A game played from a script: one action a turn, no clock."""
+"""One episode from one call: any agent, any world, any interface, any clock."""
 
-import json
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from inspect import signature
+from pathlib import Path
+from traceback import format_exception
+from typing import Any, Literal
 
+from timeful.agents.connection import Interface
+from timeful.agents.session import Agent, Transcripts
+from timeful.core.clock import Clock, VirtualClock
+from timeful.environments.environment import Environment
 from timeful.environments.game import Game
-from timeful.errors import IllegalActionError
+from timeful.environments.registry import make_game
+from timeful.environments.ticking import Ticking
+from timeful.errors import EpisodeError, SettingsError
+from timeful.interfaces.compatibility import WORLDS, check_fits, world_name
+from timeful.interfaces.make import make_interface
+from timeful.models.pace import tokens
+from timeful.records.events import EpisodeEnded, Event, Happened, Turned
+from timeful.records.recorder import Recorder
+from timeful.runs.episode import EpisodeSetting, boundary_of, run_episode
+from timeful.seeding import child_seed
+
+World = str | Game | Environment | Callable[..., Game | Environment]
+"""A world: the name of a game, a game, an environment, or a function that makes one of these."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """A state and how it was reached.
+class Episode:
+    """An episode that was played, as its record tells it.
 
-    `state` is the game's summary, `reward` that of the last turn alone (0 at the start), and
-    `returned` the return so far, which a game need not begin at 0.
+    Attributes:
+        events: The record.
+        error: The error that ended the episode; None if it came to its end.
     """
 
-    turn: int
-    state: dict[str, Any]
-    reward: float
-    returned: float
-    done: bool
+    events: tuple[Event, ...] = field(repr=False)
+    error: Exception | None = None
 
-    def json(self) -> str:
-        """The step as one line of JSON."""
-        return json.dumps(
-            {
-                "turn": self.turn,
-                "state": self.state,
-                "reward": self.reward,
-                "return": self.returned,
-                "done": self.done,
-            }
+    @property
+    def status(self) -> Literal["completed", "failed"]:
+        """Whether the episode came to its end."""
+        return "completed" if self.error is None else "failed"
+
+    @property
+    def traceback(self) -> str:
+        """The traceback of the error as text; empty if there is none."""
+        return "" if self.error is None else "".join(format_exception(self.error))
+
+    @property
+    def score(self) -> float:
+        """The utility at the end; of a failed episode, the utility so far."""
+        scores = (
+            event.score
+            for event in reversed(self.events)
+            if isinstance(event, EpisodeEnded | Turned | Happened)
         )
+        return next(scores, 0.0)
+
+    @property
+    def turns(self) -> int:
+        """The number of changes of the world: turns of a game, events of another world."""
+        return sum(isinstance(event, Turned | Happened) for event in self.events)
+
+    @property
+    def late(self) -> int:
+        """The number of turns in which no action came in time, so that the default was taken."""
+        return sum(isinstance(event, Turned) and event.late for event in self.events)
+
+    def save(self, path: Path | str) -> None:
+        """Write the record to a file, one JSON object a line; `timeful show` prints it."""
+        recorder = Recorder(path)
+        try:
+            for event in self.events:
+                recorder.write(event)
+        finally:
+            recorder.close()
 
 
-def replay(game: Game, actions: str) -> Iterator[Step]:
-    """Play letters one by one, until they are used up or the game is over.
+def play(
+    agent: Agent,
+    world: World,
+    *,
+    interface: str | Interface = "fixed-rate",
+    clock: Clock | None = None,
+    seed: int = 0,
+    record: Path | str | None = None,
+    transcripts: Transcripts = "full",
+    check: bool = True,
+    **options: Any,
+) -> Episode:
+    """Play one episode.
 
     Args:
-        game: A game at its start.
-        actions: One letter a turn.
+        agent: An async function of a session.
+        world: The name of a game (freeway, snake, overcooked), a game, an environment, or a
+            function that makes one; a game or an environment is reset.
+        interface: The name of an interface, such as "event-driven" or "polling:30s", or one
+            from `make_interface`. A fixed rate needs a period in a world of events.
+        clock: A virtual clock if not given.
+        seed: The seed of the agent's sampling, and of a world that is made here.
+        record: A file to write the record to while the episode is played.
+        transcripts: "full" records every chunk of a thought and every state, "answers" only
+            the answers.
+        check: Whether a failed episode is raised as an error; otherwise it is returned.
+        options: `step`, the length of a turn of a game (8192 tokens if not given), and the
+            options of a world that is made here, such as `difficulty="hard"`.
 
-    Yields:
-        The state at the start, then the one after each action.
+    Returns:
+        The episode: its score and its record.
 
     Raises:
-        IllegalActionError: At a letter that the game does not have; it names the legal ones.
+        SettingsError: If there is no such world or interface, or they do not fit each other.
+        TypeError: If the world is none of these, or has no such option.
+        EpisodeError: If the agent, its model or the world failed; the cause is their error.
     """
-    yield _step(game, 0.0)
-    for number, action in enumerate(actions, 1):
-        if game.done:
-            return
-        try:
-            reward = game.step(action)
-        except IllegalActionError as error:
-            raise IllegalActionError(
-                f"action {number} of {len(actions)} of {game.name}: {error}"
-            ) from None
-        yield _step(game, reward)
+    environment = _make_environment(world, seed=seed, options=dict(options))
+    name = world_name(environment)
+    settings = {"world": name, "seed": seed, **options}
+    if isinstance(interface, str):
+        settings["interface"] = interface
+        if name in WORLDS:
+            check_fits(name, interface.partition(":")[0])
+        interface = make_interface(interface, full=transcripts == "full")
+    recorder = Recorder(record)
+    try:
+        error = run_episode(
+            EpisodeSetting(
+                settings=settings,
+                seed=child_seed(seed, "game", name, str(options.get("difficulty", "medium"))),
+                transcripts=transcripts,
+            ),
+            environment=environment,
+            interface=interface,
+            agent=agent,
+            clock=clock or VirtualClock(),
+            recorder=recorder,
+        )
+    finally:
+        recorder.close()
+    if check and isinstance(error, SettingsError):
+        raise error
+    if check and error is not None:
+        raise EpisodeError(
+            f"the episode failed at the {boundary_of(error)}: {type(error).__name__}: {error}"
+        ) from error
+    return Episode(events=tuple(recorder.events), error=error)
 
 
-def _step(game: Game, reward: float) -> Step:
-    return Step(
-        turn=game.turn,
-        state=game.summary(),
-        reward=float(reward),
-        returned=float(game.score),
-        done=game.done,
-    )
+def _make_environment(world: World, *, seed: int, options: dict[str, Any]) -> Environment:
+    if isinstance(world, str):
+        step = options.pop("step", None)
+        game = make_game(world, seed=seed, **{"difficulty": "medium", **options})
+        return _make_environment(game, seed=seed, options={"step": step})
+    if callable(world):
+        if "seed" in signature(world).parameters:
+            options = {"seed": seed, **options}
+        return _make_environment(world(**options), seed=seed, options={})
+    if hasattr(world, "advance"):
+        _refuse_options(options)
+        world.reset()
+        return world  # type: ignore[return-value]
+    if not hasattr(world, "step"):
+        raise TypeError(
+            "a world is the name of a game, a game, an environment, or a function that makes one; "
+            f"got {world!r}"
+        )
+    step = options.pop("step", None)
+    _refuse_options(options)
+    return Ticking(world, tokens(8192) if step is None else step)
+
+
+def _refuse_options(options: dict[str, Any]) -> None:
+    if options:
+        raise TypeError(f"this world was made already and takes no option {', '.join(options)}")

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from tests.environments.dialogue.material import one
+from timeful.agents.connection import Interface
 from timeful.agents.proactive.agent import proactive
 from timeful.agents.proactive.settings import AgentFile, Prompts
 from timeful.catalogs.catalog import Catalog, catalog_of
@@ -19,7 +20,7 @@ from timeful.metrics.proactor.episodes import Conversed, read_conversation
 from timeful.models.model import Model
 from timeful.records.events import EpisodeFailed, Noted
 from timeful.records.recorder import Recorder
-from timeful.runs.episode import EpisodeSetting, Interface, play_episode
+from timeful.runs.episode import EpisodeSetting, play_episode
 
 PARAMETERS = [{"name": "who", "type": "string", "required": True}]
 CATALOG: Catalog = catalog_of(

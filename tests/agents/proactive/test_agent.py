@@ -16,6 +16,7 @@ from tests.agents.proactive.material import (
     topics,
 )
 from tests.environments.dialogue.material import SECOND, one, talk
+from timeful.agents.connection import Interface
 from timeful.agents.proactive.agent import Shown
 from timeful.core.clock import WallClock
 from timeful.core.source import Chunk
@@ -31,7 +32,6 @@ from timeful.models.model import Prompt
 from timeful.models.pace import Pace
 from timeful.models.scripted import ScriptedModel
 from timeful.records.events import Acted, Happened, ThoughtEnded, ThoughtStarted
-from timeful.runs.episode import Interface
 
 SECOND_A_TOKEN = Pace(per_token=seconds(1))
 

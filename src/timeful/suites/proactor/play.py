@@ -8,19 +8,15 @@ from timeful.agents.proactive.agent import proactive
 from timeful.agents.proactive.lookup import Lookup
 from timeful.agents.proactive.retrieval import Retrieval
 from timeful.core.clock import Clock, VirtualClock, WallClock
-from timeful.core.units import NO_TIME, seconds
+from timeful.core.units import seconds
 from timeful.domains.dialogue_set import DialogueSource, load_dialogue_set
 from timeful.environments.dialogue.world import Conversation
-from timeful.interfaces.event_driven import EventDriven
-from timeful.interfaces.fixed_rate import FixedRate
-from timeful.interfaces.frozen import Frozen
-from timeful.interfaces.loop import Loop
-from timeful.interfaces.polling import Polling
+from timeful.interfaces.make import make_interface
 from timeful.models.model import Model
 from timeful.models.role import ModelRole
 from timeful.models.rules import RuleModel
 from timeful.records.recorder import Recorder
-from timeful.runs.episode import EpisodeSetting, Interface, play_episode
+from timeful.runs.episode import EpisodeSetting, play_episode
 from timeful.seeding import child_seed
 from timeful.suites.proactor.agents import agent_file, connect
 from timeful.suites.proactor.spec import ProactorSpec, Rig
@@ -51,7 +47,11 @@ def play(
             actions=tuple(catalog.actions),
             workflows=about.knowledge.ontology.orders().values(),
         ),
-        interface=interface(rig),
+        interface=make_interface(
+            rig.law,
+            span=seconds(rig.span_s) if rig.law in ("polling", "fixed-rate") else None,
+            full=rig.transcripts == "full",
+        ),
         agent=partial(
             proactive,
             model=model(spec, api_key=api_key, keys=keys or {}),
@@ -63,21 +63,6 @@ def play(
         clock=_clock(rig),
         recorder=recorder,
     )
-
-
-def interface(rig: Rig) -> Interface:
-    """The law that joins an agent's time to the world's."""
-    full, span = rig.transcripts == "full", seconds(rig.span_s)
-    match rig.law:
-        case "polling":
-            return partial(Polling, interval=span, cost=NO_TIME, full=full)
-        case "loop":
-            return partial(Loop, full=full)
-        case "fixed-rate":
-            return partial(FixedRate, period=span, full=full)
-        case "frozen":
-            return partial(Frozen, patience=seconds(600), full=full)
-    return partial(EventDriven, full=full)
 
 
 def model(spec: ProactorSpec, *, api_key: str, keys: Mapping[str, str]) -> Model:

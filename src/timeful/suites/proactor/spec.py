@@ -22,7 +22,7 @@ from timeful.core.units import in_seconds, seconds
 from timeful.domains.dialogue_set import DialogueSource
 from timeful.environments.dialogue.timing import ByTurn, Paced, Stamped, Timing
 from timeful.errors import SettingsError, check_known
-from timeful.interfaces.laws import check_fits
+from timeful.interfaces.compatibility import check_fits
 from timeful.models.pace import Pace
 from timeful.models.role import ModelRole
 

@@ -4,23 +4,20 @@ from functools import partial
 
 from timeful.agents.agile import agile, agile_concurrent, agile_reduced
 from timeful.agents.code_policy import code_policy
+from timeful.agents.connection import Interface
 from timeful.agents.planning import planning
 from timeful.agents.playbook import playbook
 from timeful.agents.reactive import FORCED_TOKENS, reactive, reactive_forced
 from timeful.agents.session import Agent
 from timeful.core.clock import Clock, VirtualClock, WallClock
-from timeful.core.units import NO_TIME, Duration
+from timeful.core.units import Duration
 from timeful.environments.registry import make_game
 from timeful.environments.ticking import Ticking
-from timeful.interfaces.event_driven import EventDriven
-from timeful.interfaces.fixed_rate import FixedRate
-from timeful.interfaces.frozen import Frozen
-from timeful.interfaces.loop import Loop
-from timeful.interfaces.polling import Polling
+from timeful.interfaces.make import make_interface
 from timeful.models.model import Model
 from timeful.models.model_spec import Role
 from timeful.records.recorder import Recorder
-from timeful.runs.episode import EpisodeSetting, Interface, play_episode
+from timeful.runs.episode import EpisodeSetting, play_episode
 from timeful.sandbox.policy import PolicyProcess
 from timeful.seeding import child_seed
 from timeful.suites.realtime.spec import EpisodeSpec
@@ -39,26 +36,20 @@ def play(spec: EpisodeSpec, recorder: Recorder, *, api_key: str = "") -> bool:
     return play_episode(
         EpisodeSetting(settings=spec.settings(), seed=seed, transcripts=spec.transcripts),
         environment=Ticking(game, spec.span(spec.step)),
-        interface=interface(spec),
+        interface=_interface(spec),
         agent=agent(spec, api_key=api_key),
         clock=clock,
         recorder=recorder,
     )
 
 
-def interface(spec: EpisodeSpec) -> Interface:
-    """The law that joins the agent's time to the world's."""
-    full = spec.transcripts == "full"
-    match spec.law:
-        case "frozen":
-            return partial(Frozen, patience=spec.span(PATIENCE), full=full)
-        case "event-driven":
-            return partial(EventDriven, full=full)
-        case "loop":
-            return partial(Loop, full=full)
-        case "polling":
-            return partial(Polling, interval=spec.interval, cost=NO_TIME, full=full)
-    return partial(FixedRate, full=full)
+def _interface(spec: EpisodeSpec) -> Interface:
+    span = None
+    if spec.law == "frozen":
+        span = spec.span(PATIENCE)
+    elif spec.law == "polling":
+        span = spec.interval
+    return make_interface(spec.law, span=span, full=spec.transcripts == "full")
 
 
 _TWO_THREADS = {

@@ -16,7 +16,7 @@ from timeful.core.units import Duration, milliseconds
 from timeful.environments.game import DIFFICULTIES, MODES, Difficulty, Mode
 from timeful.environments.registry import GAME_NAMES
 from timeful.errors import SettingsError, check_known
-from timeful.interfaces.laws import check_fits
+from timeful.interfaces.compatibility import check_fits
 from timeful.models.model_spec import ModelSpec, Role
 from timeful.models.pace import TOKEN, TOKEN_TIME, Pace
 from timeful.suites.realtime.conditions import AGENTS, BASE_PRESSURE, PRESSURES

@@ -10,7 +10,7 @@ from timeful.environments.inbox.settings import InboxSettings
 from timeful.environments.inbox.task import Decomposition
 from timeful.errors import SettingsError, check_known
 from timeful.experiments.options import option
-from timeful.interfaces.laws import check_fits
+from timeful.interfaces.compatibility import check_fits
 from timeful.models.pace import Pace
 from timeful.models.role import ModelRole
 

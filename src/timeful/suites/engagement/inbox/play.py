@@ -6,20 +6,16 @@ from timeful.agents.assistant import assistant
 from timeful.agents.prompts.inbox import Briefing, Writing
 from timeful.agents.triage import as_recommended, urgent_first
 from timeful.core.clock import VirtualClock
-from timeful.core.units import NO_TIME
 from timeful.environments.inbox.mail import draw_mail
 from timeful.environments.inbox.policy import answer_urgent
 from timeful.environments.inbox.task import draw_task
 from timeful.environments.inbox.world import Inbox
-from timeful.interfaces.event_driven import EventDriven
-from timeful.interfaces.loop import Loop
-from timeful.interfaces.polling import Polling
-from timeful.interfaces.reflex import Reflex
+from timeful.interfaces.make import make_interface
 from timeful.models.filler_text import FillerModel, Passage
 from timeful.models.model import Model
 from timeful.models.rules import RuleModel
 from timeful.records.recorder import Recorder
-from timeful.runs.episode import EpisodeSetting, Interface, play_episode
+from timeful.runs.episode import EpisodeSetting, play_episode
 from timeful.seeding import child, child_seed
 from timeful.suites.engagement.inbox.episode import InboxEpisode
 
@@ -48,7 +44,12 @@ def play(episode: InboxEpisode, recorder: Recorder, *, api_key: str = "") -> boo
             transcripts=episode.transcripts,
         ),
         environment=Inbox(episode.world, mail, task.units),
-        interface=interface(episode),
+        interface=make_interface(
+            episode.interface,
+            span=episode.poll if episode.interface == "polling" else None,
+            rule=answer_urgent,
+            full=episode.transcripts == "full",
+        ),
         agent=partial(
             assistant,
             writer=writer(episode, api_key=api_key),
@@ -61,22 +62,6 @@ def play(episode: InboxEpisode, recorder: Recorder, *, api_key: str = "") -> boo
         clock=VirtualClock(),
         recorder=recorder,
     )
-
-
-def interface(episode: InboxEpisode) -> Interface:
-    """Make the interface.
-
-    A poll itself costs no time; looking into the inbox after it does.
-    """
-    full = episode.transcripts == "full"
-    match episode.interface:
-        case "polling":
-            return partial(Polling, interval=episode.poll, cost=NO_TIME, full=full)
-        case "loop":
-            return partial(Loop, full=full)
-        case "reflex":
-            return partial(Reflex, rule=answer_urgent, delay=NO_TIME, full=full)
-    return partial(EventDriven, full=full)
 
 
 def writer(episode: InboxEpisode, *, api_key: str = "") -> Model:

@@ -6,21 +6,17 @@ from functools import partial
 from timeful.agents.controller import ControllerSettings, controller
 from timeful.agents.prompts.kitchen import Briefing
 from timeful.core.clock import VirtualClock
-from timeful.core.units import NO_TIME
 from timeful.environments.game import View
 from timeful.environments.kitchen.policy import reflex
 from timeful.environments.kitchen.settings import in_ticks
 from timeful.environments.kitchen.view import KitchenView
 from timeful.environments.kitchen.world import Kitchen
-from timeful.interfaces.event_driven import EventDriven
-from timeful.interfaces.loop import Loop
-from timeful.interfaces.polling import Polling
-from timeful.interfaces.reflex import Reflex
+from timeful.interfaces.make import make_interface
 from timeful.models.filler_text import FillerModel
 from timeful.models.pace import TOKEN_TIME
 from timeful.models.rules import RuleModel
 from timeful.records.recorder import Recorder
-from timeful.runs.episode import EpisodeSetting, Interface, play_episode
+from timeful.runs.episode import EpisodeSetting, play_episode
 from timeful.seeding import child, child_seed
 from timeful.suites.engagement.kitchen.rules import passage
 from timeful.suites.engagement.kitchen.spec import KitchenSpec, Law, Rig
@@ -59,25 +55,16 @@ def play(spec: KitchenSpec, recorder: Recorder, *, api_key: str = "") -> bool:
             transcripts=rig.transcripts,
         ),
         environment=Kitchen(spec.case, rig.world, child(0, *purpose, "jitter")),
-        interface=interface(spec.method.law, rig),
+        interface=make_interface(
+            spec.method.law,
+            span={"polling": rig.interval, "reflex": rig.delay}.get(spec.method.law),
+            rule=_reflex,
+            full=rig.transcripts == "full",
+        ),
         agent=partial(controller, model=model, tutor=tutor, settings=settings),
         clock=VirtualClock(),
         recorder=recorder,
     )
-
-
-def interface(law: Law, rig: Rig) -> Interface:
-    """The law that joins the agent's time to the kitchen's."""
-    full = rig.transcripts == "full"
-    match law:
-        case "loop":
-            return partial(Loop, full=full)
-        case "polling":
-            return partial(Polling, interval=rig.interval, cost=NO_TIME, full=full)
-        case "reflex":
-            return partial(Reflex, rule=_reflex, delay=rig.delay, full=full)
-        case "event-driven":
-            return partial(EventDriven, full=full)
 
 
 def _reflex(view: View) -> str | None:

@@ -11,7 +11,7 @@ from timeful.core.units import Duration
 from timeful.environments.kitchen.cases import multi_dish_cases, one_dish_cases
 from timeful.environments.kitchen.settings import Case, KitchenSettings, in_ticks, ticks
 from timeful.errors import SettingsError, check_known
-from timeful.interfaces.laws import check_fits
+from timeful.interfaces.compatibility import check_fits
 from timeful.models.role import ModelRole
 from timeful.suites.engagement.kitchen.rules import Cook
 
