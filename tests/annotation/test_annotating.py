@@ -27,7 +27,7 @@ from tests.annotation.annotating import (
 from tests.servers.fake import Body, FakeServer, Hang, Say, Step
 from timeful.annotation.worklog import WorkLog
 from timeful.errors import RecordError, SettingsError
-from timeful.runs.lock import locked
+from timeful.records.folder import locked
 
 N = 6
 NAMES = ("talks_annotated.jsonl.gz", "talks_annotated.meta.json")

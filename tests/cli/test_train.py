@@ -111,7 +111,7 @@ def test_it_trains_says_how_to_go_on_and_is_done_once(start: Path) -> None:
 
 
 def test_two_trainings_in_one_folder_are_kept_apart(start: Path) -> None:
-    from timeful.runs.lock import locked
+    from timeful.records.folder import locked
 
     out = start / "busy"
     with locked(out):

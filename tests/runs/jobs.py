@@ -8,10 +8,11 @@ from pathlib import Path
 
 from timeful.errors import KernelError
 from timeful.records.events import EpisodeEnded, EpisodeFailed, EpisodeStarted, Turned, Wall
+from timeful.records.folder import open_folder
 from timeful.records.recorder import Recorder, read_record
 from timeful.records.rows import EpisodeRow
 from timeful.records.summary import summarize
-from timeful.runs.batch import Job, open_run, run_batch
+from timeful.runs.batch import RUN, Job, run_batch
 
 
 @dataclass(frozen=True)
@@ -93,8 +94,8 @@ def main() -> None:
         if done == stop_after:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    open_run(out, b"{}")
-    run_batch([Count(n) for n in range(count)], JOB, out, workers=workers, on_row=on_row)
+    with open_folder(out, {}, RUN):
+        run_batch([Count(n) for n in range(count)], JOB, out, workers=workers, on_row=on_row)
 
 
 if __name__ == "__main__":

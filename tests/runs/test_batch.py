@@ -15,17 +15,17 @@ import pytest
 
 from tests.runs.jobs import JOB, Count
 from timeful.errors import KernelError, SettingsError
+from timeful.records.folder import open_folder
 from timeful.records.rows import EpisodeRow
-from timeful.runs.batch import open_run, run_batch
-from timeful.runs.lock import locked
+from timeful.runs.batch import RUN, run_batch
 from timeful.runs.workers import WorkerPool
 
 ROOT = Path(__file__).parents[2]
 
 
 def batch(out: Path, specs: list[Count], **options: object) -> list[EpisodeRow]:
-    open_run(out, b"{}")
-    return run_batch(specs, JOB, out, **{"workers": 1, **options})  # type: ignore[arg-type]
+    with open_folder(out, {}, RUN):
+        return run_batch(specs, JOB, out, **{"workers": 1, **options})  # type: ignore[arg-type]
 
 
 def counted(log: Path) -> list[int]:
@@ -109,36 +109,10 @@ def test_rows_come_in_the_order_of_the_specs_however_they_finish(tmp_path: Path)
     assert sorted(seen) == [1, 3, 200, 400]
 
 
-def test_another_run_in_the_folder_is_an_error_that_names_the_difference(tmp_path: Path) -> None:
-    open_run(tmp_path, b'{"mode": "compat", "seed": 0}')
-    assert open_run(tmp_path, b'{"mode": "compat", "seed": 0}')
-    with pytest.raises(SettingsError, match=r"different: seed.*--out.*--replace"):
-        open_run(tmp_path, b'{"mode": "compat", "seed": 1}')
-    assert not open_run(tmp_path, b'{"mode": "compat", "seed": 1}', replace=True)
-
-
 def test_replacing_a_run_forgets_its_episodes(tmp_path: Path) -> None:
     batch(tmp_path, [Count(1)])
-    open_run(tmp_path, b'{"other": 1}', replace=True)
-    assert not list((tmp_path / "episodes").iterdir())
-    assert not (tmp_path / "rows.jsonl").exists()
-
-
-def test_a_folder_that_is_no_run_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "thesis.txt").write_text("precious")
-    with pytest.raises(SettingsError, match="holds no run"):
-        open_run(tmp_path, b"{}", replace=True)
-
-
-@pytest.mark.parametrize("there", [b'{"suite": "timely/coding"}', b'{"model": {}}', b"no json"])
-def test_what_another_command_made_is_not_replaced(tmp_path: Path, there: bytes) -> None:
-    record = tmp_path / "episodes" / "paid.jsonl"
-    record.parent.mkdir()
-    record.write_text("precious")
-    (tmp_path / "settings.json").write_bytes(there)
-    with pytest.raises(SettingsError, match="--replace does not touch"):
-        open_run(tmp_path, b'{"suite": "timely/reasoning"}', replace=True)
-    assert record.read_text() == "precious"
+    with open_folder(tmp_path, {"other": 1}, RUN, replace=True):
+        assert [path.name for path in tmp_path.iterdir()] == ["settings.json"]
 
 
 def test_two_episodes_of_one_name_are_refused(tmp_path: Path) -> None:
@@ -149,14 +123,6 @@ def test_two_episodes_of_one_name_are_refused(tmp_path: Path) -> None:
 def test_no_workers_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="at least one worker"):
         batch(tmp_path, [Count(1)], workers=0)
-
-
-def test_a_folder_is_for_one_process_at_a_time(tmp_path: Path) -> None:
-    other = pytest.raises(SettingsError, match=r"another process.*another folder")
-    with locked(tmp_path / "run"), other, locked(tmp_path / "run"):
-        raise AssertionError("two processes are in one folder")
-    with locked(tmp_path / "run"):
-        assert not list((tmp_path / "run").iterdir()), "nothing is left behind"
 
 
 def test_what_a_dead_process_was_writing_is_deleted(tmp_path: Path) -> None:

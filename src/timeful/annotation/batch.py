@@ -22,7 +22,7 @@ from timeful.annotation.oracle import Annotated, Oracle
 from timeful.annotation.worklog import Done, WorkLog
 from timeful.dialogues.dialogue import Dialogue
 from timeful.errors import ModelError, SettingsError
-from timeful.runs.lock import locked
+from timeful.records.folder import locked
 
 _IN_A_ROW = 10
 """So many dialogues without an answer are the endpoint's fault, and asking on would be in vain."""

@@ -216,7 +216,7 @@ def _opened(
     config: "Config | SftConfig", *, is_first: bool, replace: bool
 ) -> "Iterator[tuple[TrainingProgress, GracefulInterrupt] | None]":
     """The folder of a training, held until it is over; None if there is nothing to do."""
-    from timeful.runs.lock import locked
+    from timeful.records.folder import locked
     from timeful.training.folder import CHECKPOINTS, POLICY, done, open_folder
 
     out = Path(config.run.out)

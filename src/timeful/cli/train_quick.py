@@ -121,19 +121,11 @@ def _read_seeds(text: str | None) -> tuple[int, ...]:
 def _run(
     asked: "Asked", out: Path, *, workers: int, track: "Tracker | None", replace: bool
 ) -> list[str]:
-    import msgspec
+    from timeful.records.folder import open_folder
+    from timeful.training.quick.run import QUICK, run
 
-    from timeful.runs.batch import open_run
-    from timeful.runs.lock import locked
-    from timeful.training.quick.folder import clear
-    from timeful.training.quick.run import run
-
-    settings = msgspec.json.format(msgspec.json.encode(asked.settings()))
     bar = Bar()
-    with locked(out):
-        if replace:
-            clear(out, settings)
-        open_run(out, settings, replace=replace)
+    with open_folder(out, asked.settings(), QUICK, replace=replace):
         prepare_tracking(out, track)
         try:
             return run(asked.stages(out, track=track), workers=workers, watch=bar.watch)

@@ -1,7 +1,7 @@
 """A model that can be told, from any thread, to answer nothing more: for work in many threads."""
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from threading import Event
 from typing import TypeVar
 
@@ -58,7 +58,12 @@ class CancellableModel:
 
 
 def ask_concurrently(
-    model: Model, ask: Callable[[Model, Case], Found], cases: Iterable[Case], *, workers: int
+    model: Model,
+    ask: Callable[[Model, Case], Found],
+    cases: Iterable[Case],
+    *,
+    workers: int,
+    done: Callable[[Found], object] = lambda _: None,
 ) -> list[Found]:
     """Ask a model about cases, some at a time.
 
@@ -67,6 +72,7 @@ def ask_concurrently(
         ask: Asks about one case.
         cases: The cases.
         workers: How many are asked about at a time, at least 1.
+        done: Called in this thread with each result as it comes.
 
     Returns:
         What was found, in the order of the cases.
@@ -81,6 +87,8 @@ def ask_concurrently(
     with ThreadPoolExecutor(workers, thread_name_prefix="asking") as pool:
         futures = [pool.submit(ask, stoppable, case) for case in cases]
         try:
+            for future in as_completed(futures):
+                done(future.result())
             return [future.result() for future in futures]
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)

@@ -1,14 +1,11 @@
 """Many episodes: in parallel, resumable, none lost and none played twice.
 
-A run folder holds `settings.json`, one finished record an episode in `episodes/`, and
-`rows.jsonl`, an index with one row a finished episode that is made anew from the records where
-it lacks some. An episode is finished when its record bears its final name; what was being
-written when a process died is deleted by the next one. A folder is for one process at a time:
-see `lock.py`.
+A run folder (see `records/folder.py`) holds one finished record an episode in `episodes/`, and
+`rows.jsonl`, an index with the row of each finished episode. An episode is finished when its
+record has its final name. Rows that the index lacks are made from the records.
 """
 
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
@@ -17,8 +14,10 @@ from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
-from timeful.errors import KernelError, SettingsError
+from timeful.errors import KernelError, RecordError, SettingsError
+from timeful.records.folder import FolderKind
 from timeful.records.recorder import Recorder
+from timeful.records.store import KeyedLog, read_log, replace_atomically
 from timeful.runs.workers import WorkerPool
 
 
@@ -48,6 +47,16 @@ class Row(Protocol):
 S = TypeVar("S", bound=Spec)
 R = TypeVar("R", bound=Row)
 
+RUN = FolderKind(noun="run", contents=("episodes", "rows.jsonl"))
+"""The folder of a run."""
+
+
+class IndexedRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of `rows.jsonl`."""
+
+    key: str
+    row: msgspec.Raw
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job(Generic[S, R]):
@@ -64,95 +73,43 @@ class Job(Generic[S, R]):
     row: type[R]
 
 
-def open_run(out: Path, settings: bytes, *, replace: bool = False) -> bool:
-    """Begin a run in a folder, or find the same run in it to continue.
-
-    Whoever opens a run should hold the folder's lock until the run is over.
-
-    Args:
-        out: The run folder; made if needed.
-        settings: All that makes the run what it is, as JSON.
-        replace: Start afresh if the folder holds another run of the same suite.
-
-    Returns:
-        Whether there was something to continue.
-
-    Raises:
-        SettingsError: If the folder holds another run, or something that is no run.
-    """
-    path = out / "settings.json"
-    if path.exists():
-        if path.read_bytes() == settings:
-            for torn in (out / "episodes").glob("*.part"):
-                torn.unlink(missing_ok=True)
-            return True
-        if not replace:
-            raise SettingsError(
-                f"{out} holds a run with other settings ({_differences(path, settings)}); "
-                "choose another folder with --out, or start it afresh with --replace"
-            )
-        check_same_suite(out, settings)
-        for old in [*(out / "episodes").glob("*"), out / "rows.jsonl"]:
-            old.unlink(missing_ok=True)
-    elif out.exists() and any(out.iterdir()):
-        raise SettingsError(f"{out} is not empty and holds no run; choose another folder")
-    (out / "episodes").mkdir(parents=True, exist_ok=True)
-    partial = out / "settings.json.part"
-    partial.write_bytes(settings)
-    partial.replace(path)
-    return False
-
-
-def check_same_suite(out: Path, settings: bytes) -> None:
-    """Find out whether a folder holds a run of this suite, which may be replaced.
-
-    Raises:
-        SettingsError: If it holds anything else.
-    """
-    if _suite((out / "settings.json").read_bytes()) != _suite(settings):
-        raise SettingsError(
-            f"{out} holds something else than such a run, which --replace does not touch; choose "
-            "another folder with --out"
-        )
-
-
-def _suite(settings: bytes) -> object:
-    try:
-        return msgspec.json.decode(settings, type=dict[str, object]).get("suite")
-    except msgspec.DecodeError:
-        return "unreadable"
-
-
-def _differences(path: Path, settings: bytes) -> str:
-    try:
-        old, new = msgspec.json.decode(path.read_bytes()), msgspec.json.decode(settings)
-        names = sorted(k for k in {*old, *new} if old.get(k) != new.get(k))
-    except (msgspec.DecodeError, TypeError, AttributeError):
-        return "which cannot be read"
-    return "different: " + ", ".join(names)
-
-
 def finished_rows(out: Path, job: Job[S, R], specs: Sequence[S]) -> dict[str, R]:
-    """The rows of the episodes that are finished, by key; the index is mended where it lacks some.
+    """The rows of the finished episodes by key; rows that the index lacks are added to it.
 
     Raises:
         RecordError: If a finished record cannot be read.
     """
-    rows = _read_index(out / "rows.jsonl", job.row)
-    known = {
-        spec.key: rows.get(spec.key) or job.sum_up(_record(out, spec.key))
-        for spec in specs
-        if _record(out, spec.key).exists()
-    }
-    if {**rows, **known} != rows:
-        _write_index(out, {**rows, **known})
-    return known
+    return _open_index(out, job, specs)[1]
 
 
-def _write_index(out: Path, rows: Mapping[str, Row]) -> None:
-    partial = out / "rows.jsonl.part"
-    partial.write_bytes(b"".join(_row_line(key, row) for key, row in rows.items()))
-    partial.replace(out / "rows.jsonl")
+def _open_index(
+    out: Path, job: Job[S, R], specs: Sequence[S]
+) -> tuple[KeyedLog[str, IndexedRow], dict[str, R]]:
+    """The index of a run, complete, and the rows in it of these episodes if they are finished."""
+    path = out / "rows.jsonl"
+    try:
+        index = _read_index(path)
+        lines = read_log(path, IndexedRow)
+        rows = {line.key: msgspec.json.decode(line.row, type=job.row) for line in lines}
+    except (RecordError, msgspec.DecodeError):
+        path.unlink()  # it is made anew from the records
+        index, rows = _read_index(path), {}
+    finished = {}
+    for spec in specs:
+        if (record := _record(out, spec.key)).exists():
+            if spec.key not in rows:
+                rows[spec.key] = job.sum_up(record)
+                index.put(_index_line(spec.key, rows[spec.key]))
+            finished[spec.key] = rows[spec.key]
+    return index, finished
+
+
+def _read_index(path: Path) -> KeyedLog[str, IndexedRow]:
+    return KeyedLog(path, IndexedRow, key=lambda line: line.key)
+
+
+def _index_line(key: str, row: Row) -> IndexedRow:
+    return IndexedRow(key=key, row=msgspec.Raw(msgspec.json.encode(row)))
 
 
 def run_batch(
@@ -184,23 +141,22 @@ def run_batch(
         raise SettingsError(f"a run needs at least one worker, got {workers}")
     if len({spec.key for spec in specs}) < len(specs):
         raise SettingsError("two episodes of the run bear one name")
-    rows = finished_rows(out, job, specs)
+    index, rows = _open_index(out, job, specs)
     if retry_failed:
-        rows = {key: row for key, row in rows.items() if row.status == "ok"}
+        failed = {key for key, row in rows.items() if row.status == "failed"}
         # Before a record changes: after a kill its old row must not be believed.
-        _write_index(out, rows)
+        index.discard(failed)
+        rows = {key: row for key, row in rows.items() if key not in failed}
     for row in rows.values():
         on_row(row)
     missing = [spec for spec in specs if spec.key not in rows]
     played = (
         _in_process(missing, job, out) if workers == 1 else _parallel(missing, job, out, workers)
     )
-    with (out / "rows.jsonl").open("ab") as index:
-        for key, row in played:
-            rows[key] = row
-            index.write(_row_line(key, row))
-            index.flush()
-            on_row(row)
+    for key, row in played:
+        rows[key] = row
+        index.put(_index_line(key, row))
+        on_row(row)
     return [rows[spec.key] for spec in specs]
 
 
@@ -211,15 +167,14 @@ def play_to_file(spec: S, job: Job[S, R], out: Path) -> R:
         KernelError: If the timeline broke; it names the episode. This ends the run.
     """
     final = _record(out, spec.key)
-    partial = final.with_name(f"{spec.key}.{os.getpid()}.part")
-    recorder = Recorder(partial)
-    try:
-        job.play(spec, recorder)
-    except KernelError as error:
-        raise KernelError(f"{error} (in episode {spec.key})") from error
-    finally:
-        recorder.close()
-    partial.replace(final)
+    with replace_atomically(final) as partial:
+        recorder = Recorder(partial)
+        try:
+            job.play(spec, recorder)
+        except KernelError as error:
+            raise KernelError(f"{error} (in episode {spec.key})") from error
+        finally:
+            recorder.close()
     return job.sum_up(final)
 
 
@@ -271,25 +226,3 @@ def _parallel(
 
 def _record(out: Path, key: str) -> Path:
     return out / "episodes" / f"{key}.jsonl"
-
-
-def _row_line(key: str, row: Row) -> bytes:
-    return msgspec.json.encode({"key": key, "row": row}) + b"\n"
-
-
-class _Indexed(msgspec.Struct):
-    key: str
-    row: msgspec.Raw
-
-
-def _read_index(path: Path, kind: type[R]) -> dict[str, R]:
-    """Read what can be read: a last line cut by a kill is made anew from its record."""
-    rows: dict[str, R] = {}
-    if path.exists():
-        for line in path.read_bytes().splitlines():
-            try:
-                indexed = msgspec.json.decode(line, type=_Indexed)
-                rows[indexed.key] = msgspec.json.decode(indexed.row, type=kind)
-            except msgspec.DecodeError:
-                continue
-    return rows

@@ -10,9 +10,9 @@ import msgspec
 
 from timeful.errors import RecordError, SettingsError
 from timeful.records.events import EpisodeFailed, EpisodeStarted, Event
+from timeful.records.folder import open_folder
 from timeful.records.recorder import Recorder, read_record
-from timeful.runs.batch import Job, Row, Spec, open_run, run_batch
-from timeful.runs.lock import locked
+from timeful.runs.batch import RUN, Job, Row, Spec, run_batch
 from timeful.version import __version__
 
 
@@ -127,9 +127,7 @@ def run_experiment(
         raise SettingsError("nothing to run: no episode is left of what was asked for")
     experiment.check(specs)
     common = {"suite": experiment.name, "version": __version__, **settings}
-    written = msgspec.json.format(msgspec.json.encode(common))
-    with locked(out):
-        open_run(out, written, replace=replace)
+    with open_folder(out, common, RUN, replace=replace):
         if watcher is not None:
             watcher.start(len(specs))
         rows = run_batch(
@@ -141,7 +139,7 @@ def run_experiment(
             on_row=watcher.advance if watcher is not None else lambda _: None,
         )
         # Read back as a later report will read them.
-        report = experiment.write_report(rows, out, msgspec.json.decode(written))
+        report = experiment.write_report(rows, out, read_settings(out))
     return Finished(rows=rows, report=report)
 
 

@@ -78,7 +78,7 @@ def test_a_folder_with_other_settings_is_kept_unless_told(finished, tmp_path):
     run_toys(SMALL, tmp_path, workers=2)
     before = read(tmp_path)
     other = Plan(seeds=(42,), training=6, evaluation=4)
-    with pytest.raises(SettingsError, match=r"different: seeds.*--replace"):
+    with pytest.raises(SettingsError, match=r"differs in: seeds.*--replace"):
         run_toys(other, tmp_path, workers=2)
     assert read(tmp_path) == before
     run_toys(other, tmp_path, workers=2, replace=True)

@@ -258,7 +258,7 @@ def test_traces_with_other_settings_are_not_written_over(tmp_path: Path) -> None
     other = saved(tmp_path, MIXED + "[time]\nalpha = [1.0, 1.0]\n")
     found = timeful("traces", other, "--out", tmp_path / "out")
     assert isinstance(found.exception, SettingsError)
-    assert "different: traces" in str(found.exception)
+    assert "differs in: traces" in str(found.exception)
     assert files(tmp_path / "out") == before
     assert timeful("traces", other, "--out", tmp_path / "out", "--replace").exit_code == 0
 

@@ -24,8 +24,8 @@ import msgspec
 
 from timeful.environments.reasoning.split import SPLITS, Split
 from timeful.errors import SettingsError
+from timeful.records.folder import locked
 from timeful.runs.experiment import Experiment
-from timeful.runs.lock import locked
 from timeful.tasks.episode import TaskEpisode
 from timeful.tasks.rows import TaskRow, summarize
 from timeful.training.data import generate
@@ -35,7 +35,7 @@ from timeful.training.data.episodes import Episode, LeftOut, Run
 from timeful.training.data.filters import RULES, Rule, broken, over_of
 from timeful.training.data.rows import sft_row
 from timeful.training.data.settings import Judge, Settings
-from timeful.training.data.verify import Given, Verdict, judge_all
+from timeful.training.data.verify import Answer, Verdict, judge_all
 from timeful.training.data.writing import Columns, Row, write_rows
 
 NAME = "traces"
@@ -51,7 +51,7 @@ class Judging:
     Attributes:
         judge: By whom.
         api_key: The judge's key.
-        workers: How many processes ask.
+        workers: The number of answers judged at a time.
         retry_failed: Whether it is asked again where it gave no verdict.
         on_verdict: Told of each verdict.
     """
@@ -160,12 +160,12 @@ def make(settings: Settings, records: Path, out: Path, judging: Judging | None) 
     if run.suite not in (NAME, "timely/reasoning"):
         raise SettingsError(f"{records} is a run of {run.suite}; traces are made of reasoning")
     found: dict[str, _Found] = {}
-    wrong: list[Given] = []
+    wrong: list[Answer] = []
     for episode in run:
         rule = broken(episode, least_calls=settings.least_calls)
         found[episode.key] = _Found(rule, episode.split)
         if rule == "answer" and judging is not None and (given := over_of(episode)["answer"]):
-            wrong.append(_given(episode, given, settings.seed))
+            wrong.append(_answer(episode, given, settings.seed))
     made = Made(card=out / "README.md", left_out=run.left_out)
     verdicts = {} if judging is None else _judged(wrong, judging, out, made)
     for key, verdict in verdicts.items():
@@ -180,14 +180,14 @@ def make(settings: Settings, records: Path, out: Path, judging: Judging | None) 
     return made
 
 
-def _given(episode: Episode, given: str, seed: int) -> Given:
+def _answer(episode: Episode, text: str, seed: int) -> Answer:
     problem = episode.problem
     assert problem is not None, "an episode of reasoning has a problem"
     question = "\n".join((problem.question, *problem.choices))
-    return Given(trace=episode.key, question=question, right=problem.answer, given=given, seed=seed)
+    return Answer(trace=episode.key, question=question, right=problem.answer, text=text, seed=seed)
 
 
-def _judged(wrong: list[Given], judging: Judging, out: Path, made: Made) -> dict[str, Verdict]:
+def _judged(wrong: list[Answer], judging: Judging, out: Path, made: Made) -> dict[str, Verdict]:
     verdicts = judge_all(
         wrong,
         judging.judge,
@@ -198,9 +198,9 @@ def _judged(wrong: list[Given], judging: Judging, out: Path, made: Made) -> dict
         on_verdict=judging.on_verdict,
     )
     for key, one in sorted(verdicts.items()):
-        name = "no verdict" if one.status == "failed" else "right" if one.is_right else "wrong"
+        name = "no verdict" if one.error is not None else "right" if one.is_right else "wrong"
         made.judged[name] = made.judged.get(name, 0) + 1
-        if one.status == "failed":
+        if one.error is not None:
             made.unjudged.append(f"{key}: {one.error}")
     return verdicts
 

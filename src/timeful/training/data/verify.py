@@ -1,28 +1,22 @@
-"""The second look at answers that the rules find wrong: a judge, three times (appendix B).
+"""A judge's second look at answers that the rules find wrong (Timely Machine, appendix B).
 
-An answer counts as right if the judge says so every time. Each answer is judged like an episode is
-played, in a folder of its own: so what was judged is kept through a kill, some are judged at
-once, and a judge that gives no verdict is a failure that is listed, and not a verdict.
+An answer counts as right if the judge says so at each of several votes. Verdicts are kept in a
+folder of their own, so that none is asked for twice.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal
 
 import msgspec
 
-from timeful.errors import RecordError
-from timeful.models.chat import OpenAIModel
-from timeful.models.model import Message
+from timeful.models.cancellation import ask_concurrently
+from timeful.models.model import Message, Model
 from timeful.models.structured_output import StructuredQuestion, ask_structured
-from timeful.records.events import EpisodeEnded, EpisodeFailed, EpisodeStarted, Event, Noted
-from timeful.records.recorder import Recorder
-from timeful.runs.batch import open_run, run_batch
-from timeful.runs.experiment import Experiment
+from timeful.records.folder import FolderKind, open_folder
+from timeful.records.store import KeyedLog
 from timeful.seeding import child_seed
 from timeful.training.data.settings import Judge
 from timeful.version import __version__
@@ -46,46 +40,44 @@ THE ANSWER THAT WAS GIVEN
 {given}
 """
 _VERDICT = re.compile(r"<answer>\s*(yes|no)\s*</answer>", re.IGNORECASE)
-_VOTE = "vote"
+
+_VERDICTS = "verdicts.jsonl"
+_FOLDER = FolderKind(noun="judgement", contents=(_VERDICTS,))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
-    """An answer to be judged; `trace` names where it was given."""
+class Answer:
+    """An answer to be judged; `trace` names the episode that gave it."""
 
     trace: str
     question: str
     right: str
-    given: str
+    text: str
     seed: int
 
     @property
     def key(self) -> str:
-        """A name that goes with these words, so that no verdict outlives another answer."""
-        words = "\x1f".join((self.question, self.right, self.given))
+        """The trace and a digest of the words, so that another answer is judged anew."""
+        words = "\x1f".join((self.question, self.right, self.text))
         return f"{self.trace}-{sha256(words.encode()).hexdigest()[:8]}"
-
-    def settings(self) -> dict[str, Any]:
-        """What stands in its record: the words stand in that of its trace."""
-        return {"judged": self.trace}
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What a judge said of an answer, vote by vote."""
+    """The votes of a judge on an answer; with an `error`, the judge failed."""
 
+    key: str
     trace: str
-    status: Literal["ok", "failed"]
     error: str | None
     votes: tuple[bool, ...]
 
     @property
     def is_right(self) -> bool:
-        """Whether it said yes each time."""
-        return self.status == "ok" and all(self.votes)
+        """Whether each vote was yes."""
+        return self.error is None and all(self.votes)
 
 
 def judge_all(
-    answers: Sequence[Given],
+    answers: Sequence[Answer],
     judge: Judge,
     folder: Path,
     *,
@@ -94,101 +86,73 @@ def judge_all(
     retry_failed: bool = False,
     on_verdict: Callable[[Verdict], None] = lambda _: None,
 ) -> dict[str, Verdict]:
-    """Have answers judged that were not judged yet.
+    """Ask a judge about the answers that have no verdict yet.
 
     Args:
         answers: The answers.
-        judge: Who judges.
-        folder: Where the verdicts are kept; begun afresh if another judge was asked there.
-        api_key: The judge's key; it is written nowhere.
-        workers: How many processes ask.
-        retry_failed: Ask again where there was no verdict.
-        on_verdict: Told of each.
+        judge: The judge.
+        folder: The folder of the verdicts; those of another judge are deleted.
+        api_key: The judge's key; it is not stored.
+        workers: The number of answers judged at a time.
+        retry_failed: Ask again about answers at which the judge failed.
+        on_verdict: Called with each verdict, stored ones first.
 
     Returns:
-        The verdicts by the keys of their traces.
+        The verdicts by trace.
     """
-    about = judge.about() | {"votes": judge.votes, "system": SYSTEM, "version": __version__}
-    open_run(folder, msgspec.json.format(msgspec.json.encode(about)), replace=True)
-    experiment: Experiment[Given, Verdict] = Experiment(
-        name="judged",
-        play=partial(_judge, judge=judge, api_key=api_key),
-        summarize=_summarize,
-        row=Verdict,
-        check=lambda _: None,
-        write_report=lambda rows, out, settings: out,
-    )
-    verdicts = run_batch(
-        answers,
-        experiment.job,
-        folder,
-        workers=workers,
-        retry_failed=retry_failed,
-        on_row=on_verdict,
-    )
-    return {verdict.trace: verdict for verdict in verdicts}
+    settings = judge.about() | {"votes": judge.votes, "system": SYSTEM, "version": __version__}
+    with open_folder(folder, settings, _FOLDER, replace=True):
+        log = KeyedLog(folder / _VERDICTS, Verdict, key=lambda verdict: verdict.key, sync=True)
+        stored = {
+            answer.key
+            for answer in answers
+            if answer.key in log and not (retry_failed and log[answer.key].error)
+        }
+        for key in stored:
+            on_verdict(log[key])
+
+        def save(verdict: Verdict) -> None:
+            log.put(verdict)
+            on_verdict(verdict)
+
+        if missing := [answer for answer in answers if answer.key not in stored]:
+            ask_concurrently(
+                judge.connect(api_key, retries=judge.tries - 1),
+                lambda model, answer: _judge(model, answer, judge),
+                missing,
+                workers=workers,
+                done=save,
+            )
+        return {answer.trace: log[answer.key] for answer in answers}
 
 
-def _judge(answer: Given, recorder: Recorder, *, judge: Judge, api_key: str) -> None:
-    """Ask, vote by vote; the first that fails ends it, and the first no as well."""
-    recorder.write(EpisodeStarted(at=0, version=__version__, settings=answer.settings()))
-    model = _connected(msgspec.json.encode(judge), api_key)
-    words = _TASK.format(question=answer.question, right=answer.right, given=answer.given)
-    for number in range(judge.votes):
-        asked = ask_structured(
+def _judge(model: Model, answer: Answer, judge: Judge) -> Verdict:
+    """Ask for votes, up to the first no or the first failure."""
+    words = _TASK.format(question=answer.question, right=answer.right, given=answer.text)
+    votes: list[bool] = []
+    error = None
+    while len(votes) < judge.votes and all(votes) and error is None:
+        reply = ask_structured(
             model,
             (Message("system", SYSTEM), Message("user", words)),
-            _read,
+            _read_vote,
             StructuredQuestion(
                 label="judge",
                 max_tokens=judge.max_tokens,
                 tries=judge.tries,
-                seed=child_seed(answer.seed, "judge", answer.key, number),
+                seed=child_seed(answer.seed, "judge", answer.key, len(votes)),
             ),
         )
-        if asked.value is None:
-            recorder.write(EpisodeFailed(at=0, boundary="model", error=asked.error))
-            return
-        recorder.write(Noted(at=0, topic=_VOTE, text="yes" if asked.value else "no"))
-        if not asked.value:
-            break
-    recorder.write(EpisodeEnded(at=0, reason="judged", turns=0, score=0.0))
+        if reply.value is None:
+            error = f"model: {reply.error}"
+        else:
+            votes.append(reply.value)
+    return Verdict(key=answer.key, trace=answer.trace, error=error, votes=tuple(votes))
 
 
-@lru_cache(maxsize=2)
-def _connected(judge: bytes, api_key: str) -> OpenAIModel:
-    """The judge of this process, ready."""
-    found = msgspec.json.decode(judge, type=Judge)
-    model = found.connect(api_key, retries=found.tries - 1)
-    model.warm_up()
-    return model
-
-
-def _read(text: str) -> bool:
-    """The verdict; of several, the last, since some quote the question first."""
-    found = _VERDICT.findall(text)
-    if not found:
+def _read_vote(text: str) -> bool:
+    """Read the last vote of a text; some judges quote the question first."""
+    votes = _VERDICT.findall(text)
+    if not votes:
         raise ValueError("it must end with <answer>yes</answer> or <answer>no</answer>")
-    return bool(found[-1].lower() == "yes")
-
-
-def _summarize(events: Iterable[Event]) -> Verdict:
-    settings: Mapping[str, Any] = {}
-    votes: list[bool] = []
-    error: str | None = None
-    for event in events:
-        match event:
-            case EpisodeStarted():
-                settings = event.settings
-            case Noted(topic=topic) if topic == _VOTE:
-                votes.append(event.text == "yes")
-            case EpisodeFailed():
-                error = f"{event.boundary}: {event.error}"
-    if "judged" not in settings:
-        raise RecordError("the record is none of a judge")
-    return Verdict(
-        trace=settings["judged"],
-        status="ok" if error is None else "failed",
-        error=error,
-        votes=tuple(votes),
-    )
+    return bool(votes[-1].lower() == "yes")

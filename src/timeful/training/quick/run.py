@@ -11,6 +11,7 @@ from queue import Empty
 from typing import Any
 
 from timeful.core.clock import monotonic_ns
+from timeful.records.folder import FolderKind
 from timeful.runs.workers import WorkerPool
 from timeful.training.folder import CHECKPOINTS
 from timeful.training.quick.recipe import Arm, Recipe
@@ -21,6 +22,9 @@ Watch = Callable[[float, float | None, str], None]
 is being done."""
 
 Do = Callable[[Stage, Tell], None]
+
+QUICK = FolderKind(noun="run", contents=("seed-*", "fraction-*"))
+"""The folder of an embedded run."""
 
 _PATIENCE_S = 0.5
 _EXAMS: tuple[Kind, ...] = ("grade", "hurry", "mislead")

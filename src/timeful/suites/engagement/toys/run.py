@@ -5,11 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import msgspec
-
 from timeful.errors import SettingsError
-from timeful.runs.batch import open_run
-from timeful.runs.lock import locked
+from timeful.records.folder import open_folder
+from timeful.runs.batch import RUN
 from timeful.seeding import child
 from timeful.suites.engagement.toys import deliberation, patrol
 from timeful.suites.engagement.toys.evaluated import Evaluated, Job, Plan
@@ -56,8 +54,7 @@ def run_toys(
     if workers < 1:
         raise SettingsError(f"a run needs at least one worker, got {workers}")
     common = {"suite": "engagement/toys", "version": __version__, **asdict(plan)}
-    with locked(out):
-        open_run(out, msgspec.json.format(msgspec.json.encode(common)), replace=replace)
+    with open_folder(out, common, RUN, replace=replace):
         rows = _work(deliberation.jobs(plan) + patrol.jobs(plan), workers, on_progress)
         numbers = make_numbers(rows, rng=child(plan.seeds[0], "engagement/toys", "bootstrap"))
         optima = deliberation.optima()
