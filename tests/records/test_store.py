@@ -6,6 +6,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from resource import RLIMIT_FSIZE, getrlimit, setrlimit
 
 import msgspec
 import pytest
@@ -80,7 +81,22 @@ def test_discarded_keys_are_gone_from_the_file(tmp_path: Path) -> None:
         assert dict(current) == {1: NOTES[2], 3: NOTES[3], 4: Note(4, "new")}
 
 
-def test_a_value_that_cannot_be_written_leaves_no_trace(
+def test_a_value_that_a_full_disk_does_not_take_leaves_no_trace(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    log = filled(path)
+    limits = getrlimit(RLIMIT_FSIZE)
+    setrlimit(RLIMIT_FSIZE, (path.stat().st_size + 10, limits[1]))
+    try:
+        with pytest.raises(OSError, match="too large"):
+            log.put(Note(5, "half"))
+    finally:
+        setrlimit(RLIMIT_FSIZE, limits)
+    log.put(Note(6, "next"))
+    assert 5 not in log
+    assert dict(note_log(path)) == dict(log)
+
+
+def test_a_value_whose_last_step_is_interrupted_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = filled(tmp_path / "log.jsonl")
@@ -88,13 +104,11 @@ def test_a_value_that_cannot_be_written_leaves_no_trace(
     def interrupt(_: int) -> None:
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patch:
-        patch.setattr("timeful.records.store.os.fsync", interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            log.put(Note(5, "half"))
-    log.put(Note(6, "next"))
-    assert 5 not in log
+    monkeypatch.setattr("timeful.records.store.os.fsync", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        log.put(Note(5, "paid"))
     assert dict(note_log(tmp_path / "log.jsonl")) == dict(log)
+    assert 5 in log
 
 
 def test_threads_tear_no_line(tmp_path: Path) -> None:

@@ -88,13 +88,12 @@ def check_folder(folder: Path, settings: Mapping[str, Any], kind: FolderKind) ->
         if names := differences(path, settings):
             raise SettingsError(
                 f"{folder} holds a {kind.noun} with other settings (differs in: "
-                f"{', '.join(names)}); choose another folder with {kind.option}, or start afresh "
-                "with --replace"
+                f"{', '.join(names)}); give another {kind.option}, or start afresh with "
+                "--replace"
             )
     elif folder.exists() and not all(entry.suffix == ".part" for entry in folder.iterdir()):
         raise SettingsError(
-            f"{folder} is not empty and holds no {kind.noun}; choose another folder with "
-            f"{kind.option}"
+            f"{folder} is not empty and holds no {kind.noun}; give another {kind.option}"
         )
 
 
@@ -112,7 +111,7 @@ def check_kind(folder: Path, settings: Mapping[str, Any], kind: FolderKind) -> N
     ):
         raise SettingsError(
             f"{folder} holds something else than such a {kind.noun}, which --replace does not "
-            f"touch; choose another folder with {kind.option}"
+            f"touch; give another {kind.option}"
         )
 
 

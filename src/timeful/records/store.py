@@ -90,7 +90,7 @@ class KeyedLog(Mapping[K, V]):
 
     def put(self, value: V) -> None:
         """Append a value. A failed write leaves the log as it was."""
-        line = msgspec.json.encode(value) + b"\n"
+        key, line = self._key(value), msgspec.json.encode(value) + b"\n"
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with self._lock, self._path.open("ab", buffering=0) as file:
             offset = file.tell()
@@ -98,12 +98,12 @@ class KeyedLog(Mapping[K, V]):
                 rest = memoryview(line)
                 while rest:
                     rest = rest[file.write(rest) :]
-                if self._sync:
-                    os.fsync(file.fileno())
+                self._offsets[key] = offset
             except BaseException:
                 file.truncate(offset)
                 raise
-            self._offsets[self._key(value)] = offset
+            if self._sync:
+                os.fsync(file.fileno())
 
     def discard(self, keys: Container[K]) -> None:
         """Delete the values of these keys; the file is written anew, whole."""
