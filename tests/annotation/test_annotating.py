@@ -25,8 +25,7 @@ from tests.annotation.annotating import (
     timeful,
 )
 from tests.servers.fake import Body, FakeServer, Hang, Say, Step
-from timeful.annotation.worklog import WorkLog
-from timeful.errors import RecordError, SettingsError
+from timeful.errors import SettingsError
 from timeful.records.folder import locked
 
 N = 6
@@ -116,36 +115,6 @@ def test_what_was_stopped_goes_on_and_comes_to_the_same_bytes(
     assert but_the_address(files(folder)) == but_the_address(undisturbed)
 
 
-def test_a_line_that_a_kill_tore_is_cut_off_and_its_dialogue_annotated_anew(
-    tmp_path: Path,
-) -> None:
-    folder = fresh(tmp_path / "torn")
-    with FakeServer(good) as server:
-        config = saved(folder, server)
-        timeful("annotate", config)
-        whole = files(folder)
-        log = folder / "talks_annotated.jsonl.gz.work" / "log.jsonl"
-        data = log.read_bytes()
-        start = data[:-1].rindex(b"\n") + 1
-        # At every place where a write can end: before, in, and just before the end of the line.
-        for cut in (start, start + 1, (start + len(data)) // 2, len(data) - 1):
-            log.write_bytes(data[:cut])
-            asked = len(server.requests)
-            assert timeful("annotate", config).exit_code == 0
-            assert len(server.requests) == asked + 1
-            assert files(folder) == whole
-            assert log.read_bytes() == data
-
-
-def test_a_log_that_is_broken_within_is_no_log(tmp_path: Path) -> None:
-    folder = tmp_path / "work"
-    folder.mkdir()
-    (folder / "settings.json").write_bytes(b"{}")
-    (folder / "log.jsonl").write_bytes(b'{"index": \n{"index": 1, "id": "a"}\n')
-    with pytest.raises(RecordError, match="line 1"):
-        WorkLog.open(folder, b"{}")
-
-
 @pytest.mark.parametrize("workers", [2, 7])
 def test_how_many_work_on_it_changes_nothing(
     tmp_path: Path, undisturbed: list[bytes], workers: int
@@ -208,11 +177,11 @@ def test_another_annotation_does_not_go_on_in_the_place_of_one(tmp_path: Path) -
         config = saved(folder, server, llm={"temperature": 0.9})
         found = timeful("annotate", config)
         assert isinstance(found.exception, SettingsError)
-        assert "different: llm" in str(found.exception)
+        assert "differs in: llm" in str(found.exception)
         assert len(server.requests) == asked
         talks(folder / "talks.jsonl", n=N, seed=2)
         found = timeful("annotate", saved(folder, server))
-        assert "different: dialogues" in str(found.exception)
+        assert "differs in: dialogues" in str(found.exception)
         assert timeful("annotate", config, "--replace").exit_code == 0
     assert annotated(folder / NAMES[0])[0].id == "shop-2-00000"
 

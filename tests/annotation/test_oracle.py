@@ -382,7 +382,7 @@ def test_each_turn_has_a_line_where_that_is_wanted(tmp_path: Path) -> None:
         ({"prompts": {"task_prompt": "{turns} {tool_catalogue}"}}, "'tool_catalog'"),
         ({"prompts": {"task_prompt": "{dialogue_context}"}}, "must say {turns}"),
         ({"dialogues": {"file": "none.jsonl"}}, "none.jsonl"),
-        ({"annotation": {"start_index": 5}}, "there are 2 dialogues"),
+        ({"annotation": {"start_index": 5}}, "the file has 2 dialogues"),
     ],
 )
 def test_settings_that_cannot_work_are_named_before_anybody_is_asked(

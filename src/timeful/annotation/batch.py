@@ -1,52 +1,52 @@
-"""A file of dialogues, annotated: side by side, resumable, none lost and none annotated twice.
+"""Annotation of a file of dialogues: several at a time, resumable, each dialogue once.
 
-Beside the output `talks_annotated.jsonl.gz` lie
+Next to the output `talks_annotated.jsonl.gz` are
 
-| file | what |
+| file | content |
 | --- | --- |
-| `talks_annotated.jsonl.gz.work/` | the log, by which a run goes on: `worklog.py` |
-| `talks_annotated.meta.json` | who annotated what, how, and which dialogues failed |
-| `talks_annotated.turns.jsonl.gz` | a line for each turn, if asked for |
+| `talks_annotated.jsonl.gz.work/` | the log that a run resumes from: `worklog.py` |
+| `talks_annotated.meta.json` | settings of the annotation, and the dialogues that failed |
+| `talks_annotated.turns.jsonl.gz` | a line for each turn, if the settings ask for it |
 
-The output is made from the log when nothing is left to do. The same dialogues, settings and
-answers make the same bytes, whatever was interrupted and however many worked on it.
+The output is made from the log when all dialogues are done. The same dialogues, settings and
+answers give the same bytes, independent of interruptions and of the number of workers.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from timeful.annotation.oracle import Annotated, Oracle
-from timeful.annotation.worklog import Done, WorkLog
+from timeful.annotation.worklog import WORK, Entry, WorkLog, entry_of, open_log, summaries
 from timeful.dialogues.dialogue import Dialogue
 from timeful.errors import ModelError, SettingsError
-from timeful.records.folder import locked
+from timeful.records.folder import open_folder
 
-_IN_A_ROW = 10
-"""So many dialogues without an answer are the endpoint's fault, and asking on would be in vain."""
+_FAILURES_IN_A_ROW = 10
+"""The number of dialogues without an answer after which the endpoint is given up."""
 
 
 class Watcher(Protocol):
-    """Somebody who follows an annotation."""
+    """An observer of an annotation."""
 
     def start(self, total: int, done: int) -> None:
-        """So many dialogues are wanted, and so many of them were done before."""
+        """Take the number of selected dialogues, and how many earlier runs have done."""
         ...
 
-    def advance(self, done: Done) -> None:
-        """One more is done."""
+    def advance(self, entry: Entry) -> None:
+        """Take the entry of the next dialogue that is done."""
         ...
 
     def stopped(self, done: int) -> None:
-        """It was interrupted when so many were done."""
+        """Take the number of dialogues done at an interruption."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Which dialogues of a file are annotated: a number of them from an index on, from 0."""
+    """The dialogues of a file to annotate: at most `most`, from index `start` (from 0) on."""
 
     start: int = 0
     most: int | None = None
@@ -57,21 +57,20 @@ class Selection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What is to be annotated, and by whom.
+    """The dialogues, and how they are annotated.
 
     Attributes:
-        read: Reads the dialogues, from the first, each time it is called.
-        selection: Which of them are wanted.
-        oracle: Who annotates.
-        identity: What makes the annotation what it is, as JSON; an annotation with another does
-            not go on in the same place.
-        workers: How many dialogues are annotated side by side.
+        read: Reads the dialogues from the first one, at each call.
+        selection: The dialogues to annotate.
+        oracle: The annotator.
+        identity: The settings that an annotation must equal to be resumed, as plain JSON values.
+        workers: The number of dialogues annotated at a time.
     """
 
     read: Callable[[], Iterator[Dialogue]]
     selection: Selection
     oracle: Oracle
-    identity: bytes
+    identity: Mapping[str, Any]
     workers: int
 
 
@@ -83,93 +82,93 @@ def annotate(
     write: Callable[[WorkLog], None],
     replace: bool = False,
     retry_failed: bool = False,
-) -> dict[int, Done]:
-    """Annotate what is not annotated yet, then write the output.
+) -> list[Entry]:
+    """Annotate the dialogues that are not done, then write the output.
 
-    What failed by the endpoint is asked for again by each run, what failed by its answers only if
-    that is wanted.
+    Dialogues at which the endpoint failed are repeated by each run; dialogues whose answers could
+    not be used are repeated with `retry_failed`.
 
     Args:
-        work: What, and by whom.
-        out: The output, by which its folder of work is named.
-        watcher: Told how it goes on.
+        work: The dialogues and the oracle.
+        out: The output; its folder of work is named after it.
+        watcher: The observer.
         write: Writes the output from the log.
-        replace: Start afresh if there is another annotation of this name.
-        retry_failed: Ask again for dialogues whose answers could not be used.
+        replace: Delete an annotation with other settings.
+        retry_failed: Repeat dialogues whose answers could not be used.
 
     Returns:
-        All that is done, by index: also what earlier runs did with another selection.
+        The entries by index, without dialogues; those of earlier selections are included.
 
     Raises:
-        SettingsError: If the selection is empty, a dialogue cannot be read or an id stands twice,
-            or the place is taken; before anybody is asked.
-        ModelError: If the endpoint gives no answer, again and again.
-        KeyboardInterrupt: After everything was stopped; what is done stays done.
+        SettingsError: If the selection is empty, a dialogue cannot be read, an id occurs twice, or
+            the folder of work has another annotation; before the first request.
+        ModelError: If the endpoint fails again and again.
+        KeyboardInterrupt: After all requests were stopped; the log keeps what is done.
     """
-    wanted = _wanted(work)
+    selected = _select(work)
     folder = out.with_name(f"{out.name}.work")
     if out.exists() and not folder.exists() and not replace:
         raise SettingsError(
-            f"{out} is there already, and no annotation goes on in it; choose another file with "
-            "--out, or start afresh with --replace"
+            f"{out} exists and is not a resumable annotation; give another --out, or start afresh "
+            "with --replace"
         )
-    with locked(folder), WorkLog.open(folder, work.identity, replace=replace) as log:
-        again = {"endpoint", "answer"} if retry_failed else {"endpoint"}
-        done = _settled(log, again)
-        watcher.start(len(wanted), len(wanted & done))
+    with open_folder(folder, work.identity, WORK, replace=replace):
+        log = open_log(folder)
+        done = _done(log, {"endpoint", "answer"} if retry_failed else {"endpoint"})
+        watcher.start(len(selected), len(selected & done))
         try:
-            _annotate(work, wanted - done, log, watcher)
+            _annotate(work, selected - done, log, watcher)
         except KeyboardInterrupt:
-            log.read_again()
-            watcher.stopped(len(wanted & _settled(log, {"endpoint"})))
+            watcher.stopped(len(selected & _done(log, {"endpoint"})))
             raise
         write(log)
-        return dict(log.done)
+        return summaries(log)
 
 
-def _settled(log: WorkLog, again: Collection[str]) -> set[int]:
-    """What is done and did not fail by what is tried again."""
-    return {index for index, one in log.done.items() if one.failure not in again}
+def _done(log: WorkLog, retried: Collection[str]) -> set[int]:
+    """The indices of entries without a failure that is retried."""
+    return {index for index in log if log[index].failure not in retried}
 
 
-def _wanted(work: Work) -> set[int]:
-    """The indices that are wanted; all dialogues are read once, so that a bad one is found now."""
-    seen: dict[str, int] = {}
-    wanted = set()
+def _select(work: Work) -> set[int]:
+    """Select indices; all dialogues are read once, so that errors come before the first request."""
+    numbers: dict[str, int] = {}
+    selected = set()
     for index, dialogue in enumerate(work.read()):
-        if dialogue.id in seen:
+        if dialogue.id in numbers:
             raise SettingsError(
-                f"two dialogues bear the id {dialogue.id}, number {seen[dialogue.id]} and {index} "
-                "from 0; references could not be told apart"
+                f"two dialogues have the id {dialogue.id}, number {numbers[dialogue.id]} and "
+                f"{index} from 0; give each its own id"
             )
-        seen[dialogue.id] = index
+        numbers[dialogue.id] = index
         if index in work.selection:
-            wanted.add(index)
-    if not wanted:
+            selected.add(index)
+    if not selected:
         raise SettingsError(
-            f"there is nothing to annotate: start_index is {work.selection.start}, and there are "
-            f"{len(seen)} dialogues"
+            f"no dialogue is selected: start_index is {work.selection.start}, and the file has "
+            f"{len(numbers)} dialogues"
         )
-    return wanted
+    return selected
 
 
 def _annotate(work: Work, missing: Collection[int], log: WorkLog, watcher: Watcher) -> None:
     running: dict[Future[Annotated], tuple[int, Dialogue]] = {}
-    in_a_row = 0
+    failures = 0
 
-    def take(most: int) -> None:
-        """Write what is done, until at most so many are under way."""
-        nonlocal in_a_row
+    def collect(most: int) -> None:
+        """Log results until at most this number of dialogues is running."""
+        nonlocal failures
         while len(running) > most:
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 index, dialogue = running.pop(future)
-                done = log.add(index, dialogue, future.result())
-                watcher.advance(done)
-                in_a_row = in_a_row + 1 if done.failure == "endpoint" else 0
-                if in_a_row >= _IN_A_ROW:
+                entry = entry_of(index, dialogue, future.result())
+                log.put(entry)
+                watcher.advance(entry)
+                failures = failures + 1 if entry.failure == "endpoint" else 0
+                if failures >= _FAILURES_IN_A_ROW:
                     raise ModelError(
-                        f"stopped, as {in_a_row} dialogues in a row got no answer, the last with: "
-                        f"{done.error}; the same command goes on from there"
+                        f"stopped: {failures} dialogues in a row got no answer, the last with: "
+                        f"{entry.error}; the same command resumes"
                     )
 
     with ThreadPoolExecutor(work.workers, thread_name_prefix="annotate") as pool:
@@ -177,14 +176,14 @@ def _annotate(work: Work, missing: Collection[int], log: WorkLog, watcher: Watch
             for index, dialogue in enumerate(work.read()):
                 if index in missing:
                     running[pool.submit(work.oracle.annotate, dialogue)] = index, dialogue
-                    # As many again wait, so that nobody is idle while one is written.
-                    take(2 * work.workers - 1)
-            take(0)
+                    # As many again are queued, so that no worker waits for the log.
+                    collect(2 * work.workers - 1)
+            collect(0)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
-            # Not all of `running`: what was cancelled before it began never ends for `wait`.
-            while left := [future for future in running if not future.done()]:
-                # Again and again: a thread may have been about to open another stream.
+            # Not all of `running`: `wait` never sees the end of cancelled futures.
+            while pending := [future for future in running if not future.done()]:
+                # Repeated, since a thread may be about to open another stream.
                 work.oracle.stop()
-                wait(left, timeout=0.1)
+                wait(pending, timeout=0.1)
             raise

@@ -12,7 +12,7 @@ from timeful.annotation.batch import Selection, Watcher, Work, annotate
 from timeful.annotation.oracle import LlmOracle, Oracle, RuleOracle
 from timeful.annotation.settings import Settings
 from timeful.annotation.tools import load_tools
-from timeful.annotation.worklog import Done, WorkLog
+from timeful.annotation.worklog import Entry, WorkLog, dialogues, summaries
 from timeful.catalogs.knowledge import Knowledge
 from timeful.dialogues.abcd import read_abcd
 from timeful.dialogues.abcd_shape import is_abcd_shape
@@ -40,13 +40,13 @@ class AnnotationRun:
 
     out: Path
     meta: Path
-    done: tuple[Done, ...]
+    done: tuple[Entry, ...]
     unknown: str
 
     @property
-    def failed(self) -> list[Done]:
+    def failed(self) -> list[Entry]:
         """The dialogues that could not be annotated."""
-        return [one for one in self.done if one.failure is not None]
+        return [entry for entry in self.done if entry.failure is not None]
 
 
 def run_annotation(
@@ -98,14 +98,14 @@ def run_annotation(
             start=annotation.start_index, most=annotation.annotated_max_dialogues_num
         ),
         oracle=oracle,
-        identity=msgspec.json.format(msgspec.json.encode(identity)),
+        identity=identity,
         workers=annotation.max_workers,
     )
     meta = _beside(out, ".meta.json")
 
     def write(log: WorkLog) -> None:
         _write(out, log, settings)
-        about = _about(identity, list(_sorted(log.done)))
+        about = _about(identity, summaries(log))
         raw = msgspec.json.encode(about)
         raw = msgspec.json.format(raw) if settings.output.pretty_print else raw
         meta.write_bytes(raw + b"\n")
@@ -118,7 +118,7 @@ def run_annotation(
     finally:
         oracle.stop()
     unknown = knowledge.catalog.missing(seen)
-    return AnnotationRun(out=out, meta=meta, done=tuple(_sorted(done)), unknown=unknown)
+    return AnnotationRun(out=out, meta=meta, done=tuple(done), unknown=unknown)
 
 
 def output_path(settings: Settings, folder: Path) -> Path:
@@ -192,7 +192,7 @@ def _identity(settings: Settings, knowledge: Knowledge, source: Path) -> dict[st
     }
 
 
-def _about(identity: dict[str, Any], done: list[Done]) -> dict[str, Any]:
+def _about(identity: dict[str, Any], done: list[Entry]) -> dict[str, Any]:
     """What is written of an annotation: no times and no paths, so that it can be compared."""
     failed = [one for one in done if one.failure is not None]
     return {
@@ -206,13 +206,13 @@ def _about(identity: dict[str, Any], done: list[Done]) -> dict[str, Any]:
 
 
 def _write(out: Path, log: WorkLog, settings: Settings) -> None:
-    # Whole or not at all: who reads the output must not find a half of it.
+    # The temporary name keeps the ending, which says whether the file is packed.
     partial = out.with_name(f"part-{out.name}")
-    write_jsonl(partial, log.dialogues())
+    write_jsonl(partial, dialogues(log))
     partial.replace(out)
     if settings.output.save_individual_turns:
         turns = _beside(out, ".turns.jsonl.gz" if out.suffix == ".gz" else ".turns.jsonl")
-        write_lines(turns, (line for one in log.dialogues() for line in _turn_lines(one)))
+        write_lines(turns, (line for dialogue in dialogues(log) for line in _turn_lines(dialogue)))
 
 
 def _turn_lines(dialogue: Dialogue) -> Iterator[bytes]:
@@ -232,7 +232,3 @@ def _turn_lines(dialogue: Dialogue) -> Iterator[bytes]:
 
 def _beside(out: Path, ending: str) -> Path:
     return out.with_name(out.name.removesuffix(".gz").removesuffix(".jsonl") + ending)
-
-
-def _sorted(done: dict[int, Done]) -> Iterator[Done]:
-    return (one for _, one in sorted(done.items()))

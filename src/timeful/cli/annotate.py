@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
 
     from timeful.annotation.settings import Logging
-    from timeful.annotation.worklog import Done
+    from timeful.annotation.worklog import Entry
 
 _FILE = click.Path(path_type=Path)
 
@@ -203,13 +203,13 @@ class _Progress:
         else:
             print(f"{done} of {total} dialogues", file=sys.stderr)
 
-    def advance(self, done: "Done") -> None:
+    def advance(self, entry: "Entry") -> None:
         self._done += 1
-        if done.failure is None:
-            self._log.info("dialogue %s: done", done.id)
+        if entry.failure is None:
+            self._log.info("dialogue %s: done", entry.id)
         else:
             self._failed += 1
-            self._log.error("dialogue %s: %s", done.id, done.error)
+            self._log.error("dialogue %s: %s", entry.id, entry.error)
         if self._bar is not None:
             if self._failed:
                 self._bar.label = f"dialogues, {self._failed} failed"
