@@ -22,10 +22,10 @@ from timeful.experiments.sweep import (
     sweeps,
 )
 from timeful.records.events import EpisodeEnded, EpisodeFailed, EpisodeStarted
+from timeful.records.folder import open_folder
 from timeful.records.recorder import Recorder, read_record
 from timeful.reports.results import ResultRow
-from timeful.runs.batch import Job, finished_rows, open_run, run_batch
-from timeful.runs.lock import locked
+from timeful.runs.batch import RUN, Job, finished_rows, run_batch
 from timeful.version import __version__
 
 
@@ -187,7 +187,7 @@ def _play(
     suite: Suite,
     planned: Sequence[PlannedEpisode],
     out: Path,
-    settings: bytes,
+    settings: Mapping[str, Any],
     options: _Options,
 ) -> tuple[Results, Pairs]:
     """Play what is missing, and write the report; also each episode with its row."""
@@ -201,8 +201,7 @@ def _play(
         give_up=_give_up,
         row=maker.row_type,
     )
-    with locked(out):
-        is_resumed = open_run(out, settings, replace=options.replace)
+    with open_folder(out, settings, RUN, replace=options.replace) as is_resumed:
         if is_resumed and suite.baseline is not None:
             finished = finished_rows(out, job, planned)
             suite.baseline.check(
@@ -218,7 +217,7 @@ def _play(
             retry_failed=options.retry_failed,
             on_row=options.watcher.advance if options.watcher is not None else lambda _: None,
         )
-        results = _results(suite, rows, out, msgspec.json.decode(settings))
+        results = _results(suite, rows, out, read_settings(out))
     return results, [(each.episode, row) for each, row in zip(planned, rows, strict=True)]
 
 
@@ -249,8 +248,8 @@ def _results(suite: Suite, rows: Sequence[Any], out: Path, settings: Mapping[str
     )
 
 
-def run_settings(suite: Suite, choice: Choice, planned: Sequence[PlannedEpisode]) -> bytes:
-    """All that the episodes of a run share, as JSON: the fields that do not vary."""
+def run_settings(suite: Suite, choice: Choice, planned: Sequence[PlannedEpisode]) -> dict[str, Any]:
+    """All that the episodes of a run share: the fields that do not vary."""
     varied = {
         name
         for values in sweeps(suite, choice)
@@ -262,7 +261,7 @@ def run_settings(suite: Suite, choice: Choice, planned: Sequence[PlannedEpisode]
     settings = {"suite": suite.name, "version": __version__, **common}
     if choice.file:
         settings["file"] = choice.file
-    return msgspec.json.format(msgspec.json.encode(settings))
+    return settings
 
 
 def read_settings(out: Path) -> dict[str, Any]:
