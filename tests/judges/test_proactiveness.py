@@ -204,7 +204,7 @@ def test_a_task_that_does_not_show_what_is_rated_is_refused() -> None:
         JudgeFile(judgers=judgers, task_prompt="{dialogue_context}")
     with pytest.raises(ValueError, match="unique names"):
         JudgeFile(judgers=())
-    with pytest.raises(ValueError, match="different names"):
+    with pytest.raises(ValueError, match="unique names"):
         JudgeFile(judgers=judgers * 2)
 
 

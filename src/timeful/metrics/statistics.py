@@ -91,12 +91,12 @@ def _resampled(clusters: Clusters, rng: np.random.Generator, resamples: int) -> 
     values = np.zeros((len(clusters), widest))
     for row, cluster in enumerate(clusters):
         values[row, : len(cluster)] = cluster
-    drawn = rng.integers(0, len(clusters), size=(resamples, len(clusters)))
-    sizes = counts[drawn][..., np.newaxis]
+    choices = rng.integers(0, len(clusters), size=(resamples, len(clusters)))
+    sizes = counts[choices][..., np.newaxis]
     within = (rng.random((resamples, len(clusters), widest)) * sizes).astype(np.intp)
     # A short cluster is read only as often as it has values.
-    used = np.arange(widest) < sizes
-    sums = np.where(used, values[drawn[..., np.newaxis], within], 0.0).sum(axis=2)
+    is_valid = np.arange(widest) < sizes
+    sums = np.where(is_valid, values[choices[..., np.newaxis], within], 0.0).sum(axis=2)
     result: NDArray[np.float64] = (sums / sizes[..., 0]).mean(axis=1)
     return result
 
@@ -170,7 +170,7 @@ def permutation_test(
 def _differences(first: Sequence[float], second: Sequence[float]) -> NDArray[np.float64]:
     if len(first) != len(second):
         raise ValueError(f"pairs need two equal lengths, got {len(first)} and {len(second)}")
-    return np.array([one - other for one, other in zip(first, second, strict=True)], dtype=float)
+    return np.array([a - b for a, b in zip(first, second, strict=True)], dtype=float)
 
 
 def _is_constant(differences: NDArray[np.float64]) -> bool:

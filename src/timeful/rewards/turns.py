@@ -72,7 +72,7 @@ def _unusable(events: Sequence[Event], read: Conversed) -> set[int]:
             is_noted = False
     unusable = {
         message.prediction.turn: is_marked and not message.prediction.opportunities
-        for message, is_marked in zip(read.sent, marks, strict=True)
+        for message, is_marked in zip(read.predictions, marks, strict=True)
         if not message.is_late
     }
     return {number for number, is_unusable in unusable.items() if is_unusable}

@@ -81,7 +81,7 @@ def test_the_last_prediction_before_the_next_turn_begins_stands() -> None:
     assert names(found) == [["pay"], [], []]
     assert (found.lost, found.late, found.revised) == ((2, 3), (1, 1), 1)
     assert found.questions == ((("Why?",), ("Who?",)), ((), ()), ((), ()))
-    assert [one.is_late for one in found.sent] == [False, False, True, True]
+    assert [one.is_late for one in found.predictions] == [False, False, True, True]
     assert (found.dialogue, found.settings) == ("d1", {"agent": "toy"})
 
 
@@ -91,7 +91,7 @@ def test_a_turn_began_when_its_beginning_was_seen_or_else_when_it_came() -> None
         for at, event in [(3, turn(1)), (5, happened("begins", turn=2)), (8, turn(2)), (9, turn(3))]
     ]
     found = read(*came, over())
-    assert [one.at for one in found.spoken] == [3, 5, 9]
+    assert [one.at for one in found.transcript] == [3, 5, 9]
     assert found.arrived == (3, 8, 9)
 
 
@@ -178,7 +178,7 @@ def test_a_failed_episode_is_none_and_a_record_of_something_else_is_refused() ->
     failed = EpisodeFailed(at=3, boundary="model", error="gone")
     assert read_conversation([START, turn(1), failed]) is None
     for events in ([START, turn(1)], [START, END], [START, turn(1), END]):
-        with pytest.raises(RecordError, match="came to its end"):
+        with pytest.raises(RecordError, match="complete"):
             read_conversation(events)
     for strange in (acted("U"), happened("turn"), over(references={"1": [5]})):
         with pytest.raises(RecordError, match="not that of a conversation"):
@@ -238,7 +238,7 @@ def test_what_the_record_says_is_what_the_world_said_and_what_each_turn_alone_sc
     world = Conversation(dialogue, Paced() if is_paced else Stamped(), seed=2)
     heard = [seen for seen in world.advance(Instant(1 << 60)) if seen.event == "turn"]
     assert found.arrived == tuple(seen.at for seen in heard)
-    assert found.spoken == heard[-1].view.turns  # type: ignore[attr-defined]
+    assert found.transcript == heard[-1].view.turns  # type: ignore[attr-defined]
     assert found.revised == len(told) - len(found.late) - (count - len(found.lost))
     sizes = {one["turn"]: one["opportunities"] for one in told if not one["late"]}
     assert [len(one.predictions) for one in found.turns] == [

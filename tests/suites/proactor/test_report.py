@@ -13,7 +13,7 @@ from tests.suites.proactor.material import RIG, SMALL, foresee, run, turns
 from timeful.agents.proactive import agent, reading
 from timeful.dialogues.prediction import Prediction
 from timeful.errors import SettingsError
-from timeful.metrics.proactor.episodes import Conversed, Sent
+from timeful.metrics.proactor.episodes import Conversed, SentPrediction
 from timeful.metrics.proactor.files import PredictedTurn
 from timeful.reports.results import read_results
 from timeful.runs.experiment import report_again
@@ -27,7 +27,7 @@ PAY = foresee("pay", "ready_to_trigger", "Ada <b>")
 
 
 def conversed(
-    made: list[PredictedTurn], lost: tuple[int, ...] = (), sent: tuple[Sent, ...] = ()
+    made: list[PredictedTurn], lost: tuple[int, ...] = (), sent: tuple[SentPrediction, ...] = ()
 ) -> Conversed:
     return Conversed(
         settings={},
@@ -35,9 +35,9 @@ def conversed(
         subflow="",
         synthetic=True,
         turns=tuple(made),
-        spoken=(),
+        transcript=(),
         arrived=(),
-        sent=sent,
+        predictions=sent,
         questions=(),
         lost=lost,
         notes={},
@@ -78,12 +78,12 @@ def test_lost_turns_are_seen_and_rows_are_in_the_order_of_the_reference() -> Non
 
 def test_what_came_late_is_faint_in_the_turn_that_it_was_for() -> None:
     made = turns([], [], pay=(1,))
-    late = Sent(at=5, is_late=True, prediction=Prediction(turn=1, opportunities=(PAY,)))
-    drawn = draw(conversed(made, lost=(1,), sent=(late,)))
+    late = SentPrediction(at=5, is_late=True, prediction=Prediction(turn=1, opportunities=(PAY,)))
+    drawn = draw(conversed(made, lost=(1,), predictions=(late,)))
     assert drawn.count('<g opacity="0.55">') == 1
     assert "turn 1: pay, ready_to_trigger (in time)" in drawn
-    in_time = Sent(at=5, is_late=False, prediction=late.prediction)
-    assert 'opacity="0.55"' not in draw(conversed(made, lost=(1,), sent=(in_time,)))
+    in_time = SentPrediction(at=5, is_late=False, prediction=late.prediction)
+    assert 'opacity="0.55"' not in draw(conversed(made, lost=(1,), predictions=(in_time,)))
 
 
 def test_a_report_labels_stand_ins_and_published_rows_and_loads_nothing(tmp_path: Path) -> None:

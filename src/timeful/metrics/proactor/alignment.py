@@ -92,7 +92,7 @@ def dialogue_score(
     dialogue: Dialogue, sigma: int, *, unmatched: Unmatched = "skip"
 ) -> float | None:
     """The mean EC of a dialogue's actions, None if it has none that counts (equation 20)."""
-    scored = _counted(early_ready(dialogue, sigma), unmatched)
+    scored = _select(early_ready(dialogue, sigma), unmatched)
     return sum(scored) / len(scored) if scored else None
 
 
@@ -124,16 +124,16 @@ def alignments(
 
 
 def tally(
-    every: Iterable[Sequence[int | None]],
+    dialogues: Iterable[Sequence[int | None]],
     sigmas: Sequence[int] = SIGMAS,
     *,
     unmatched: Unmatched = "skip",
 ) -> list[Alignment]:
     """The same from the `margins` of each dialogue."""
     tables = [_Tally(sigma, unmatched) for sigma in sigmas]
-    for some in every:
+    for margins_of_dialogue in dialogues:
         for table in tables:
-            table.add(_foreseen(some, table.sigma))
+            table.add(_foreseen(margins_of_dialogue, table.sigma))
     return [table.done() for table in tables]
 
 
@@ -148,10 +148,10 @@ class _Tally:
         self._observed = self._matched = self._actions = self._hit = 0
         self._means: list[float] = []
 
-    def add(self, found: list[bool | None]) -> None:
-        scored = _counted(found, self._unmatched)
-        self._observed += len(found)
-        self._matched += sum(one is not None for one in found)
+    def add(self, criteria: list[bool | None]) -> None:
+        scored = _select(criteria, self._unmatched)
+        self._observed += len(criteria)
+        self._matched += sum(criterion is not None for criterion in criteria)
         self._actions += len(scored)
         self._hit += sum(scored)
         if scored:
@@ -178,11 +178,11 @@ def _margins(dialogue: Dialogue) -> list[int | None]:
     return margins(observed, dialogue.ready_ranges)
 
 
-def _foreseen(some: Sequence[int | None], sigma: int) -> list[bool | None]:
-    return [None if one is None else one >= sigma for one in some]
+def _foreseen(margins_of_dialogue: Sequence[int | None], sigma: int) -> list[bool | None]:
+    return [None if margin is None else margin >= sigma for margin in margins_of_dialogue]
 
 
-def _counted(found: list[bool | None], unmatched: Unmatched) -> list[bool]:
+def _select(criteria: list[bool | None], unmatched: Unmatched) -> list[bool]:
     if unmatched == "skip":
-        return [one for one in found if one is not None]
-    return [bool(one) for one in found]
+        return [criterion for criterion in criteria if criterion is not None]
+    return list(map(bool, criteria))

@@ -35,16 +35,16 @@ class Auxiliary:
 def auxiliary(conversations: Sequence[Conversed]) -> Auxiliary:
     """Score conversations together, each turn alike."""
     return Auxiliary(
-        ic=_asked(conversations),
-        ad=_followed(conversations),
-        ec=alignment({each.dialogue: _dialogue(each) for each in conversations}.values(), 0),
+        ic=_consistency(conversations),
+        ad=_dependency(conversations),
+        ec=alignment({c.dialogue: _dialogue(c) for c in conversations}.values(), 0),
     )
 
 
-def _asked(conversations: Sequence[Conversed]) -> InformationConsistency | None:
-    pairs = [pair for each in conversations for pair in each.questions]
-    corpus = sorted({text for _, theirs in pairs for text in theirs})
-    if not corpus or not any(mine for mine, _ in pairs):
+def _consistency(conversations: Sequence[Conversed]) -> InformationConsistency | None:
+    pairs = [pair for conversation in conversations for pair in conversation.questions]
+    corpus = sorted({text for _, reference in pairs for text in reference})
+    if not corpus or not any(predicted for predicted, _ in pairs):
         return None
     try:
         similarity = Tfidf(corpus)
@@ -53,18 +53,19 @@ def _asked(conversations: Sequence[Conversed]) -> InformationConsistency | None:
     return mean_information_consistency(pairs, similarity)
 
 
-def _followed(conversations: Sequence[Conversed]) -> DependencyAlignment | None:
-    domains = {(each.workflows, each.actions) for each in conversations}
+def _dependency(conversations: Sequence[Conversed]) -> DependencyAlignment | None:
+    domains = {(c.workflows, c.actions) for c in conversations}
     if len(domains) != 1:
         return None
     ((workflows, actions),) = domains
     if not workflows:
         return None
     return transitions(workflows, actions).mean(
-        [[one.name for one in turn.predictions] for turn in each.turns] for each in conversations
+        [[action.name for action in turn.predictions] for turn in conversation.turns]
+        for conversation in conversations
     )
 
 
-def _dialogue(one: Conversed) -> Dialogue:
-    ranges = one.turns[0].ready_ranges if one.turns else {}
-    return Dialogue(id=one.dialogue, turns=one.spoken, ready_ranges=ranges)
+def _dialogue(conversation: Conversed) -> Dialogue:
+    ranges = conversation.turns[0].ready_ranges if conversation.turns else {}
+    return Dialogue(id=conversation.dialogue, turns=conversation.transcript, ready_ranges=ranges)

@@ -1,11 +1,10 @@
-"""From the record of a conversation to the turns that are scored: nothing else is needed.
+"""Reads the scored turns of a conversation from its record.
 
-Which prediction stands for a turn follows from the order of the record alone: a turn is open from
-the event that shows it to the event with which the next begins, or the conversation ends. Of the
-predictions for a turn that stand between these two, the last one counts. The others are late, and
-count for nothing; a turn without one in time is lost, and is scored as having predicted nothing,
-so that it is in no mean (see `MeanScores`). How many are lost stands beside the means, which are
-of the other turns: an agent that answers only where it has time may look better than it is.
+The order of the record decides which prediction of a turn counts. A turn is open from the event
+that shows it to the event with which the next turn begins or the conversation ends. The last
+prediction within this span counts; the others are late and ignored. A turn without a prediction in
+time is lost: it is scored as an empty set, which is in no mean (see `MeanScores`). The number of
+lost turns is reported with the means, since answering only easy turns would look better.
 """
 
 from collections import Counter
@@ -33,14 +32,14 @@ from timeful.records.events import (
 )
 
 MORE_IS_BETTER = ("ac", "max_ac", "pt", "pt_all", "rar", "atr")
-"""The metrics that a lost turn has 0 of; of the others 0 would be praise."""
+"""The metrics that are 0 for a lost turn; 0 would be the best value of the others."""
 
 OF_REFERENCES = ("ac", "max_ac", "atr", "false_triggered", "frr")
-"""The metrics that compare with the references themselves, and not only their ready ranges."""
+"""The metrics that need references, not only ready ranges."""
 
 
 class _Facts(msgspec.Struct):
-    """What the last event of a conversation tells."""
+    """The data of the last event of a conversation."""
 
     dialogue: str
     subflow: str = ""
@@ -53,8 +52,8 @@ class _Facts(msgspec.Struct):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sent:
-    """A prediction as it was said: when, and whether the turn that it is for had passed by."""
+class SentPrediction:
+    """A prediction with its instant, and whether it came after its turn."""
 
     at: int
     is_late: bool
@@ -63,32 +62,32 @@ class Sent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversed:
-    """An agent's part in one conversation.
+    """An agent's predictions in one conversation.
 
     Attributes:
-        settings: What the episode was played under.
-        dialogue: Which conversation it was.
+        settings: The settings of the episode.
+        dialogue: The id of the conversation.
         subflow: Its workflow; empty if unknown.
-        synthetic: Whether nobody ever held it.
-        spoken: All its turns in words; `at` is when each began.
-        arrived: When each of them was there.
-        sent: All predictions, in the order in which they came.
-        turns: All its turns, each with the prediction that stands for it, and the reference.
-        questions: The questions that stand for each turn, and those of the reference.
+        synthetic: Whether it was generated.
+        transcript: All its turns; `at` is the start of each.
+        arrived: The instants at which the turns were complete.
+        predictions: All predictions, in order of arrival.
+        turns: All its turns, each with its last prediction in time and the reference.
+        questions: The questions of each turn, and those of the reference.
         lost: The turns without a prediction in time.
-        notes: How often the agent noted each topic: what became of answers, and of time.
+        notes: The number of notes of the agent by topic.
         tokens: The tokens of all thoughts.
         actions: The names in the catalog.
-        workflows: The actions of each workflow in their order; none where nobody said them.
+        workflows: The actions of each workflow in their order; empty if unknown.
     """
 
     settings: Mapping[str, Any]
     dialogue: str
     subflow: str
     synthetic: bool
-    spoken: tuple[Turn, ...]
+    transcript: tuple[Turn, ...]
     arrived: tuple[int, ...]
-    sent: tuple[Sent, ...]
+    predictions: tuple[SentPrediction, ...]
     turns: tuple[PredictedTurn, ...]
     questions: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
     lost: tuple[int, ...]
@@ -99,33 +98,32 @@ class Conversed:
 
     @property
     def late(self) -> tuple[int, ...]:
-        """The turns of the predictions that came late, in the order in which they came."""
-        return tuple(one.prediction.turn for one in self.sent if one.is_late)
+        """The turns of the late predictions, in order of arrival."""
+        return tuple(item.prediction.turn for item in self.predictions if item.is_late)
 
     @property
     def revised(self) -> int:
-        """How many predictions in time were followed by another for the same turn."""
-        in_time = [one.prediction.turn for one in self.sent if not one.is_late]
+        """The number of predictions in time that a later one replaced."""
+        in_time = [item.prediction.turn for item in self.predictions if not item.is_late]
         return len(in_time) - len(set(in_time))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversedScores:
-    """The metrics over some conversations, and what time did to them.
+    """The metrics over conversations.
 
     Attributes:
-        n_dialogues: How many.
-        n_failed: How many episodes failed; they are in no other number.
-        has_references: Whether any turn has one, and not only ready ranges are known.
-        means: The means over all turns with predictions; those that were lost, and those for
-            which an empty set came in time, are in `means.n_skipped`. Without references those
-            of `OF_REFERENCES` are None.
+        n_dialogues: The number of conversations.
+        n_failed: The number of failed episodes, which no other number includes.
+        has_references: Whether any turn has a reference, not only ready ranges.
+        means: The means over all turns with predictions; lost turns and turns with an empty set
+            are in `means.n_skipped`. Without references those of `OF_REFERENCES` are None.
         n_lost: Turns without a prediction in time.
-        n_lost_late: Of these, turns with one that came late.
-        n_empty: Turns for which an empty set stands.
-        n_late: Predictions that came late.
-        n_revised: Predictions in time that were followed by another.
-        notes: How often agents noted each topic.
+        n_lost_late: Lost turns with a late prediction.
+        n_empty: Turns with an empty set in time.
+        n_late: Late predictions.
+        n_revised: Predictions in time that were replaced.
+        notes: The number of notes by topic.
         tokens: The tokens of all thoughts.
     """
 
@@ -143,10 +141,10 @@ class ConversedScores:
 
     @property
     def with_lost(self) -> Mapping[str, float | None]:
-        """Means that count every lost turn as 0, of the metrics of which more is better.
+        """Means that count lost turns as 0, for the metrics in `MORE_IS_BETTER`.
 
-        Who answers only where it has time is judged by `means` on these turns alone, and they may
-        be the easy ones. Turns with an empty set are in no mean here either.
+        Otherwise an agent that answers only easy turns would be overrated. Turns with an empty
+        set are excluded here as well.
         """
         scored = self.means.n_turns - self.means.n_skipped
         share = scored / (scored + self.n_lost) if scored + self.n_lost else None
@@ -160,14 +158,14 @@ class ConversedScores:
 
 @dataclass(slots=True)
 class _Reading:
-    """What has been read of a record so far."""
+    """The relevant events of a record so far."""
 
     settings: Mapping[str, Any] = field(default_factory=dict)
-    spoken: list[Turn] = field(default_factory=list)
+    transcript: list[Turn] = field(default_factory=list)
     arrived: list[int] = field(default_factory=list)
-    begun: int | None = None
+    start: int | None = None
     open_turn: int = 0
-    sent: list[Sent] = field(default_factory=list)
+    predictions: list[SentPrediction] = field(default_factory=list)
     notes: Counter[str] = field(default_factory=Counter)
     tokens: int = 0
     facts: _Facts | None = None
@@ -193,32 +191,31 @@ class _Reading:
     def _predicted(self, event: Acted) -> None:
         prediction = read_prediction(event.action)
         is_late = prediction.turn != self.open_turn
-        self.sent.append(Sent(at=event.at, is_late=is_late, prediction=prediction))
+        self.predictions.append(SentPrediction(at=event.at, is_late=is_late, prediction=prediction))
 
     def _happened(self, event: Happened) -> None:
         if event.what == "turn":
-            said = {name: event.data[name] for name in ("speaker", "text", "observed")}
+            fields = {name: event.data[name] for name in ("speaker", "text", "observed")}
             number = self.open_turn = event.data["turn"]
-            began = event.at if self.begun is None else self.begun
-            self.spoken.append(msgspec.convert({"number": number, "at": began, **said}, Turn))
+            start = event.at if self.start is None else self.start
+            self.transcript.append(msgspec.convert({"number": number, "at": start, **fields}, Turn))
             self.arrived.append(event.at)
-            self.begun = None
+            self.start = None
         elif event.what == "begins":
-            self.open_turn, self.begun = 0, event.at
+            self.open_turn, self.start = 0, event.at
         elif event.what == "over":
             self.open_turn = 0
             self.facts = msgspec.convert(event.data, _Facts, strict=False)
 
 
 def read_conversation(events: Iterable[Event]) -> Conversed | None:
-    """Read an agent's part in a conversation from the record of it.
+    """Read an agent's predictions in a conversation from its record.
 
     Returns:
-        None if the episode failed, which its record says: a conversation that was broken off
-        cannot be compared with a whole one.
+        None if the episode failed: an incomplete conversation cannot be compared.
 
     Raises:
-        RecordError: If it is no whole record of a conversation.
+        RecordError: If it is not a complete record of a conversation.
     """
     reading = _Reading()
     try:
@@ -229,28 +226,30 @@ def read_conversation(events: Iterable[Event]) -> Conversed | None:
     if isinstance(reading.end, EpisodeFailed):
         return None
     if reading.facts is None:
-        raise RecordError("the record is not that of a conversation that came to its end")
+        raise RecordError("the record is not that of a complete conversation")
     return _conversed(reading, reading.facts)
 
 
 def _conversed(reading: _Reading, facts: _Facts) -> Conversed:
     ranges = facts.ready_ranges
-    numbers = [turn.number for turn in reading.spoken]
-    # A later one for the same turn takes the place of an earlier one.
-    standing = {one.prediction.turn: one.prediction for one in reading.sent if not one.is_late}
+    numbers = [turn.number for turn in reading.transcript]
+    # A later prediction for the same turn replaces an earlier one.
+    valid = {
+        item.prediction.turn: item.prediction for item in reading.predictions if not item.is_late
+    }
     return Conversed(
         settings=reading.settings,
         dialogue=facts.dialogue,
         subflow=facts.subflow,
         synthetic=facts.synthetic,
-        spoken=tuple(reading.spoken),
+        transcript=tuple(reading.transcript),
         arrived=tuple(reading.arrived),
-        sent=tuple(reading.sent),
+        predictions=tuple(reading.predictions),
         turns=tuple(
             PredictedTurn(
                 dialogue=facts.dialogue,
                 turn=number,
-                predictions=standing[number].opportunities if number in standing else (),
+                predictions=valid[number].opportunities if number in valid else (),
                 references=facts.references.get(number, ()),
                 ready_ranges=ranges,
             )
@@ -258,12 +257,12 @@ def _conversed(reading: _Reading, facts: _Facts) -> Conversed:
         ),
         questions=tuple(
             (
-                standing[number].questions if number in standing else (),
+                valid[number].questions if number in valid else (),
                 facts.questions.get(number, ()),
             )
             for number in numbers
         ),
-        lost=tuple(number for number in numbers if number not in standing),
+        lost=tuple(number for number in numbers if number not in valid),
         notes=dict(sorted(reading.notes.items())),
         tokens=reading.tokens,
         actions=facts.actions,
@@ -273,26 +272,26 @@ def _conversed(reading: _Reading, facts: _Facts) -> Conversed:
 
 def score_conversations(conversations: Iterable[Conversed | None]) -> ConversedScores:
     """Score conversations together, each turn alike; None is an episode that failed."""
-    every = list(conversations)
-    whole = [one for one in every if one is not None]
-    means = mean_scores(turn.scores() for one in whole for turn in one.turns)
-    has_references = any(turn.references for one in whole for turn in one.turns)
+    episodes = list(conversations)
+    finished = [episode for episode in episodes if episode is not None]
+    means = mean_scores(turn.scores() for episode in finished for turn in episode.turns)
+    has_references = any(turn.references for episode in finished for turn in episode.turns)
     if not has_references:
         means = replace(means, means={**means.means, **dict.fromkeys(OF_REFERENCES)})
-    n_lost = sum(len(one.lost) for one in whole)
+    n_lost = sum(len(episode.lost) for episode in finished)
     notes: Counter[str] = Counter()
-    for one in whole:
-        notes.update(one.notes)
+    for episode in finished:
+        notes.update(episode.notes)
     return ConversedScores(
-        n_dialogues=len(whole),
-        n_failed=len(every) - len(whole),
+        n_dialogues=len(finished),
+        n_failed=len(episodes) - len(finished),
         has_references=has_references,
         means=means,
         n_lost=n_lost,
-        n_lost_late=sum(len(set(one.lost) & set(one.late)) for one in whole),
+        n_lost_late=sum(len(set(episode.lost) & set(episode.late)) for episode in finished),
         n_empty=means.n_skipped - n_lost,
-        n_late=sum(len(one.late) for one in whole),
-        n_revised=sum(one.revised for one in whole),
+        n_late=sum(len(episode.late) for episode in finished),
+        n_revised=sum(episode.revised for episode in finished),
         notes=dict(sorted(notes.items())),
-        tokens=sum(one.tokens for one in whole),
+        tokens=sum(episode.tokens for episode in finished),
     )

@@ -51,7 +51,7 @@ def read_turns(path: Path) -> Iterator[PredictedTurn]:
         try:
             turn = decoder.decode(line)
         except (ValueError, RecursionError) as error:
-            where = f"{path.name}, line {number}{_called(line)}"
+            where = f"{path.name}, line {number}{_name_of(line)}"
             raise SettingsError(f"{where}: {explain(error, PredictedTurn)}") from None
         yield turn
     if not number:
@@ -74,9 +74,9 @@ def read_results(path: Path) -> list[Result]:
     header = [cell.strip() for cell in rows[0][1]] if rows else []
     for column in COLUMNS:
         if header.count(column) != 1:
-            found = ", ".join(header) or "nothing"
+            names = ", ".join(header) or "nothing"
             raise SettingsError(
-                f"{path.name} needs the column {column} once; line 1 has {found}, and the columns "
+                f"{path.name} needs the column {column} once; line 1 has {names}, and the columns "
                 f"are {', '.join(COLUMNS)}"
             )
     results: dict[str, Result] = {}
@@ -112,7 +112,7 @@ def _finite(cell: str, where: str, column: str) -> float:
     return value
 
 
-def _called(line: bytes) -> str:
+def _name_of(line: bytes) -> str:
     try:
         return f" (dialogue {msgspec.json.decode(line, type=_Name).dialogue})"
     except (ValueError, RecursionError):

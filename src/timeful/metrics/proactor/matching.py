@@ -33,14 +33,14 @@ def normal(value: Value) -> Hashable:
     return value
 
 
-def agrees(predicted: Input | None, wanted: Input) -> bool:
+def agrees(predicted: Input | None, reference: Input) -> bool:
     """Whether a parameter matches: neither side has it, or both have equal values **(chosen)**.
 
     A parameter that a prediction does not mention is not provided **(chosen)**.
     """
     if predicted is None or not predicted.provided:
-        return not wanted.provided
-    return wanted.provided and normal(predicted.value) == normal(wanted.value)
+        return not reference.provided
+    return reference.provided and normal(predicted.value) == normal(reference.value)
 
 
 def match(prediction: Opportunity, reference: Opportunity) -> float:
@@ -53,11 +53,11 @@ def match(prediction: Opportunity, reference: Opportunity) -> float:
     """
     if prediction.name != reference.name:
         return 0.0
-    wanted = reference.inputs.all()
-    if not wanted:
+    parameters = reference.inputs.all()
+    if not parameters:
         return 1.0
-    given = {one.name: one for one in prediction.inputs.all()}
-    return sum(agrees(given.get(one.name), one) for one in wanted) / len(wanted)
+    predicted = {parameter.name: parameter for parameter in prediction.inputs.all()}
+    return sum(agrees(predicted.get(p.name), p) for p in parameters) / len(parameters)
 
 
 def best_match(prediction: Opportunity, references: Iterable[Opportunity]) -> float:

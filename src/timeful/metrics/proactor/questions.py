@@ -37,7 +37,7 @@ class Similarity(Protocol):
         """What stands in results."""
         ...
 
-    def __call__(self, ones: Sequence[str], others: Sequence[str]) -> NDArray[np.float64]:
+    def __call__(self, first: Sequence[str], second: Sequence[str]) -> NDArray[np.float64]:
         """The similarity of each of some with each of others, a row for each of the first."""
         ...
 
@@ -81,12 +81,12 @@ class Tfidf:
         except ValueError as error:
             raise SettingsError(f"a similarity cannot be learnt from no text ({error})") from None
 
-    def __call__(self, ones: Sequence[str], others: Sequence[str]) -> NDArray[np.float64]:
+    def __call__(self, first: Sequence[str], second: Sequence[str]) -> NDArray[np.float64]:
         """The similarity of each of some with each of others, a row for each of the first."""
         # The vectors have length 1, or 0 for a text that shares nothing with the corpus.
-        first, second = map(self._vectorizer.transform, (ones, others))
-        found: Any = (first @ second.T).toarray()
-        return np.clip(np.asarray(found, dtype=np.float64), 0.0, 1.0)
+        first_vectors, second_vectors = map(self._vectorizer.transform, (first, second))
+        cosines: Any = (first_vectors @ second_vectors.T).toarray()
+        return np.clip(np.asarray(cosines, dtype=np.float64), 0.0, 1.0)
 
 
 def information_consistency(
@@ -106,7 +106,10 @@ def mean_information_consistency(
     turns: Iterable[tuple[Sequence[str], Sequence[str]]], similarity: Similarity
 ) -> InformationConsistency:
     """Average IC over turns, each its predicted and its reference questions."""
-    every = [information_consistency(one, other, similarity) for one, other in turns]
+    every = [
+        information_consistency(predicted, references, similarity)
+        for predicted, references in turns
+    ]
     scored = [value for value in every if value is not None]
     return InformationConsistency(
         mean=fmean(scored) if scored else None,
@@ -127,12 +130,14 @@ def asked_in(text: str) -> tuple[str, ...]:
     Such starts are may, could, can, what and which **(chosen)**, since people forget the mark.
     """
     sentences = (sentence.strip() for sentence in _SENTENCES.split(text))
-    return tuple(one for one in sentences if one.endswith("?") or _ASKS.match(one))
+    return tuple(s for s in sentences if s.endswith("?") or _ASKS.match(s))
 
 
 def reference_questions(dialogue: Dialogue) -> dict[int, tuple[str, ...]]:
     """What the agent asked, by turn: the questions noted in a dialogue, else those it says."""
     if dialogue.questions:
         return dict(dialogue.questions)
-    asked = {turn.number: asked_in(turn.text) for turn in dialogue.turns if turn.speaker == "agent"}
-    return {number: questions for number, questions in asked.items() if questions}
+    questions_by_turn = {
+        turn.number: asked_in(turn.text) for turn in dialogue.turns if turn.speaker == "agent"
+    }
+    return {number: questions for number, questions in questions_by_turn.items() if questions}

@@ -54,19 +54,21 @@ def rank(group: Sequence[Result]) -> list[Ranked]:
     """
     if not group:
         return []
-    of = {name: _normalised([getattr(one, name) for one in group]) for name in COLUMNS[1:]}
-    ci = np.maximum((of["ac"] + of["max_ac"] + 1 - of["difference"]) / 3, EPSILON)
-    ti = np.maximum((of["pt"] + 1 - of["ftr"] + of["rar"]) / 3, EPSILON)
+    scaled = {
+        name: _normalised([getattr(result, name) for result in group]) for name in COLUMNS[1:]
+    }
+    ci = np.maximum((scaled["ac"] + scaled["max_ac"] + 1 - scaled["difference"]) / 3, EPSILON)
+    ti = np.maximum((scaled["pt"] + 1 - scaled["ftr"] + scaled["rar"]) / 3, EPSILON)
     pri = 2 * ci * ti / (ci + ti)
     return [
         Ranked(
-            result=group[place],
-            rank=1 + int((pri > pri[place]).sum()),
-            pri=float(pri[place]),
-            ci=float(ci[place]),
-            ti=float(ti[place]),
+            result=group[index],
+            rank=1 + int((pri > pri[index]).sum()),
+            pri=float(pri[index]),
+            ci=float(ci[index]),
+            ti=float(ti[index]),
         )
-        for place in np.argsort(-pri, kind="stable")
+        for index in np.argsort(-pri, kind="stable")
     ]
 
 

@@ -50,11 +50,11 @@ def trajectory_correlation(first: Series, second: Series) -> float | None:
     steps = sorted(first.keys() & second.keys())
     if len(steps) < 2:
         return None
-    ones, others = ([run[step] for step in steps] for run in (first, second))
-    if any(isclose(min(values), max(values), rel_tol=1e-12) for values in (ones, others)):
+    xs, ys = ([run[step] for step in steps] for run in (first, second))
+    if any(isclose(min(values), max(values), rel_tol=1e-12) for values in (xs, ys)):
         return None
-    mean, other_mean = fmean(ones), fmean(others)
-    deviations = [(a - mean, b - other_mean) for a, b in zip(ones, others, strict=True)]
+    mean, other_mean = fmean(xs), fmean(ys)
+    deviations = [(a - mean, b - other_mean) for a, b in zip(xs, ys, strict=True)]
     spread = sqrt(sum(a * a for a, _ in deviations)) * sqrt(sum(b * b for _, b in deviations))
     if not spread:  # too small for a float
         return None
@@ -93,11 +93,11 @@ def between_runs(runs: Sequence[Run]) -> Repeatability | None:
     """
     finals: list[float] = []
     every: list[float | None] = []
-    for one, other in combinations(runs, 2):
-        for name in one.keys() & other.keys():
-            (mean, series), (other_mean, other_series) = one[name], other[name]
-            finals.append(final_consistency(mean, other_mean))
-            every.append(trajectory_correlation(series, other_series))
+    for first, second in combinations(runs, 2):
+        for name in first.keys() & second.keys():
+            (mean, series), (second_mean, second_series) = first[name], second[name]
+            finals.append(final_consistency(mean, second_mean))
+            every.append(trajectory_correlation(series, second_series))
     defined = sorted(value for value in every if value is not None)
     if not finals:
         return None

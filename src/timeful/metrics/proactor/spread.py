@@ -36,10 +36,10 @@ def difference(ac: Spread, max_ac: Spread) -> Spread | None:
     independently; they do not, so this is too wide where they move together. It is not the mean
     of the runs' own differences. None where A is 0.
     """
-    found = relative_difference(ac.mean, max_ac.mean)
-    if found is None:
+    mean = relative_difference(ac.mean, max_ac.mean)
+    if mean is None:
         return None
     if ac.std is None or max_ac.std is None:
-        return Spread(mean=found, std=None, n=ac.n)
+        return Spread(mean=mean, std=None, n=ac.n)
     std = hypot(max_ac.std / ac.mean, max_ac.mean * ac.std / ac.mean**2)
-    return Spread(mean=found, std=std, n=ac.n)
+    return Spread(mean=mean, std=std, n=ac.n)

@@ -27,53 +27,51 @@ _LABELS = {
 _KEPT = {"ac": "AC", "max_ac": "Max AC", "pt": "PT", "rar": "RAR"}
 
 
-def turns_json(found: MeanScores) -> dict[str, Any]:
+def turns_json(means: MeanScores) -> dict[str, Any]:
     """The means over turns by name; null where there is none."""
-    values = {**found.means, "difference": found.difference}
+    values = {**means.means, "difference": means.difference}
     ordered = {name: values[name] for name in _LABELS}
-    return {"n_turns": found.n_turns, "n_skipped": found.n_skipped, **ordered}
+    return {"n_turns": means.n_turns, "n_skipped": means.n_skipped, **ordered}
 
 
-def turns_table(found: MeanScores) -> str:
+def turns_table(means: MeanScores) -> str:
     """The means over turns."""
-    values = turns_json(found)
+    values = turns_json(means)
     lines = [f"{label:<32}{_number(values[name], 4):>8}" for name, label in _LABELS.items()]
-    count = f"means over {found.n_turns - found.n_skipped} of {found.n_turns} turns"
-    if found.n_skipped:
-        count += f"; {found.n_skipped} without predictions are in none"
+    count = f"means over {means.n_turns - means.n_skipped} of {means.n_turns} turns"
+    if means.n_skipped:
+        count += f"; {means.n_skipped} without predictions are in none"
     return "\n".join([*lines, count])
 
 
-def conversations_json(found: ConversedScores) -> dict[str, Any]:
+def conversations_json(scores: ConversedScores) -> dict[str, Any]:
     """The means over the turns of recorded conversations, and what time did to them."""
-    beside = {
-        name: getattr(found, name)
+    counts = {
+        name: getattr(scores, name)
         for name in ("n_lost", "n_lost_late", "n_empty", "n_late", "n_revised", "tokens")
     }
-    head = {"n_dialogues": found.n_dialogues, "n_failed": found.n_failed}
-    beside["with_lost"] = dict(found.with_lost)
-    return {**head, **turns_json(found.means), **beside, "notes": dict(found.notes)}
+    head = {"n_dialogues": scores.n_dialogues, "n_failed": scores.n_failed}
+    counts["with_lost"] = dict(scores.with_lost)
+    return {**head, **turns_json(scores.means), **counts, "notes": dict(scores.notes)}
 
 
-def conversations_table(found: ConversedScores) -> str:
+def conversations_table(s: ConversedScores) -> str:
     """The same as text: the means, and below them what they leave out."""
-    count = found.means.n_turns
-    lost = f"{found.n_lost} of {count} turns were lost ({_percent(_share(found.n_lost, count))})"
+    count = s.means.n_turns
+    lost = f"{s.n_lost} of {count} turns were lost ({_percent(_share(s.n_lost, count))})"
     lines = [
-        turns_table(found.means),
-        f"{lost}: nothing was predicted in time;\nof these, {found.n_lost_late} with a prediction "
-        f"that came late, as {found.n_late} predictions did",
+        turns_table(s.means),
+        f"{lost}: nothing was predicted in time;\nof these, {s.n_lost_late} with a prediction "
+        f"that came late, as {s.n_late} predictions did",
         "with 0 for each of them: "
-        + ", ".join(
-            f"{title} {_number(found.with_lost[name], 4)}" for name, title in _KEPT.items()
-        ),
-        f"{found.n_empty} turns with an empty set in time, {found.n_revised} sets replaced in time",
-        f"{found.n_dialogues} conversations, {found.n_failed} episodes failed and left out, "
-        f"{found.tokens:,} tokens",
+        + ", ".join(f"{title} {_number(s.with_lost[name], 4)}" for name, title in _KEPT.items()),
+        f"{s.n_empty} turns with an empty set in time, {s.n_revised} sets replaced in time",
+        f"{s.n_dialogues} conversations, {s.n_failed} episodes failed and left out, "
+        f"{s.tokens:,} tokens",
     ]
-    if found.notes:
-        noted = ", ".join(f"{topic} {times}" for topic, times in found.notes.items())
-        lines += wrap(f"noted by agents: {noted}", 80, break_on_hyphens=False)
+    if s.notes:
+        topics = ", ".join(f"{topic} {times}" for topic, times in s.notes.items())
+        lines += wrap(f"noted by agents: {topics}", 80, break_on_hyphens=False)
     return "\n".join(lines)
 
 
@@ -81,14 +79,14 @@ def ranking_json(ranked: Sequence[Ranked]) -> list[dict[str, Any]]:
     """The group, the best first: index, its parts, and what they were made from."""
     return [
         {
-            "rank": one.rank,
-            "name": one.result.name,
-            "pri": one.pri,
-            "ci": one.ci,
-            "ti": one.ti,
-            **{name: getattr(one.result, name) for name in COLUMNS[1:]},
+            "rank": method.rank,
+            "name": method.result.name,
+            "pri": method.pri,
+            "ci": method.ci,
+            "ti": method.ti,
+            **{name: getattr(method.result, name) for name in COLUMNS[1:]},
         }
-        for one in ranked
+        for method in ranked
     ]
 
 
@@ -96,28 +94,36 @@ def ranking_table(ranked: Sequence[Ranked]) -> str:
     """The group, the best first, and who it is: another group gives other values."""
     titles = ("PRI", "CI", "TI", "AC", "MaxAC", "Diff", "PT", "FTR", "RAR")
     lines = ["    " + f"{'':<21}" + "".join(f"{title:>6}" for title in titles)]
-    for one in ranked:
-        values = [one.pri, one.ci, one.ti, *(getattr(one.result, name) for name in COLUMNS[1:])]
-        first, *rest = wrap(one.result.name, 20)
+    for method in ranked:
+        values = [
+            method.pri,
+            method.ci,
+            method.ti,
+            *(getattr(method.result, name) for name in COLUMNS[1:]),
+        ]
+        first, *lines_left = wrap(method.result.name, 20)
         numbers = "".join(f"{_short(value):>6}" for value in values)
-        lines += [f"{one.rank:>3} {first:<21}{numbers}", *(f"      {more}" for more in rest)]
+        lines += [
+            f"{method.rank:>3} {first:<21}{numbers}",
+            *(f"      {more}" for more in lines_left),
+        ]
     count = len(ranked)
     group = f"PRI within this group of {count} alone: with other members the values are others"
     return "\n".join([*lines, group])
 
 
-def alignment_json(found: Alignment) -> dict[str, Any]:
+def alignment_json(alignment: Alignment) -> dict[str, Any]:
     """EC for one threshold; null where nothing was observed."""
     return {
-        "sigma": found.sigma,
-        "unmatched": found.unmatched,
-        "n_actions": found.n_actions,
-        "n_hit": found.n_hit,
-        "action_level": found.action_level,
-        "n_dialogues": found.n_dialogues,
-        "dialogue_mean": found.dialogue_mean,
-        "dialogue_std": found.dialogue_std,
-        "share_above": found.share_above,
+        "sigma": alignment.sigma,
+        "unmatched": alignment.unmatched,
+        "n_actions": alignment.n_actions,
+        "n_hit": alignment.n_hit,
+        "action_level": alignment.action_level,
+        "n_dialogues": alignment.n_dialogues,
+        "dialogue_mean": alignment.dialogue_mean,
+        "dialogue_std": alignment.dialogue_std,
+        "share_above": alignment.share_above,
     }
 
 
@@ -133,14 +139,14 @@ def alignment_table(rows: Sequence[Alignment], *, by_rule: bool = True) -> str:
         mean = f"{_number(row.dialogue_mean, 4)} ± {_number(row.dialogue_std, 4)}"
         share, above = _percent(row.action_level), _percent(row.share_above)
         lines.append(f"{row.sigma:>5}{row.n_hit:>9,}{share:>9}{mean:>22}{above:>12}")
-    one = rows[0]
+    row = rows[0]
     lines.append(
-        f"{one.n_matched:,} of {one.n_observed:,} observed actions are ready at some turn of the "
-        f"reference\n({_percent(one.coverage)} coverage); the others "
-        + ("are left out" if one.unmatched == "skip" else "count as 0")
+        f"{row.n_matched:,} of {row.n_observed:,} observed actions are ready at some turn of the "
+        f"reference\n({_percent(row.coverage)} coverage); the others "
+        + ("are left out" if row.unmatched == "skip" else "count as 0")
     )
     lines.append(
-        f"{one.n_actions:,} actions in {one.n_dialogues:,} dialogues; kept are those above "
+        f"{row.n_actions:,} actions in {row.n_dialogues:,} dialogues; kept are those above "
         f"{KEEP_ABOVE}"
     )
     return "\n".join(lines + foregone(rows, by_rule=by_rule))
@@ -162,8 +168,8 @@ def _number(value: float | None, digits: int) -> str:
     return "-" if value is None else f"{value:.{digits}f}"
 
 
-def _share(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
+def _share(count: int, total: int) -> float | None:
+    return count / total if total else None
 
 
 def _percent(value: float | None) -> str:

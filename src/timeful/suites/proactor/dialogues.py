@@ -188,7 +188,7 @@ def _turns(found: Sequence[tuple[Cell, Conversed]]) -> Table:
     """Each turn with what was said, what the reference holds ready, and what was predicted."""
     rows: list[tuple[str | Entry | tuple[Entry, ...], ...]] = []
     first = found[0][1]
-    for index, (turn, said) in enumerate(zip(first.turns, first.spoken, strict=True)):
+    for index, (turn, said) in enumerate(zip(first.turns, first.transcript, strict=True)):
         done = ", ".join(one.name for one in said.observed)
         due = [name for name, some in turn.ready_ranges.items() if turn.turn in some]
         rows.append(

@@ -193,7 +193,7 @@ def _cases(out: Path, rows: Iterable[ProactorRow]) -> Iterator[tuple[str, Case]]
                 case = Case(
                     dialogue=conversed.dialogue,
                     turn=turn.turn,
-                    context=transcript(conversed.spoken, until=turn.turn),
+                    context=transcript(conversed.transcript, until=turn.turn),
                     predictions=turn.predictions,
                 )
                 said = (case.context, write_opportunities(case.predictions))

@@ -203,7 +203,7 @@ def _dependency(found: Conversed) -> dict[str, float]:
 
 
 def _margins(found: Conversed) -> list[int | None]:
-    done = ((turn.number, one.name) for turn in found.spoken for one in turn.observed)
+    done = ((turn.number, one.name) for turn in found.transcript for one in turn.observed)
     return margins(done, found.turns[0].ready_ranges if found.turns else {})
 
 

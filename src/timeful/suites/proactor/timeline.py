@@ -32,7 +32,7 @@ _LABEL, _WIDTH, _ROW, _TOP, _LEGEND = 190, 893, 22, 26, 46
 def draw(conversed: Conversed) -> str:
     """Draw one agent's part in a conversation, as SVG of the page's width."""
     turns = conversed.turns
-    came_late = [one for sent in conversed.sent for one in sent.prediction.opportunities]
+    came_late = [one for sent in conversed.predictions for one in sent.prediction.opportunities]
     names = rows_of(turns, came_late)
     step = (_WIDTH - _LABEL - 6) / max(len(turns), 1)
     height = _TOP + _ROW * len(names) + 8 + _LEGEND
@@ -116,7 +116,7 @@ def _prediction(
 def _late(conversed: Conversed, names: Sequence[str], step: float) -> Iterator[str]:
     """What was predicted for a turn when it was over, faint: it stands for nothing."""
     place = {turn.turn: column for column, turn in enumerate(conversed.turns)}
-    for sent in conversed.sent:
+    for sent in conversed.predictions:
         if sent.is_late and sent.prediction.turn in conversed.lost:
             column = place[sent.prediction.turn]
             turn = conversed.turns[column]
