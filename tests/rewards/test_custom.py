@@ -162,15 +162,15 @@ def test_in_a_training_one_that_breaks_leaves_the_record_at_which_it_did(tmp_pat
     from types import SimpleNamespace
 
     from timeful.records.recorder import read_record
-    from timeful.training.reward_functions import reward_by_record
+    from timeful.training.reward_functions import RecordReward
     from timeful.training.rollouts import Rollout
 
     name = own(tmp_path, "def of(events, progress):\n    return progress / (len(events) - 4)")
     scene: Any = SimpleNamespace(key="case", turn=None)
     good, bad = task(RIGHT), calls(task(RIGHT), 0)[:1] + task(RIGHT)[1:]
     good = [*good[:1], thought(1), *good[1:]]
-    groups = [[Rollout(scene=scene, sampling=7, events=tuple(one), ok=True)] for one in (good, bad)]
-    rewards = reward_by_record(Reward(name=name), out=tmp_path / "episodes")
+    groups = [[Rollout(task=scene, sampling=7, events=tuple(one), ok=True)] for one in (good, bad)]
+    rewards = RecordReward(Reward(name=name), tmp_path / "episodes")
     assert rewards(groups[:1], 3, 0.5) == [[0.5]]
     with pytest.raises(
         RewardError, match=r"line 2: ZeroDivisionError.*broke at the record .*00003"

@@ -16,13 +16,14 @@ import msgspec
 
 from timeful.judges.ruler_settings import RulerJudge
 from timeful.training.config import (
+    GRPO_DEFAULTS,
+    SFT_DEFAULTS,
     CasesPart,
+    ExamplesPart,
     ModelPart,
-    OptimiserPart,
     RewardPart,
     RolloutPart,
     RunPart,
-    SftPart,
     TurnsPart,
 )
 
@@ -35,9 +36,13 @@ PARTS: Mapping[str, type[msgspec.Struct]] = {
     "[reward]": RewardPart,
     "[judge]": RulerJudge,
     "[rollout]": RolloutPart,
-    "[optimiser]": OptimiserPart,
     "[run]": RunPart,
-    "[sft]": SftPart,
+    "[examples]": ExamplesPart,
+}
+
+TRAINERS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "grpo": ("GRPOConfig", GRPO_DEFAULTS),
+    "sft": ("SFTConfig", SFT_DEFAULTS),
 }
 
 HEAD = """\
@@ -53,7 +58,24 @@ they start where the command is given. TOML has no null: it is `"none"`, in `--s
 
 def page() -> str:
     """The page."""
-    return "\n".join([HEAD, *(table(name, part) for name, part in PARTS.items())])
+    tables = [table(name, part) for name, part in PARTS.items()]
+    return "\n".join([HEAD, *tables, *map(trainer, TRAINERS)])
+
+
+def trainer(name: str) -> str:
+    """The defaults of a table of TRL's fields."""
+    kind, defaults = TRAINERS[name]
+    lines = [
+        f"## [{name}]",
+        "",
+        f"Fields of TRL's `{kind}`, by their names there. Defaults that are",
+    ]
+    lines += ["timeful's own:", "", "| field | default |", "| --- | --- |"]
+    lines += [
+        f"| `{field}` | `{json.dumps('none' if value is None else value)}` |"
+        for field, value in defaults.items()
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def table(name: str, part: type[msgspec.Struct]) -> str:

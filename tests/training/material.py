@@ -10,11 +10,11 @@ from timeful.training.config import (
     CasesPart,
     Config,
     ModelPart,
-    OptimiserPart,
     RewardPart,
     RolloutPart,
     RunPart,
 )
+from timeful.training.observer import NullObserver
 from timeful.training.tiny.language import Language
 
 LANGUAGE = Language(
@@ -55,11 +55,26 @@ def config(model: Path, out: Path, **others: Any) -> Config:
             sets=("levels:8",), size=2, budgets=("0.6s", "2s"), soft=True, token_seconds=0.1
         ),
         "reward": RewardPart(name="ep_aware"),
-        "rollout": RolloutPart(samples=4, cases=2, max_tokens=12),
-        "optimiser": OptimiserPart(steps=3, learning_rate=1e-3),
-        "run": RunPart(out=str(out), threads=1, save_every=1),
+        "rollout": RolloutPart(cases=2),
+        "run": RunPart(out=str(out), threads=1, save_steps=1),
     }
+    given = others.pop("grpo", {"max_steps": 3, "learning_rate": 1e-3})
+    parts["grpo"] = {"num_generations": 4, "max_completion_length": 12, **given}
     return Config(**{**parts, **others})
+
+
+class ListingObserver(NullObserver):
+    """Lists what it is told."""
+
+    def __init__(self) -> None:
+        self.reports: list[str] = []
+        self.warnings: list[str] = []
+
+    def report(self, metrics: str) -> None:
+        self.reports.append(metrics)
+
+    def warn(self, text: str) -> None:
+        self.warnings.append(text)
 
 
 def file_of(folder: Path, name: str = "a.toml", *, cases: str = CASES, more: str = "") -> Path:
@@ -76,16 +91,16 @@ dtype = "float32"
 [reward]
 name = "ep_aware"
 [rollout]
-samples = 4
 cases = 2
-max_tokens = 12
-[optimiser]
-steps = 3
+[grpo]
+num_generations = 4
+max_completion_length = 12
+max_steps = 3
 learning_rate = 1e-3
 [run]
 out = "out"
 threads = 1
-save_every = 1
+save_steps = 1
 {more}
 """
     )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timeful.training.credit import EPSILON, returns, shared_out, turn_advantages
+from timeful.training.credit import EPSILON, divide_reward, returns, turn_advantages
 
 rewards = st.lists(st.floats(-5, 5), min_size=1, max_size=6)
 groups = st.lists(st.one_of(st.none(), rewards), min_size=1, max_size=6)
@@ -67,8 +67,8 @@ def test_returns_worked_by_hand() -> None:
 
 
 @given(st.floats(-2, 2), st.lists(st.integers(-5, 50).map(float), min_size=1, max_size=8))
-def test_what_is_shared_out_adds_up(reward: float, world: list[float]) -> None:
-    shares = shared_out(reward, world)
+def test_what_is_divide_reward_adds_up(reward: float, world: list[float]) -> None:
+    shares = divide_reward(reward, world)
     assert sum(shares) == pytest.approx(reward, abs=1e-9)
     if any(one > 0 for one in world):
         assert all(share == 0 for share, one in zip(shares, world, strict=True) if one <= 0)
@@ -78,4 +78,4 @@ def test_what_is_shared_out_adds_up(reward: float, world: list[float]) -> None:
 
 def test_points_share_a_reward_out() -> None:
     # 5 and 15 of 20 points: a quarter of 0.8, and three quarters of it
-    assert shared_out(0.8, [5.0, -3.0, 15.0]) == pytest.approx((0.2, 0.0, 0.6))
+    assert divide_reward(0.8, [5.0, -3.0, 15.0]) == pytest.approx((0.2, 0.0, 0.6))

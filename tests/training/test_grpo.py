@@ -17,23 +17,23 @@ from trl.trainer.utils import RepeatSampler
 
 from tests.training.material import checkpoint, config, metrics
 from timeful.core.units import milliseconds
-from timeful.errors import ModelError
+from timeful.errors import ModelError, SettingsError
 from timeful.models.model import Model
 from timeful.models.pace import Pace
 from timeful.records.events import EpisodeFailed
 from timeful.records.recorder import Recorder
 from timeful.rewards.registry import Reward
-from timeful.training.cases import timely_tasks
+from timeful.training import grpo as grpo_module
 from timeful.training.checkpoints import SynchronizedCheckpoints, last_checkpoint, update_of
-from timeful.training.config import Config, OptimiserPart, RewardPart
+from timeful.training.config import Config, RewardPart, RolloutPart, RunPart
 from timeful.training.folder import CHECKPOINTS, POLICY
-from timeful.training.grpo import order, train_grpo
-from timeful.training.reward_functions import reward_by_record
-from timeful.training.rolling import RolloutFunction
-from timeful.training.rollout_tasks import RolloutTask
+from timeful.training.grpo import RolloutFunction, order_tasks, train_grpo
+from timeful.training.observer import NullObserver
+from timeful.training.reward_functions import RecordReward
+from timeful.training.rollout_tasks import RolloutTask, timely_tasks
 from timeful.training.rollouts import RewardFunction, Rollout
-from timeful.training.trainer_arguments import grpo_arguments
-from timeful.training.trajectory import Row
+from timeful.training.trainer_arguments import grpo_arguments, trainer_arguments
+from timeful.training.trajectory import TrainingSequence
 from timeful.training.trl_trainer import Sample, TimedGRPOTrainer
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of libraries, about each other
@@ -49,7 +49,7 @@ def length(
 ) -> list[list[float | None]]:
     """A reward that everybody can earn: for saying little."""
     return [
-        [-float(len(one.row.completion_ids)) if one.row else None for one in group]
+        [-float(len(one.sequence.completion_ids)) if one.sequence else None for one in group]
         for group in groups
     ]
 
@@ -62,7 +62,7 @@ def train(
 
     scenes = timely_tasks(
         settings.cases,
-        max_tokens=settings.rollout.max_tokens,
+        max_tokens=settings.grpo["max_completion_length"],
         seed=settings.run.seed,
     )
     policy = train_grpo(settings, scenes, rewards, **others)
@@ -77,33 +77,35 @@ class KilledError(Exception):
     """Ends a training in its midst."""
 
 
-def killed_at(update: int) -> Any:
-    """A progress that ends a training after so many updates, before a checkpoint is written."""
+@dataclass
+class KilledAt(NullObserver):
+    """Ends a training after so many updates, before a checkpoint is written."""
 
-    def progress(done: int, of: int) -> None:
-        if done == update:
+    update: int
+
+    def advance(self, done: int, total: int) -> None:
+        if done == self.update:
             raise KilledError
-
-    return progress
 
 
 @pytest.mark.parametrize(
-    ("optimiser", "last"),
+    ("grpo", "last"),
     [
         # The third update begins the second pass over the cases.
-        (OptimiserPart(steps=3, learning_rate=1e-3), 2),
+        ({"max_steps": 3}, 2),
         # Rollouts that are learnt from twice are not left in between.
-        (OptimiserPart(steps=4, learning_rate=1e-3, epochs=2, micro_batch=4), 2),
+        ({"max_steps": 4, "num_iterations": 2, "per_device_train_batch_size": 4}, 2),
     ],
-    ids=["one epoch", "two epochs"],
+    ids=["one iteration", "two iterations"],
 )
 def test_the_same_seed_trains_the_same_model_also_after_it_was_killed(
-    start: Path, tmp_path: Path, optimiser: OptimiserPart, last: int
+    start: Path, tmp_path: Path, grpo: dict[str, Any], last: int
 ) -> None:
-    whole = train(config(start, tmp_path / "whole", optimiser=optimiser))
-    settings = config(start, tmp_path / "cut", optimiser=optimiser)
+    grpo = {**grpo, "learning_rate": 1e-3}
+    whole = train(config(start, tmp_path / "whole", grpo=grpo))
+    settings = config(start, tmp_path / "cut", grpo=grpo)
     with pytest.raises(KilledError):
-        train(settings, progress=killed_at(optimiser.steps))
+        train(settings, observer=KilledAt(grpo["max_steps"]))
     assert update_of(last_checkpoint(tmp_path / "cut")) == last
     assert same(train(settings), whole)
     assert metrics(tmp_path / "cut") == metrics(tmp_path / "whole")
@@ -161,61 +163,68 @@ def test_cases_come_in_the_order_that_trl_gives_them_pass_by_pass(
     tmp_path: Path, shuffle: bool
 ) -> None:
     keys = [str(n) for n in range(7)]
-    optimiser = OptimiserPart(steps=9, epochs=2)
-    found = config(tmp_path, tmp_path, optimiser=optimiser)
-    found = replace(found, rollout=replace(found.rollout, shuffle=shuffle))
+    grpo = {"max_steps": 9, "num_iterations": 2, "shuffle_dataset": shuffle}
+    settings = config(tmp_path, tmp_path, grpo=grpo)
     theirs = RepeatSampler(keys, mini_repeat_count=1, batch_size=2, shuffle=shuffle, seed=0)
-    assert order(keys, found) == [keys[i] for _ in range(2) for i in theirs]
-    assert len(order(keys, found)) >= 2 * 5, "for five batches of rollouts"
+    assert order_tasks(keys, settings) == [keys[i] for _ in range(2) for i in theirs]
+    assert len(order_tasks(keys, settings)) >= 2 * 5, "for five batches of rollouts"
 
 
-def test_trl_is_told_what_the_settings_say(tmp_path: Path) -> None:
-    part = OptimiserPart(
-        steps=40,
-        learning_rate=3e-4,
-        warmup=4,
-        schedule="cosine",
-        clip_low=0.1,
-        clip_high=0.3,
-        ratio_cap=5.0,
-        kl=0.02,
-        scale="batch",
-        loss="dr_grpo",
-        entropy=0.01,
-        epochs=3,
-        micro_batch=2,
-        max_grad_norm=0.7,
-        recompute=False,
-    )
-    found = config(tmp_path, tmp_path, optimiser=part)
-    run = replace(found.run, seed=9, keep=5, save_every=4)
-    told = grpo_arguments(replace(found, run=run, rollout=replace(found.rollout, temperature=0.6)))
-    wanted = {
+def test_trl_gets_the_table_and_what_follows_from_other_tables(tmp_path: Path) -> None:
+    grpo = {
         "max_steps": 40,
         "learning_rate": 3e-4,
         "warmup_steps": 4,
-        "lr_scheduler_type": "cosine",
         "epsilon": 0.1,
-        "epsilon_high": 0.3,
-        "delta": 5.0,
-        "beta": 0.02,
-        "scale_rewards": "batch",
-        "loss_type": "dr_grpo",
-        "entropy_coef": 0.01,
+        "delta": "none",
+        "scale_rewards": "none",
         "num_iterations": 3,
         "per_device_train_batch_size": 2,
+        "temperature": 0.6,
+    }
+    run = RunPart(out=str(tmp_path), seed=9, save_total_limit=5, save_steps=4)
+    arguments = grpo_arguments(config(tmp_path, tmp_path, grpo=grpo, run=run))
+    wanted = {
+        **grpo,
+        "delta": None,
+        "scale_rewards": "none",
+        "epsilon_high": 0.28,
         "gradient_accumulation_steps": 4,
         "steps_per_generation": 4,
         "num_generations": 4,
         "max_completion_length": 12,
-        "temperature": 0.6,
-        "max_grad_norm": 0.7,
         "gradient_checkpointing": False,  # TRL would
+        "shuffle_dataset": False,
         "seed": 9,
         "save_total_limit": 5,
         "save_steps": 6,
     }
-    assert {name: getattr(told, name) for name in wanted} == wanted
+    assert {name: getattr(arguments, name) for name in wanted} == wanted
+
+
+@pytest.mark.parametrize(
+    ("grpo", "words"),
+    [
+        ({"num_generation": 4}, "'num_generations'"),
+        ({"clip_low": 0.1}, "clip_low"),
+        ({"epsilon": "much"}, "grpo.epsilon"),
+        ({"output_dir": "x"}, "output_dir"),
+        ({"top_p": 0.5}, "top_p"),
+        ({"per_device_train_batch_size": 3}, "8 rows"),
+    ],
+)
+def test_a_wrong_field_of_the_trainer_is_named(
+    tmp_path: Path, grpo: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(SettingsError, match=words):
+        trainer_arguments(config(tmp_path, tmp_path, grpo=grpo), processes=1)
+
+
+def test_the_rows_of_an_update_are_shared_out(tmp_path: Path) -> None:
+    settings = config(tmp_path, tmp_path)
+    assert trainer_arguments(settings, processes=2)["per_device_train_batch_size"] == 4
+    with pytest.raises(SettingsError, match="8 rows"):
+        trainer_arguments(settings, processes=3)
 
 
 def test_rollouts_are_played_and_credited_as_the_settings_say(
@@ -228,25 +237,29 @@ def test_rollouts_are_played_and_credited_as_the_settings_say(
         raise KilledError
 
     monkeypatch.setattr(RolloutFunction, "__call__", called)
-    found = config(start, tmp_path, reward=RewardPart(name="timely", credit="turn", discount=0.9))
-    found = replace(
-        found,
-        rollout=replace(found.rollout, temperature=0.6, at_once=3),
-        optimiser=replace(found.optimiser, scale="none"),
-        run=replace(found.run, seed=9),
+    settings = config(
+        start,
+        tmp_path,
+        reward=RewardPart(name="timely", credit="turn", discount=0.9),
+        rollout=RolloutPart(cases=2, at_once=3),
+        grpo={"temperature": 0.6, "scale_rewards": "none"},
+        run=RunPart(out=str(tmp_path), threads=1, seed=9),
     )
     with pytest.raises(KilledError):
-        train(found)
-    (rolling,) = seen
-    assert (rolling.seed, rolling.by_turn, rolling.discount, rolling.scale) == (9, True, 0.9, False)
-    player = rolling.player
-    assert (player._style.temperature, player._at_once) == (0.6, 3)
+        train(settings)
+    (function,) = seen
+    assert (function.seed, function.by_turn, function.discount) == (9, True, 0.9)
+    assert not function.is_scaled
+    player = function.player
+    assert (player._generation.temperature, player._at_once) == (0.6, 3)
     assert player._pace == Pace(per_token=milliseconds(100))
 
 
 def test_who_has_no_row_is_one_masked_token_without_a_reward() -> None:
-    row = Row(prompt_ids=(5,), completion_ids=(6, 7), logprobs=(-1.0, 0.0), mask=(1, 0), turns=())
-    samples = [Sample(row=row, reward=0.5), Sample(row=None, reward=0.25)]
+    sequence = TrainingSequence(
+        prompt_ids=(5,), completion_ids=(6, 7), logprobs=(-1.0, 0.0), mask=(1, 0)
+    )
+    samples = [Sample(sequence=sequence, reward=0.5), Sample(sequence=None, reward=0.25)]
     asked: list[Any] = []
 
     def roll(*args: Any) -> list[Sample]:
@@ -254,7 +267,7 @@ def test_who_has_no_row_is_one_masked_token_without_a_reward() -> None:
         return samples
 
     trainer: Any = SimpleNamespace(
-        roll=roll,
+        rollout_function=roll,
         state=SimpleNamespace(global_step=1, max_steps=4),
         processing_class=SimpleNamespace(eos_token_id=2),
     )
@@ -306,7 +319,7 @@ def test_the_sampler_and_the_trainer_find_the_same_probabilities(
 
 
 def test_what_is_rewarded_becomes_more_likely(start: Path, tmp_path: Path) -> None:
-    settings = config(start, tmp_path, optimiser=OptimiserPart(steps=12, learning_rate=2e-2))
+    settings = config(start, tmp_path, grpo={"max_steps": 12, "learning_rate": 2e-2})
     train(settings)
     rewards = [line["reward"] for line in metrics(tmp_path)]
     assert sum(rewards[-3:]) / 3 > sum(rewards[:3]) / 3 + 2
@@ -340,15 +353,15 @@ def test_a_rollout_that_fails_is_counted_and_left_out(start: Path, tmp_path: Pat
     def rewards(
         groups: Sequence[Sequence[Rollout]], update: int, progress: float
     ) -> Sequence[Sequence[float | None]]:
-        given = reward_by_record(Reward(name="ep_aware"))(groups, update, progress)
+        given = RecordReward(Reward(name="ep_aware"))(groups, update, progress)
         seen.extend(given)
-        cases.extend(group[0].scene.key for group in groups)
+        cases.extend(group[0].task.key for group in groups)
         return given
 
     settings = config(start, tmp_path)
     scenes = timely_tasks(settings.cases, max_tokens=12, seed=0)
     train_grpo(settings, {key: Fragile(one) for key, one in scenes.items()}, rewards)
-    assert cases == [scenes[key].key for key in order(list(scenes), settings)[:6]]
+    assert cases == [scenes[key].key for key in order_tasks(list(scenes), settings)[:6]]
     failed = sum(reward is None for group in seen for reward in group)
     assert 0 < failed < 24
     assert sum(line["failed"] for line in metrics(tmp_path)) == failed
@@ -357,22 +370,26 @@ def test_a_rollout_that_fails_is_counted_and_left_out(start: Path, tmp_path: Pat
     assert sum(of_trl) == pytest.approx(sum(told), abs=1e-5)
 
 
-def test_a_training_ends_only_when_the_rollouts_of_all_processes_failed() -> None:
+def test_a_training_ends_only_when_the_rollouts_of_all_processes_failed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def play(tasks: Sequence[tuple[RolloutTask, int]]) -> list[Rollout]:
         why = EpisodeFailed(at=0, boundary="model", error="ModelError: out of order")
-        return [Rollout(scene=one, sampling=n, events=(why,), ok=False) for one, n in tasks]
+        return [Rollout(task=one, sampling=n, events=(why,), ok=False) for one, n in tasks]
 
-    def rolling(others: list[str | None]) -> RolloutFunction:
+    def function() -> RolloutFunction:
         return RolloutFunction(
             player=SimpleNamespace(sampler=SimpleNamespace(), play=play),  # type: ignore[arg-type]
-            scenes={"a": SimpleNamespace(key="a")},  # type: ignore[dict-item]
-            rewards=reward_by_record(Reward(name="ep_aware")),
+            tasks={"a": SimpleNamespace(key="a")},  # type: ignore[dict-item]
+            rewards=RecordReward(Reward(name="ep_aware")),
+            metrics=SimpleNamespace(note=lambda *_: None),  # type: ignore[arg-type]
             seed=0,
-            gather=lambda own: [*own, *others],
         )
 
-    samples = rolling([None])(["a", "a"], 0, 0.0)
-    assert [(one.row, one.reward) for one in samples] == [(None, None)] * 2
+    monkeypatch.setattr(grpo_module, "gather_object", lambda own: [*own, None])
+    samples = function()(["a", "a"], 0, 0.0)
+    assert [(sample.sequence, sample.reward) for sample in samples] == [(None, None)] * 2
+    monkeypatch.setattr(grpo_module, "gather_object", lambda own: [*own, "world: late"])
     with pytest.raises(ModelError, match="out of order") as failure:
-        rolling(["late"])(["a", "a"], 0, 0.0)
+        function()(["a", "a"], 0, 0.0)
     assert "ModelError" not in str(failure.value), "the class of an error is no part of its message"

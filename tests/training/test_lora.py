@@ -14,12 +14,12 @@ from msgspec.structs import replace
 from transformers import AutoModelForCausalLM
 
 from tests.training.material import checkpoint, config
-from tests.training.test_grpo import KilledError, gaps_of, killed_at, same, train
+from tests.training.test_grpo import KilledAt, KilledError, gaps_of, same, train
 from timeful.models.local.checkpoint import load
 from timeful.models.local.request import Request, Sampling
 from timeful.models.local.sampler import Sampler
-from timeful.training.checks import layers
-from timeful.training.config import Config, ModelPart, OptimiserPart
+from timeful.training.checks import find_layers
+from timeful.training.config import Config, ModelPart
 from timeful.training.folder import ADAPTER, POLICY
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of libraries, about each other
@@ -37,8 +37,8 @@ def wide(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def settings(start: Path, out: Path) -> Config:
-    part = ModelPart(path=str(start), targets=tuple(sorted(layers(start))), dtype="float32")
-    whole = config(start, out, optimiser=OptimiserPart(steps=3, learning_rate=1e-2))
+    part = ModelPart(path=str(start), targets=tuple(sorted(find_layers(start))), dtype="float32")
+    whole = config(start, out, grpo={"max_steps": 3, "learning_rate": 1e-2})
     return replace(whole, model=part)
 
 
@@ -77,7 +77,7 @@ def test_it_goes_on_from_a_checkpoint_to_the_same_weights(start: Path, tmp_path:
     whole = train(settings(start, tmp_path / "whole"))
 
     with pytest.raises(KilledError):
-        train(settings(start, tmp_path / "cut"), progress=killed_at(3))
+        train(settings(start, tmp_path / "cut"), observer=KilledAt(3))
     assert not (tmp_path / "cut" / POLICY).exists()
     assert same(train(settings(start, tmp_path / "cut")), whole)
     shutil.rmtree(tmp_path / "cut" / POLICY)  # killed before it was written
@@ -121,15 +121,6 @@ def test_a_policy_is_written_in_the_type_it_was_asked_for(
 ) -> None:
     found = settings(start, tmp_path)
     found = replace(found, model=replace(found.model, adapter=adapter, dtype="bfloat16"))
-    small = replace(found.optimiser, steps=1, learning_rate=1e-6)
-    trained = train(replace(found, optimiser=small))
+    small = {**found.grpo, "max_steps": 1, "learning_rate": 1e-6}
+    trained = train(replace(found, grpo=small))
     assert {one.dtype for one in trained.values()} == {torch.bfloat16}
-
-
-def test_4_bits_are_counted_for_the_layers_that_have_them(start: Path) -> None:
-    from timeful.training.loading import load_empty_model
-    from timeful.training.memory import _shrunk
-
-    found = ModelPart(path=str(start), quantise="nf4", dtype="bfloat16")
-    # q, k, v, o of 16 x 16 and gate, up, down of 16 x 32; not the table of tokens, nor LoRA.
-    assert sum(one.numel() for one in _shrunk(load_empty_model(found))) == 4 * 16 * 16 + 3 * 16 * 32

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,20 +22,18 @@ from timeful.models.local.sampler import Sampler
 from timeful.records.events import Sampled
 from timeful.rewards.registry import Reward
 from timeful.sandbox.workspace import choose_backend
-from timeful.training.cases import make_rollout_tasks
 from timeful.training.config import (
     CasesPart,
     Config,
     ModelPart,
-    OptimiserPart,
     RewardPart,
     RolloutPart,
 )
-from timeful.training.grpo import train_grpo
-from timeful.training.reward_functions import reward_by_record
-from timeful.training.rolling import RolloutFunction
+from timeful.training.grpo import RolloutFunction, train_grpo
+from timeful.training.reward_functions import RecordReward
+from timeful.training.rollout_tasks import make_rollout_tasks
 from timeful.training.rollouts import Player, Rollout
-from timeful.training.trajectory import WORLD, rows
+from timeful.training.trajectory import WORLD, read_sequences
 from timeful.training.trl_trainer import TimedGRPOTrainer
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of libraries, about each other
@@ -79,8 +78,12 @@ def settings(family: Any, folder: Path, **others: Any) -> Config:
         folder / "out",
         cases=cases,
         reward=RewardPart(name="timely", credit="turn", discount=0.9),
-        rollout=RolloutPart(samples=2 if is_code else 4, cases=1 if is_code else 2, max_tokens=12),
-        optimiser=OptimiserPart(steps=1 if is_code else 2, learning_rate=1e-2),
+        rollout=RolloutPart(cases=1 if is_code else 2),
+        grpo={
+            "num_generations": 2 if is_code else 4,
+            "max_steps": 1 if is_code else 2,
+            "learning_rate": 1e-2,
+        },
         **others,
     )
     return replace(whole, model=ModelPart(path=str(model), adapter="full", dtype="float32"))
@@ -94,8 +97,8 @@ def check_rows(played: Sequence[Rollout]) -> None:
     for one in played:
         assert one.ok, one.failure
         said = [event for event in one.events if isinstance(event, Sampled) and event.ids]
-        found = rows(one.events)
-        assert one.row in found
+        found = read_sequences(one.events)
+        assert one.sequence in found
         marked = sorted(
             (row.turns[i], r, i) for r, row in enumerate(found) for i, m in enumerate(row.mask) if m
         )
@@ -106,7 +109,9 @@ def check_rows(played: Sequence[Rollout]) -> None:
         # Each row is the last prompt of its conversation, with what was answered to it.
         ends = [tuple(s.prompt_ids) + tuple(s.ids) for s in said]
         assert all(row.ids in ends for row in found)
-    assert any(len({*row.turns} - {WORLD}) > 1 for one in played for row in rows(one.events))
+    assert any(
+        len({*row.turns} - {WORLD}) > 1 for one in played for row in read_sequences(one.events)
+    )
 
 
 @pytest.mark.parametrize(
@@ -125,14 +130,14 @@ def test_the_sampled_ids_are_learnt_from_and_what_the_world_said_is_masked(
 ) -> None:
     found = settings(family, tmp_path)
     scenes = make_rollout_tasks(found)
-    player = Player(Sampler(load(Path(found.model.path))), style=GenerationConfig())
+    player = Player(Sampler(load(Path(found.model.path))), generation=GenerationConfig())
     played = player.play(
         [(one, n) for one in scenes.values() for n in range(3 if family == "coding" else 12)]
     )
     check_rows(played)
     thoughts = [sum(isinstance(e, Sampled) for e in one.events) for one in played]
     assert max(thoughts) > 2, "it is a conversation"
-    assert any(0 in one.row.mask for one in played if one.row), "the world speaks"
+    assert any(0 in one.sequence.mask for one in played if one.sequence), "the world speaks"
 
     seen: list[torch.Tensor] = []
     ordinary = TimedGRPOTrainer._by_turn
@@ -142,10 +147,10 @@ def test_the_sampled_ids_are_learnt_from_and_what_the_world_said_is_masked(
         return seen[-1]
 
     monkeypatch.setattr(TimedGRPOTrainer, "_by_turn", noted)
-    train_grpo(found, scenes, reward_by_record(Reward(name="timely")))
-    assert len(metrics(tmp_path / "out")) == found.optimiser.steps
+    train_grpo(found, scenes, RecordReward(Reward(name="timely")))
+    assert len(metrics(tmp_path / "out")) == found.grpo["max_steps"]
     assert not any(line["failed"] for line in metrics(tmp_path / "out"))
-    assert len(seen) == found.optimiser.steps, "credit is given by turn"
+    assert len(seen) == found.grpo["max_steps"], "credit is given by turn"
 
 
 def test_sampler_and_trainer_agree_over_many_turns(
@@ -160,12 +165,13 @@ def test_sampler_and_trainer_agree_over_many_turns(
 def test_each_token_has_the_advantage_of_its_turn(tmp_path: Path) -> None:
     found = settings("fiction", tmp_path)
     scenes = make_rollout_tasks(found)
-    player = Player(Sampler(load(Path(found.model.path))), style=GenerationConfig())
+    player = Player(Sampler(load(Path(found.model.path))), generation=GenerationConfig())
     key = next(iter(scenes))
     given = iter([0.0, 0.25, 0.5, 1.0])
     rolling = RolloutFunction(
         player=player,
-        scenes=scenes,
+        tasks=scenes,
+        metrics=SimpleNamespace(note=lambda *_: None),  # type: ignore[arg-type]
         rewards=lambda groups, update, progress: [[next(given) for _ in groups[0]]],
         seed=0,
         by_turn=True,
@@ -174,9 +180,9 @@ def test_each_token_has_the_advantage_of_its_turn(tmp_path: Path) -> None:
     samples = rolling([key] * 4, 0, 0.0)
     assert [sample.reward for sample in samples] == [0.0, 0.25, 0.5, 1.0]
     for sample in samples:
-        assert sample.row is not None
+        assert sample.sequence is not None
         assert sample.turns is not None
-        assert max(sample.row.turns) < len(sample.turns)
+        assert max(sample.sequence.turns) < len(sample.turns)
     assert len({sample.turns for sample in samples}) == 4
 
 
@@ -193,5 +199,5 @@ def test_a_sandbox_that_is_missing_is_said_by_every_failure(
     library.process_library.cache_clear()
     monkeypatch.setattr(library, "choose_backend", refused)
     with pytest.raises(TimefulError, match=r"every rollout of update 0 failed.*no sandbox"):
-        train_grpo(found, scenes, reward_by_record(Reward(name="timely")))
+        train_grpo(found, scenes, RecordReward(Reward(name="timely")))
     library.process_library.cache_clear()

@@ -9,10 +9,9 @@ import pytest
 
 pytest.importorskip("trl", reason="training needs the extra `train`")
 
-from tests.training.material import config
+from tests.training.material import ListingObserver
 from timeful.training import metrics_callback
-from timeful.training.collapse_detection import collapse, standstill
-from timeful.training.config import OptimiserPart, RewardPart
+from timeful.training.collapse_detection import find_collapse, find_standstill
 from timeful.training.metrics_callback import RECENT, STILL, MetricsCallback
 from timeful.training.rollouts import Rollout
 
@@ -21,8 +20,9 @@ def lived(
     out: Path, lengths: list[tuple[float, float]], *, steps: int, said: list[str], first: int = 0
 ) -> None:
     """A training whose answers have these lengths in a budget of 1 s and of 4 s."""
-    settings = config(out, out, optimiser=OptimiserPart(steps=steps))
-    journal = MetricsCallback(settings, rank=0, warn=said.append)
+    observer = ListingObserver()
+    observer.warnings = said
+    journal = MetricsCallback(out, steps=steps, observer=observer)
     journal.open(first)
     for update, (tight, loose) in enumerate(lengths[first:], first + 1):
         journal._played = {"tokens": {"1s": tight, "4s": loose}}
@@ -85,7 +85,7 @@ def test_it_rings_the_same_after_a_kill(tmp_path: Path) -> None:
 def test_the_alarm_compares_the_shortest_budget_with_the_longest(
     tokens: dict[float, float], rings: bool
 ) -> None:
-    assert bool(collapse(tokens)) is rings
+    assert bool(find_collapse(tokens)) is rings
 
 
 def test_a_line_counts_what_was_played_for_each_budget_apart(
@@ -104,14 +104,13 @@ def test_a_line_counts_what_was_played_for_each_budget_apart(
     ]
     scene: Any = SimpleNamespace(key="a", turn=None)
     played = [
-        Rollout(scene=scene, sampling=n, events=(), ok=one is not None)
-        for n, one in enumerate(came)
+        Rollout(task=scene, sampling=n, events=(), ok=one is not None) for n, one in enumerate(came)
     ]
     told = iter(came)
     monkeypatch.setattr("timeful.training.metrics_callback.read_outcome", lambda events: next(told))
-    journal = MetricsCallback(config(tmp_path, tmp_path / "out"), rank=0)
+    journal = MetricsCallback(tmp_path / "out", steps=3)
     journal.open(0)
-    journal.tell(0, played, [1.0, 0.5, 0.0, None, None])
+    journal.note(0, played, [1.0, 0.5, 0.0, None, None])
     journal.on_log(None, SimpleNamespace(global_step=1), None, logs={"loss": 0.0})
     assert json.loads((tmp_path / "out" / "metrics.jsonl").read_text()) == {
         "update": 1,
@@ -127,8 +126,7 @@ def test_a_line_counts_what_was_played_for_each_budget_apart(
 
 
 def test_a_second_process_writes_nothing(tmp_path: Path) -> None:
-    settings: Any = config(tmp_path, tmp_path / "out")
-    journal = MetricsCallback(settings, rank=1)
+    journal = MetricsCallback(tmp_path / "out", steps=3, rank=1)
     journal.open(0)
     journal.on_log(None, SimpleNamespace(global_step=1), None, logs={"loss": 0.0})
     assert not (tmp_path / "out").exists()
@@ -138,8 +136,8 @@ def rewarded(
     out: Path, groups: list[list[list[float | None]]], *, first: int = 0, **parts: Any
 ) -> list[str]:
     """A training whose groups earned so much, update by update; what it warned of."""
-    said: list[str] = []
-    journal = MetricsCallback(config(out, out, **parts), rank=0, warn=said.append)
+    observer = ListingObserver()
+    journal = MetricsCallback(out, steps=40, observer=observer, **parts)
     journal.open(first)
     for update, each in enumerate(groups[first:], first + 1):
         every = [
@@ -147,15 +145,15 @@ def rewarded(
             for n, some in enumerate(each)
             for one in some
         ]
-        journal.tell(update, every, [None] * len(every))  # type: ignore[arg-type]
+        journal.note(update, every, [None] * len(every))  # type: ignore[arg-type]
         journal.on_log(None, SimpleNamespace(global_step=update), None, logs={"loss": 0.0})
-    return said
+    return observer.warnings
 
 
 @pytest.fixture
 def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was played is told as its summary."""
-    monkeypatch.setattr(metrics_callback, "_summary", lambda played, reward: played)
+    monkeypatch.setattr(metrics_callback, "_summarize", lambda played, reward: played)
 
 
 STUCK: list[list[float | None]] = [[0.0, 0.0, None], [0.0, 0.0, 0.0]]
@@ -183,11 +181,9 @@ def test_one_group_that_differs_is_something_to_learn_from(tmp_path: Path) -> No
 
 @pytest.mark.usefixtures("plain")
 def test_a_batch_counts_once_and_credit_by_turn_is_not_judged_by_totals(tmp_path: Path) -> None:
-    twice = OptimiserPart(steps=40, epochs=2)
-    rewarded(tmp_path / "twice", [STUCK] * 12, optimiser=twice)
+    rewarded(tmp_path / "twice", [STUCK] * 12, patience=2)
     assert alarms(tmp_path / "twice") == [10, 11, 12]
-    turns = RewardPart(name="ep_aware", credit="turn")
-    assert not rewarded(tmp_path / "turns", [STUCK] * 12, reward=turns)
+    assert not rewarded(tmp_path / "turns", [STUCK] * 12, patience=0)
 
 
 @pytest.mark.parametrize(
@@ -195,18 +191,18 @@ def test_a_batch_counts_once_and_credit_by_turn_is_not_judged_by_totals(tmp_path
     [(0.0, "too tight"), (1.0, "too easy"), (0.4, "mean is 0.4"), (None, "ruler.jsonl")],
 )
 def test_a_standstill_has_its_likely_reason(reward: float | None, says: str) -> None:
-    assert says in standstill([1.0] * 5, [reward] * 5)
-    assert not standstill([1.0, 1.0, 1.0, 0.5, 1.0], [reward] * 5)
-    assert not standstill([None] * 5, [reward] * 5), "metrics from before it was measured"
+    assert says in find_standstill([1.0] * 5, [reward] * 5)
+    assert not find_standstill([1.0, 1.0, 1.0, 0.5, 1.0], [reward] * 5)
+    assert not find_standstill([None] * 5, [reward] * 5), "metrics from before it was measured"
 
 
 @pytest.mark.usefixtures("plain")
 def test_budgets_stand_in_their_order(tmp_path: Path) -> None:
-    journal = MetricsCallback(config(tmp_path, tmp_path), rank=0)
+    journal = MetricsCallback(tmp_path, steps=3)
     every = [
         {"key": b, "failed": False, "reward": 0.0, "budget": b, "tokens": 1.0, "right": True}
         for b in ("none", "8s", "10s", "0.5s")
     ]
-    journal.tell(1, every, [0.0] * 4)  # type: ignore[arg-type]
+    journal.note(1, every, [0.0] * 4)  # type: ignore[arg-type]
     assert list(journal._played["tokens"]) == ["0.5s", "8s", "10s", "none"]
     assert list(journal._played["right_in_time"]) == ["0.5s", "8s", "10s", "none"]

@@ -19,11 +19,16 @@ from tests.training.material import checkpoint, file_of, metrics
 from tests.training.talker import talker
 from timeful.cli.train import from_file
 from timeful.judges.ruler_prompts import read_attempts
-from timeful.training.checks import layers
+from timeful.training.checks import find_layers
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of libraries, about each other
 
-MANY = ("rollout.samples=8", "rollout.max_tokens=20", "optimiser.steps=2", "reward.name=timely")
+MANY = (
+    "grpo.num_generations=8",
+    "grpo.max_completion_length=20",
+    "grpo.max_steps=2",
+    "reward.name=timely",
+)
 
 
 def train(file: Path, changes: tuple[str, ...], rank: int = 0, processes: int = 1) -> None:
@@ -95,12 +100,12 @@ def test_two_processes_stay_equal_and_come_to_what_one_comes_to(
     if adapter == "full":
         changes = (*changes, "rollout.cases=3")  # a group is spread over both
     else:
-        changes = (*changes, f"model.targets={sorted(layers(tmp_path / 'tiny'))}")
+        changes = (*changes, f"model.targets={sorted(find_layers(tmp_path / 'tiny'))}")
         changes = (*changes, "reward.credit=turn")
     file = file_of(tmp_path)
     train(file, (*changes, f"run.out={str(tmp_path / 'one')!r}"))
     two = f"run.out={str(tmp_path / 'two')!r}"
-    train_together(file, *changes, two, "optimiser.micro_batch=4")
+    train_together(file, *changes, two, "grpo.per_device_train_batch_size=4")
     single = torch.load(tmp_path / "rank0of1.pt")
     ranks = [torch.load(tmp_path / f"rank{rank}of2.pt") for rank in range(2)]
     for name, weights in single.items():
@@ -128,7 +133,7 @@ def test_two_processes_ask_a_judge_about_groups_of_their_own(tmp_path: Path) -> 
             cases='kind = "turns"\nsize = 1\nagent = "non-reasoning"',
             more=f'[judge]\nmodel = "fake"\nbase_url = "{server.base_url}"',
         )
-        changes = ("reward.name=ruler", "optimiser.steps=2")
+        changes = ("reward.name=ruler", "grpo.max_steps=2")
         train(file, (*changes, f"run.out={str(tmp_path / 'one')!r}"))
         assert len(server.requests) == 4, "a question for each group"
         train_together(file, *changes, f"run.out={str(tmp_path / 'two')!r}")
@@ -142,7 +147,7 @@ def test_killed_while_it_writes_a_checkpoint_it_goes_on_to_the_same_bytes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     checkpoint(tmp_path / "tiny")
-    file, changes = file_of(tmp_path), ("optimiser.steps=5",)
+    file, changes = file_of(tmp_path), ("grpo.max_steps=5",)
     train(file, (*changes, f"run.out={str(tmp_path / 'whole')!r}"))
     cut = f"run.out={str(tmp_path / 'cut')!r}"
     [running] = started(file, *changes, cut)
@@ -154,7 +159,7 @@ def test_killed_while_it_writes_a_checkpoint_it_goes_on_to_the_same_bytes(
     running.join()
     assert not (tmp_path / "cut" / "policy").exists()
     train(file, (*changes, cut))
-    assert "going on in" in capsys.readouterr().err
+    assert "resuming in" in capsys.readouterr().err
     assert metrics(tmp_path / "cut") == metrics(tmp_path / "whole")
     weights = [tmp_path / name / "policy" / "model.safetensors" for name in ("cut", "whole")]
     assert weights[0].read_bytes() == weights[1].read_bytes()

@@ -25,12 +25,12 @@ from timeful.models.local.checkpoint import hold, load
 from timeful.models.local.request import Request, Sampling
 from timeful.models.local.sampler import Sampler
 from timeful.rewards.registry import Reward
-from timeful.training.cases import make_rollout_tasks
-from timeful.training.checks import layers
-from timeful.training.config import Config, ModelPart, OptimiserPart, RolloutPart
+from timeful.training.checks import find_layers
+from timeful.training.config import Config, ModelPart, RolloutPart
 from timeful.training.grpo import train_grpo
 from timeful.training.remote_samplers import ServerSampler, VllmSampler, read
-from timeful.training.reward_functions import reward_by_record
+from timeful.training.reward_functions import RecordReward
+from timeful.training.rollout_tasks import make_rollout_tasks
 from timeful.training.trainer_arguments import _vllm
 
 JSON = "application/json"
@@ -79,17 +79,17 @@ def test_a_training_by_a_server_is_learnt_from_with_its_own_probabilities(
         start,
         tmp_path,
         rollout=RolloutPart(
-            samples=4, cases=2, max_tokens=12, server=here.base_url, served=here.name
+            cases=2, server=here.base_url, served=here.name, old_logprobs="sampler"
         ),
-        optimiser=OptimiserPart(steps=2, learning_rate=1e-3, ratio="sampler"),
+        grpo={"max_steps": 2, "learning_rate": 1e-3},
     )
     scenes = make_rollout_tasks(found)
-    train_grpo(found, scenes, reward_by_record(Reward(name="timely")))
+    train_grpo(found, scenes, RecordReward(Reward(name="timely")))
     lines = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
     assert [line["failed"] for line in lines] == [0, 0]
-    same = replace(found, rollout=RolloutPart(samples=4, cases=2, max_tokens=12))
+    same = replace(found, rollout=RolloutPart(cases=2, old_logprobs="sampler"))
     same = replace(same, run=replace(same.run, out=str(tmp_path / "local")))
-    train_grpo(same, scenes, reward_by_record(Reward(name="timely")))
+    train_grpo(same, scenes, RecordReward(Reward(name="timely")))
     local = json.loads((tmp_path / "local" / "metrics.jsonl").read_text().splitlines()[0])
     assert lines[0]["reward"] == local["reward"]
     assert lines[0]["tokens"] == local["tokens"]
@@ -198,15 +198,10 @@ def vllm(start: Path) -> Iterator[tuple[str, type[LikeVllm]]]:
 
 
 def pushed(start: Path, out: Path, base_url: str) -> Config:
-    targets = tuple(sorted(layers(start)))
-    return replace(
-        config(start, out),
-        model=ModelPart(path=str(start), targets=targets, dtype="float32"),
-        rollout=RolloutPart(
-            samples=4, cases=2, max_tokens=12, server=base_url, served="base", push="lora"
-        ),
-        optimiser=OptimiserPart(steps=3, learning_rate=3e-2),
-    )
+    targets = tuple(sorted(find_layers(start)))
+    rollout = RolloutPart(cases=2, server=base_url, served="base", push="lora")
+    found = config(start, out, rollout=rollout, grpo={"max_steps": 3, "learning_rate": 3e-2})
+    return replace(found, model=ModelPart(path=str(start), targets=targets, dtype="float32"))
 
 
 def test_a_server_samples_by_what_was_just_learnt(
@@ -282,11 +277,7 @@ def test_the_engine_of_trl_is_asked_by_ids_and_cut_to_the_room(start: Path) -> N
 
 @pytest.mark.parametrize("ratio", ["trainer", "sampler"])
 def test_trl_is_told_of_vllm_in_its_own_words_and_corrects_once(start: Path, ratio: Any) -> None:
-    found = replace(
-        config(start, start),
-        rollout=RolloutPart(server="vllm"),
-        optimiser=OptimiserPart(ratio=ratio),
-    )
+    found = config(start, start, rollout=RolloutPart(server="vllm", old_logprobs=ratio))
     told = _vllm(found)
     assert told.keys() <= {one.name for one in fields(GRPOConfig)}
     # Against the sampler's probabilities the ratio is right as it is.

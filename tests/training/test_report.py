@@ -79,7 +79,7 @@ def test_of_turns_there_is_no_budget_and_rewards_may_be_below_zero(tmp_path: Pat
 
 def test_of_examples_it_has_the_loss(tmp_path: Path) -> None:
     lines = [{"update": n, "trl": {"loss": 1 / n, "mean_token_accuracy": 0.5}} for n in (1, 2)]
-    text = write_report(folder(tmp_path, lines, optimiser={}, sft={"batch": 2})).text
+    text = write_report(folder(tmp_path, lines, grpo={}, sft={"batch": 2})).text
     assert "2 updates" in text
     assert "loss                              1.0000          0.5000" in text
     page = (tmp_path / "report.html").read_text()

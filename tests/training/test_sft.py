@@ -12,14 +12,14 @@ pytest.importorskip("trl", reason="training needs the extra `train`")
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from tests.training.material import metrics
+from tests.training.material import ListingObserver, metrics
 from tests.training.talker import talker
-from tests.training.test_grpo import KilledError, killed_at, same
+from tests.training.test_grpo import KilledAt, KilledError, same
 from timeful.errors import SettingsError
 from timeful.models.local.checkpoint import load
 from timeful.training.checks import check
-from timeful.training.config import ModelPart, RunPart, SftConfig, SftPart
-from timeful.training.examples import encode, examples
+from timeful.training.config import ExamplesPart, ModelPart, RunPart, SftConfig
+from timeful.training.examples import encode, encode_examples
 from timeful.training.folder import POLICY
 from timeful.training.sft import train_sft
 
@@ -49,11 +49,13 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def settings(start: Path, out: Path, *, adapter: Any = "full", **others: Any) -> SftConfig:
-    part: dict[str, Any] = {"epochs": 2, "batch": 5, "learning_rate": 1e-2, "schedule": "constant"}
+    table = {"num_train_epochs": 2, "learning_rate": 1e-2, "lr_scheduler_type": "constant"}
+    data = others.pop("data", start / "data.jsonl")
     return SftConfig(
         model=ModelPart(path=str(start / "talker"), adapter=adapter, dtype="float32"),
-        sft=SftPart(data=(str(start / "data.jsonl"),), **{**part, **others}),
-        run=RunPart(out=str(out), threads=1, save_every=1),
+        examples=ExamplesPart(data=(str(data),), batch=5),
+        sft={**table, **others},
+        run=RunPart(out=str(out), threads=1, save_steps=1),
     )
 
 
@@ -86,18 +88,17 @@ def test_what_is_no_example_is_named_by_its_line(start: Path, tmp_path: Path) ->
     tokenizer = AutoTokenizer.from_pretrained(start / "talker")
     for line in ("{}", "no json", json.dumps(conversation(("user", "hello")))):
         (tmp_path / "bad.jsonl").write_text(json.dumps(ROWS[0]) + "\n" + line + "\n")
-        with pytest.raises(SettingsError, match="line 2: no example"):
-            list(examples(SftPart(data=(str(tmp_path / "bad.jsonl"),)), tokenizer))
+        with pytest.raises(SettingsError, match="line 2: not an example"):
+            list(encode_examples(settings(start, tmp_path, data=tmp_path / "bad.jsonl"), tokenizer))
 
 
 def test_long_examples_are_cut_and_that_is_said(start: Path) -> None:
     tokenizer = AutoTokenizer.from_pretrained(start / "talker")
     said: list[str] = []
-    part = SftPart(data=(str(start / "data.jsonl"),), longest=7)
-    found = list(examples(part, tokenizer, said.append))
+    found = list(encode_examples(settings(start, start, max_length=7), tokenizer, said.append))
     assert max(len(one["input_ids"]) for one in found) == 7
     assert said == ["4 examples were cut to 7 tokens"]
-    every = list(examples(SftPart(data=part.data, answers_only=False), tokenizer))
+    every = list(encode_examples(settings(start, start, completion_only_loss=False), tokenizer))
     assert all(all(one["completion_mask"]) for one in every)
 
 
@@ -105,20 +106,20 @@ def test_long_examples_are_cut_and_that_is_said(start: Path) -> None:
 def test_it_learns_the_examples_and_goes_on_after_a_kill(
     start: Path, tmp_path: Path, adapter: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    whole = settings(start, tmp_path / "whole", adapter=adapter, epochs=4)
+    whole = settings(start, tmp_path / "whole", adapter=adapter, num_train_epochs=4)
     check(whole)
-    said: list[str] = []
-    train_sft(whole, measured=said.append)
+    observer = ListingObserver()
+    train_sft(whole, observer=observer)
     found = metrics(tmp_path / "whole")
-    assert said == [f"loss {line['trl']['loss']:.4g}" for line in found]
+    assert observer.reports == [f"loss {line['trl']['loss']:.4g}" for line in found]
     assert not capsys.readouterr().out, "what TRL prints is not what came of it"
     assert [line["update"] for line in found] == [1, 2, 3, 4]
     assert found[-1]["trl"]["loss"] < found[0]["trl"]["loss"]
     load(tmp_path / "whole" / POLICY)
 
-    cut = settings(start, tmp_path / "cut", adapter=adapter, epochs=4)
+    cut = settings(start, tmp_path / "cut", adapter=adapter, num_train_epochs=4)
     with pytest.raises(KilledError):
-        train_sft(cut, progress=killed_at(3))
+        train_sft(cut, observer=KilledAt(3))
     train_sft(cut)
     assert metrics(tmp_path / "cut") == found
     assert same(weights(tmp_path / "cut" / POLICY), weights(tmp_path / "whole" / POLICY))
@@ -136,5 +137,5 @@ def test_traces_of_ours_are_examples(start: Path, tmp_path: Path) -> None:
     row["messages"] = ROWS[0]["messages"]
     (tmp_path / "train.jsonl").write_text(json.dumps(row) + "\n")
     tokenizer = AutoTokenizer.from_pretrained(start / "talker")
-    data = (str(tmp_path / "train.jsonl"),)
-    assert len(list(examples(SftPart(data=data), tokenizer))) == 1
+    found = settings(start, tmp_path, data=tmp_path / "train.jsonl")
+    assert len(list(encode_examples(found, tokenizer))) == 1

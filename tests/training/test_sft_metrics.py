@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("transformers", reason="training needs timeful[train]")
 
-from timeful.training.sft_metrics import SftMetricsCallback
+from timeful.training.metrics_callback import SftMetricsCallback
 
 LINES = b"".join(b'{"update":%d}\n' % update for update in (1, 2, 3))
 

@@ -24,9 +24,9 @@ from timeful.models.scripted import ScriptedModel
 from timeful.records.events import Noted, ThoughtEnded, ThoughtStarted
 from timeful.records.recorder import Recorder
 from timeful.rewards.registry import REWARDS, Reward, reward_of
-from timeful.training.cases import make_rollout_tasks, timely_tasks
-from timeful.training.config import CasesPart, OptimiserPart, RewardPart, RolloutPart, TurnsPart
-from timeful.training.reward_functions import reward_by_judge, reward_by_record
+from timeful.training.config import CasesPart, RewardPart, TurnsPart
+from timeful.training.reward_functions import JudgeReward, RecordReward
+from timeful.training.rollout_tasks import make_rollout_tasks, timely_tasks
 from timeful.training.rollouts import Rollout
 from timeful.training.turns import TurnTask, turn_tasks
 
@@ -56,7 +56,7 @@ def says(*names: str) -> ScriptedModel:
 def play(scene: TurnTask, model: Any, *, sampling: int = 1) -> Rollout:
     recorder = Recorder()
     ok = scene.play(model, recorder, sampling=sampling)
-    return Rollout(scene=scene, sampling=sampling, events=tuple(recorder.events), ok=ok)
+    return Rollout(task=scene, sampling=sampling, events=tuple(recorder.events), ok=ok)
 
 
 def test_every_turn_is_a_scene_of_one_thought_about_what_was_said_so_far(
@@ -89,10 +89,10 @@ def test_its_reward_is_that_of_the_whole_conversation_at_this_turn(
     for scene in scenes.values():
         names = [one.name for one in scene.dialogue.references.get(scene.turn, ())]
         for reward in ("rac_score", "max_rac_score", "weighted_rac_score"):
-            found = reward_by_record(Reward(name=reward))([[play(scene, says(*names))]], 0, 0.0)
+            found = RecordReward(Reward(name=reward))([[play(scene, says(*names))]], 0, 0.0)
             assert found[0][0] is not None
         played = play(scene, says())
-        [[silent]] = reward_by_record(Reward(name="rac_score"))([[played]], 0, 0.0)
+        [[silent]] = RecordReward(Reward(name="rac_score"))([[played]], 0, 0.0)
         assert silent == (0.0 if names else 1.0)
         # Its record says of which turn it is, so that an audit of it comes to the same.
         assert reward_of(played.events, Reward(name="rac_score")) == silent
@@ -147,7 +147,7 @@ def test_turns_of_which_only_ready_ranges_are_known_are_for_a_judge_alone(
         cases=TurnsPart(data=str(tmp_path / "bare.jsonl"), split=""),
         reward=RewardPart(name="rac_score"),
     )
-    with pytest.raises(SettingsError, match="only ready ranges are known, and rac_score"):
+    with pytest.raises(SettingsError, match="ready ranges but no references"):
         make_rollout_tasks(found)
     assert make_rollout_tasks(msgspec.structs.replace(found, reward=RewardPart(name="ruler")))
 
@@ -179,7 +179,7 @@ def test_a_judge_scores_the_groups_of_an_update_and_each_candidate_gets_its_own(
     groups = [[play(one, says()), play(one, says(*action))] for one in some]
     judge = rule_judge(lambda attempt: 0.25 if action[0] in attempt[-1].content else 0.75)
     log = tmp_path / "ruler.jsonl"
-    given = reward_by_judge(HYBRID, judge, settings(), log=log)(groups, 5, 0.0)
+    given = JudgeReward(HYBRID, judge, settings(), log=log)(groups, 5, 0.0)
     assert given == [[0.75, 0.25], [0.75, 0.25]]
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     assert {line["group"] for line in lines} == {f"5/{one.key}" for one in some}
@@ -187,9 +187,9 @@ def test_a_judge_scores_the_groups_of_an_update_and_each_candidate_gets_its_own(
     def nobody(attempt: Any) -> float:
         raise AssertionError("what was scored is not asked for again")
 
-    assert reward_by_judge(HYBRID, rule_judge(nobody), settings(), log=log)(groups, 5, 0.0) == given
+    assert JudgeReward(HYBRID, rule_judge(nobody), settings(), log=log)(groups, 5, 0.0) == given
     warmer = rule_judge(lambda attempt: 0.5)
-    reward_by_judge(HYBRID, warmer, settings(temperature=1.0), log=log)(groups, 5, 0.0)
+    JudgeReward(HYBRID, warmer, settings(temperature=1.0), log=log)(groups, 5, 0.0)
     assert len(warmer.asked) == 2, "another judge than the one in the log"
 
 
@@ -202,7 +202,7 @@ def test_groups_are_asked_for_side_by_side(scenes: Mapping[str, TurnTask], tmp_p
 
     groups = [[play(one, says())] for one in list(scenes.values())[3:5]]
     judge = settings(max_concurrent_api_number=2)
-    given = reward_by_judge(HYBRID, rule_judge(rule), judge, log=tmp_path / "log")(groups, 0, 0.0)
+    given = JudgeReward(HYBRID, rule_judge(rule), judge, log=tmp_path / "log")(groups, 0, 0.0)
     assert given == [[0.5], [0.5]]
 
 
@@ -218,9 +218,9 @@ def test_all_rewards_of_a_turn_are_given_by_name(
     for name in names:
         reward = Reward(name=name)
         rewards = (
-            reward_by_judge(reward, judge, settings(), log=tmp_path / name)
-            if reward.kind.needs_judge
-            else reward_by_record(reward)
+            JudgeReward(reward, judge, settings(), log=tmp_path / name)
+            if reward.spec.needs_judge
+            else RecordReward(reward)
         )
         found = set()
         for progress in (0.0, 0.5, 1.0):
@@ -237,18 +237,18 @@ def test_who_failed_has_no_reward_and_a_dropped_group_has_none_at_all(
 ) -> None:
     scene = list(scenes.values())[3]
     whole, other = play(scene, says()), play(scene, says(min(scene.catalog.actions)))
-    failed = Rollout(scene=scene, sampling=3, events=(), ok=False)
+    failed = Rollout(task=scene, sampling=3, events=(), ok=False)
     judge = rule_judge(lambda attempt: 0.5)
-    given = reward_by_judge(HYBRID, judge, settings(), log=tmp_path / "a")(
+    given = JudgeReward(HYBRID, judge, settings(), log=tmp_path / "a")(
         [[whole, failed, other]], 0, 0
     )
     assert given == [[0.5, None, 0.5]]
     mute = ScriptedModel(lambda prompt: "I would rather not.", name="mute")
-    given = reward_by_judge(HYBRID, mute, settings(), log=tmp_path / "b")(
+    given = JudgeReward(HYBRID, mute, settings(), log=tmp_path / "b")(
         [[whole, failed, other]], 0, 0
     )
     assert given == [[None, None, None]]
-    given = reward_by_judge(HYBRID, judge, settings(), log=tmp_path / "c")([[failed, failed]], 0, 0)
+    given = JudgeReward(HYBRID, judge, settings(), log=tmp_path / "c")([[failed, failed]], 0, 0)
     assert given == [[None, None]]
 
 
@@ -261,7 +261,7 @@ def test_a_judge_that_has_never_scored_anything_ends_the_training(
     with FakeServer(lambda body: [Status(401) if broken[0] else Say(_scores(body))]) as server:
         judge = settings(server.base_url, max_retries=0, api_key_name="MY_KEY")
         model = judge.endpoint("")
-        rewards = reward_by_judge(HYBRID, model, judge, log=tmp_path / "log")
+        rewards = JudgeReward(HYBRID, model, judge, log=tmp_path / "log")
         for _ in range(2):  # also where the log has what was refused before
             with pytest.raises(ModelError, match=r"(?s)update 0: .*401.*MY_KEY"):
                 rewards([group], 0, 0.0)
@@ -280,10 +280,10 @@ def test_a_judge_may_score_whole_tasks_too(tmp_path: Path) -> None:
         recorder = Recorder()
         model = ScriptedModel(lambda prompt, text=text: text, name="m")  # type: ignore[misc]
         assert scene.play(model, recorder, sampling=0)
-        group.append(Rollout(scene=scene, sampling=0, events=tuple(recorder.events), ok=True))
+        group.append(Rollout(task=scene, sampling=0, events=tuple(recorder.events), ok=True))
     judge = rule_judge(lambda attempt: 0.9 if "2" in attempt[-1].content else 0.2)
-    silent = Rollout(scene=scene, sampling=1, events=tuple(task(RIGHT, tokens=())), ok=True)
-    rewards = reward_by_judge(Reward(name="ruler"), judge, settings(), log=tmp_path / "log")
+    silent = Rollout(task=scene, sampling=1, events=tuple(task(RIGHT, tokens=())), ok=True)
+    rewards = JudgeReward(Reward(name="ruler"), judge, settings(), log=tmp_path / "log")
     assert rewards([[*group, silent]], 0, 0) == [[0.2, 0.9, 0.0]]
 
 
@@ -313,11 +313,10 @@ def test_a_training_of_turns_with_a_judge_at_an_endpoint(tmp_path: Path) -> None
             cases=part,
             judge=judge,
             reward=RewardPart(name="schedule_ruler_weighted_max_rac_score"),
-            rollout=RolloutPart(samples=4, cases=2, max_tokens=8),
-            optimiser=OptimiserPart(steps=2, learning_rate=1e-3),
+            grpo={"max_steps": 2, "learning_rate": 1e-3, "max_completion_length": 8},
         )
         reward = Reward(name=found.reward.name)
-        rewards = reward_by_judge(reward, judge.endpoint(""), judge, log=tmp_path / "ruler.jsonl")
+        rewards = JudgeReward(reward, judge.endpoint(""), judge, log=tmp_path / "ruler.jsonl")
         scenes = make_rollout_tasks(found)
         policy = train_grpo(found, scenes, rewards)
         asked = len(server.requests)
@@ -327,5 +326,5 @@ def test_a_training_of_turns_with_a_judge_at_an_endpoint(tmp_path: Path) -> None
     ]
     assert [line["episodes"] for line in lines] == [8, 8]
     assert not any(line["failed"] or line["unrewarded"] for line in lines)
-    assert max(line["trl"]["completions/max_length"] for line in lines) == 8, "rollout.max_tokens"
+    assert max(line["trl"]["completions/max_length"] for line in lines) == 8
     assert asked == 4, "a question for each group"

@@ -1,14 +1,15 @@
-"""The command that shows what was learnt: cases like those of a training, that it did not see."""
+"""The command after a training: it plays cases like those of the training, of another split."""
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from timeful.training.config import CasesPart, Config, SftConfig, TurnsPart
 
-_MOST = 50
-"""Problems of a set, or dialogues, are not more than this: enough for a first look."""
+_LIMIT = 50
+"""The most problems of a set, or dialogues: enough for a first look."""
 
 
 def next_command(config: "Config | SftConfig", policy: Path) -> str:
@@ -18,15 +19,16 @@ def next_command(config: "Config | SftConfig", policy: Path) -> str:
 
     model = ["--model", f"local:{policy}"]
     out = ["--out", f"{policy.parent}-test"]
-    if isinstance(config, SftConfig):  # whoever wrote the examples knows what they are of
-        return laid_out(["timeful", "run", "timely/reasoning", *model, "--split", "test", *out])
+    if isinstance(config, SftConfig):  # the cases of the examples are unknown
+        split = ["--split", "test"]
+        return format_command(["timeful", "run", "timely/reasoning", *model, *split, *out])
     model += ["--pace", str(policy.with_name(PACE))]
     if isinstance(config.cases, CasesPart):
-        asked = _episodes(config.cases, config.rollout.max_tokens)
+        options = _episodes(config.cases, config.grpo["max_completion_length"])
         suite = f"timely/{config.cases.family}"
     else:
-        asked, suite = _dialogues(config.cases), "proactor"
-    return laid_out(["timeful", "run", suite, *model, *asked, *out])
+        options, suite = _dialogues(config.cases), "proactor"
+    return format_command(["timeful", "run", suite, *model, *options, *out])
 
 
 def _episodes(part: "CasesPart", max_tokens: int) -> list[str]:
@@ -34,26 +36,25 @@ def _episodes(part: "CasesPart", max_tokens: int) -> list[str]:
     if part.problems is not None:
         words += ["--problems", part.problems]
     else:
-        name = "--game" if part.family == "fiction" else "--case"
-        words += _each(name, part.sets)
+        words += _repeat("--game" if part.family == "fiction" else "--case", part.sets)
     if part.family == "reasoning":
-        words += ["--size", str(min(part.size or _MOST, _MOST))]
+        words += ["--size", str(min(part.size or _LIMIT, _LIMIT))]
         if part.split != "all":
             words += ["--split", "train" if part.split == "test" else "test"]
-    words += _each("--budget", part.budgets)
+    words += _repeat("--budget", part.budgets)
     words += ["--soft"] * part.soft
     if part.family != "reasoning":
-        words += _each("--latency", part.latencies)
-    # Of several a case draws one; then it is shown as it is by default.
-    for name, values, usual in (
+        words += _repeat("--latency", part.latencies)
+    # A case draws one of several; then the command has the default.
+    for name, values, default in (
         ("--alpha", part.alphas, 1.0),
         ("--timer-scale", part.timer_scales, 1.0),
         ("--timer-jitter", (part.timer_jitter,), 0.0),
     ):
-        if len(values) == 1 and values[0] != usual:
+        if len(values) == 1 and values[0] != default:
             words += [name, f"{values[0]:g}"]
     words += ["--calls", part.calls, "--max-tokens", str(max_tokens)]
-    has_code = part.family == "coding" or any(one.startswith("gym:") for one in part.sets)
+    has_code = part.family == "coding" or any(name.startswith("gym:") for name in part.sets)
     return [*words, *(["--unsafe"] * (part.unsafe and has_code))]
 
 
@@ -62,21 +63,21 @@ def _dialogues(part: "TurnsPart") -> list[str]:
     if part.abcd is None and part.catalog is None:
         words += ["--domain", part.domain]
     for name in ("data", "abcd", "catalog", "ontology"):
-        if (given := getattr(part, name)) is not None:
-            words += [f"--{name}", given]
+        if (path := getattr(part, name)) is not None:
+            words += [f"--{name}", path]
     if not part.split:
-        words += ["--split", "all"]  # else test, or all of a file that has none
-    size = min(part.size or _MOST, _MOST)
+        words += ["--split", "all"]  # the default is test, or all of a file without splits
+    size = min(part.size or _LIMIT, _LIMIT)
     words += ["--dialogues", str(size), "--timing", part.timing, "--runs", "1"]
     return [*words, *(["--questions"] * part.asks)]
 
 
-def _each(name: str, values: tuple[str, ...]) -> list[str]:
-    return [word for value in values for word in (name, value)]
+def _repeat(option: str, values: Sequence[str]) -> list[str]:
+    return [word for value in values for word in (option, value)]
 
 
-def laid_out(words: list[str]) -> str:
-    """Words of a command in lines for any terminal, an option never apart from its value."""
+def format_command(words: Sequence[str]) -> str:
+    """A command in lines of 80 columns, each option on the line of its value."""
     parts: list[str] = []
     for word in words:
         if word.startswith("--") or not parts:

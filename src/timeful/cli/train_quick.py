@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import click
 
 from timeful.cli.suite import FILE
-from timeful.cli.train_hints import laid_out
-from timeful.cli.train_progress import span
+from timeful.cli.train_hints import format_command
+from timeful.cli.train_progress import format_span
 from timeful.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ class Bar:
     def watch(self, share: float, seconds: float | None, what: str) -> None:
         """Say it, if there is news."""
         self.share = share
-        left = "" if seconds is None or share >= 1 else f", {span(seconds)} left"
+        left = "" if seconds is None or share >= 1 else f", {format_span(seconds)} left"
         if self._is_live:
             full = round(_BAR * share)
             text = f"[{'#' * full}{'-' * (_BAR - full)}] {share:>4.0%}{left}  {what}"
@@ -193,7 +193,7 @@ def show(out: Path) -> None:
     print(f"report   {written.page}")
     print(f"numbers  {out / 'results.json'}")
     for label, command in commands(out):
-        print(f"{label:<9}{laid_out(command)}")
+        print(f"{label:<9}{format_command(command)}")
 
 
 def commands(out: Path) -> list[tuple[str, list[str]]]:

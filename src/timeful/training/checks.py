@@ -1,26 +1,26 @@
-"""What would keep a training from working, found before anything heavy is loaded."""
+"""Checks of a training's settings and of this machine; nothing heavy is loaded."""
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
+from collections.abc import Collection, Iterator, Sequence
+from fractions import Fraction
 from importlib.util import find_spec
 from pathlib import Path
 from re import search
 
+from timeful.core.units import seconds
 from timeful.errors import SandboxError, SettingsError
 from timeful.models.local.checkpoint import check as check_checkpoint
 from timeful.models.local.checkpoint import weights
 from timeful.rewards.registry import Reward
 from timeful.sandbox.workspace import choose_backend
+from timeful.tasks.budgets import Budget, read_budget
 from timeful.training.config import CasesPart, Config, ModelPart, SftConfig
-from timeful.training.hub import check_hub, file_of, is_at_hub
 
 _NEEDED = ("torch", "transformers", "trl", "peft", "accelerate", "datasets")
-_TRACKERS = {"mlflow": "mlflow", "wandb": "wandb"}
 
 
 def check(config: Config | SftConfig, *, processes: int = 1, is_offline: bool = False) -> None:
-    """Check settings.
+    """Check settings and this machine.
 
     Args:
         config: The settings.
@@ -28,49 +28,50 @@ def check(config: Config | SftConfig, *, processes: int = 1, is_offline: bool = 
         is_offline: Whether nothing may be fetched from a hub.
 
     Raises:
-        SettingsError: If an extra is missing, the checkpoint or a file is not there or is wrong,
-            or settings do not go together.
+        SettingsError: If an extra, the checkpoint or a file is missing or wrong, or settings
+            contradict each other.
     """
     check_settings(config, processes=processes)
-    for lack in lacks(config, is_offline=is_offline).values():
-        raise lack
+    check_machine(config, is_offline=is_offline)
 
 
 def check_settings(config: Config | SftConfig, *, processes: int = 1) -> None:
-    """Check what no other machine would mend, and what nothing can be said without.
+    """Check what no other machine would mend.
 
     Raises:
-        SettingsError: If settings do not go together, a data set is not there or is wrong, or
-            what every training needs is not installed.
+        SettingsError: If settings contradict each other, a data set is missing or wrong, or an
+            extra that every training needs is not installed.
     """
     if isinstance(config, Config):
         _check_reward(config)
-        _check_batches(config, processes)
+        _check_groups(config, processes)
         _check_server(config)
+        _check_budgets(config)
     else:
-        _check_data(config, processes)
+        _check_data(config)
     require()
 
 
-def lacks(config: Config | SftConfig, *, is_offline: bool = False) -> dict[str, SettingsError]:
-    """What this machine lacks for a training: under "extra", "sandbox", "model" and "calls"."""
-    looks: Mapping[str, Callable[[], None]] = {
-        "extra": partial(_check_extras, config),
-        "sandbox": partial(_check_sandbox, config),
-        "model": partial(_check_model, config.model, is_offline=is_offline),
-        "calls": partial(_check_calls, config),
-    }
-    found = {}
-    for what, look in looks.items():
+def check_machine(config: Config | SftConfig, *, is_offline: bool = False) -> None:
+    """Check extras, the sandbox and the checkpoint.
+
+    Raises:
+        SettingsError: If one is missing or wrong.
+    """
+    _check_extras(config)
+    cases = config.cases if isinstance(config, Config) else None
+    if isinstance(cases, CasesPart) and cases.family == "coding":
         try:
-            look()
-        except SettingsError as error:
-            found[what] = error
-    return found
+            choose_backend(unsafe=cases.unsafe)
+        except SandboxError as error:
+            raise SettingsError(f"{error}: in this file, cases.unsafe = true") from None
+    _check_model(config.model, is_offline=is_offline)
+    if isinstance(cases, CasesPart) and cases.calls == "native":
+        _check_template(config.model)
 
 
 def check_task_count(config: Config, count: int) -> None:
-    """Find out whether there are cases enough for an update.
+    """Check that there are enough cases for an update.
 
     Raises:
         SettingsError: If there are not.
@@ -82,64 +83,55 @@ def check_task_count(config: Config, count: int) -> None:
         )
 
 
-# --- what goes together ---------------------------------------------------------------------------
+def budget_tokens(part: CasesPart) -> Iterator[tuple[Budget, int, int]]:
+    """Each budget with the fewest and the most tokens that fit into it, by alpha."""
+    token = seconds(part.token_seconds)
+    for text in part.budgets:
+        budget = read_budget(text)
+        span = budget.span(None) or 0
+        fewest, most = (
+            span // (token * Fraction(str(alpha))) for alpha in (max(part.alphas), min(part.alphas))
+        )
+        yield budget, fewest, most
+
+
+# --- contradictions -------------------------------------------------------------------------------
 
 
 def _check_reward(config: Config) -> None:
     reward = Reward(name=config.reward.name, parameters=config.reward.parameters)
-    on_turns = not isinstance(config.cases, CasesPart)
-    if on_turns and reward.spec.of == "task":
+    cases, spec = config.cases, reward.spec
+    if isinstance(cases, CasesPart) and spec.of == "turn":
         raise SettingsError(
-            f"{reward.name} is a reward of a task, and the cases are turns of dialogues; take one "
-            "such as rac_score, or other cases"
+            f"{reward.name} rewards turns of dialogues: take cases of kind = 'turns', or a reward "
+            "such as ep_aware"
         )
-    if not on_turns and reward.spec.of == "turn":
+    if not isinstance(cases, CasesPart) and spec.of == "task":
         raise SettingsError(
-            f"{reward.name} is a reward of a turn of a dialogue; take cases of kind = 'turns', or "
-            "a reward such as ep_aware"
+            f"{reward.name} is a reward of a task, and the cases are turns of dialogues: take a "
+            "reward such as rac_score, or other cases"
         )
-    cases, wants = config.cases, reward.spec.needs_answer
-    if isinstance(cases, CasesPart) and wants and cases.family != "reasoning":
+    if isinstance(cases, CasesPart) and spec.needs_answer and cases.family != "reasoning":
         raise SettingsError(
-            f"{reward.name} wants right answers, and {cases.family} has none; take timely"
+            f"{reward.name} needs right answers, which {cases.family} has not: take timely"
         )
-    if reward.spec.needs_judge and config.judge is None:
+    if spec.needs_judge and config.judge is None:
         raise SettingsError(f"{reward.name} needs a judge: give a table [judge]")
-    if config.judge is not None and not reward.spec.needs_judge:
-        raise SettingsError(f"{reward.name} needs no judge: leave the table [judge] out")
+    if config.judge is not None and not spec.needs_judge:
+        raise SettingsError(f"{reward.name} has no judge: leave the table [judge] out")
 
 
-def _check_batches(config: Config, processes: int) -> None:
-    samples, cases = config.rollout.samples, config.rollout.cases
-    _check_divides(samples * cases, config.optimiser.micro_batch, processes, "samples * cases")
-    if config.reward.credit == "turn" and config.optimiser.scale == "batch":
+def _check_groups(config: Config, processes: int) -> None:
+    by_turn, cases = config.reward.credit == "turn", config.rollout.cases
+    if by_turn and config.grpo["scale_rewards"] == "batch":
         raise SettingsError(
-            "credit by turn compares the turns of a group: take optimiser.scale = 'group' or 'none'"
+            "credit by turn compares the turns of a group: take grpo.scale_rewards = 'group' or "
+            "'none'"
         )
-    sees_groups = [
-        why
-        for why, is_so in (
-            ("credit by turn", config.reward.credit == "turn"),
-            ("a judge", config.judge is not None),
-        )
-        if is_so
-    ]
-    if sees_groups and cases % processes:
+    if (by_turn or config.judge is not None) and cases % processes:
         raise SettingsError(
-            f"{sees_groups[0]} needs whole groups, and {cases} groups on {processes} processes "
-            "are cut; make rollout.cases a multiple of the processes"
-        )
-
-
-def _check_divides(whole: int, micro: int | None, processes: int, what: str) -> None:
-    share, left = divmod(whole, processes)
-    if left:
-        raise SettingsError(
-            f"an update has {what} = {whole} rows, which {processes} processes cannot share out"
-        )
-    if micro is not None and share % micro:
-        raise SettingsError(
-            f"micro_batch must divide the {share} rows that a process has of an update, got {micro}"
+            f"{'credit by turn' if by_turn else 'a judge'} needs whole groups, and {cases} groups "
+            f"on {processes} processes are cut: make rollout.cases a multiple of the processes"
         )
 
 
@@ -147,48 +139,55 @@ def _check_server(config: Config) -> None:
     rollout = config.rollout
     if rollout.server == "vllm" and config.model.quantise != "none":
         raise SettingsError(
-            "vllm beside the trainer takes the adapter merged, and merging into 4 bits rounds it "
-            "away: give quantise = 'none', or rollout.server = 'local' or an address"
+            "vllm next to the trainer takes the adapter merged, and merging into 4 bits rounds it "
+            "away: take quantise = 'none', or rollout.server = 'local' or an address"
         )
     if rollout.server in ("local", "vllm"):
         return
     if rollout.push == "lora" and config.model.adapter != "lora":
+        raise SettingsError("push = 'lora' needs adapter = 'lora': a server takes adapters only")
+    if rollout.push == "none" and rollout.old_logprobs != "sampler":
         raise SettingsError(
-            "push = 'lora' needs adapter = 'lora': there is no other way to a server"
-        )
-    if rollout.push == "none" and config.optimiser.ratio != "sampler":
-        raise SettingsError(
-            "a server whose weights stay as they are samples from an older policy: give "
-            "ratio = 'sampler', so that its own probabilities count, or push = 'lora'"
+            "a server that never gets new weights samples from an older policy: take "
+            "old_logprobs = 'sampler', so that its own probabilities count, or push = 'lora'"
         )
 
 
-def _check_data(config: SftConfig, processes: int) -> None:
-    _check_divides(config.sft.batch, config.sft.micro_batch, processes, "batch")
-    for name in config.sft.data:
+def _check_budgets(config: Config) -> None:
+    if isinstance(config.cases, CasesPart):
+        for budget, _, most in budget_tokens(config.cases):
+            if not most:
+                raise SettingsError(
+                    f"a budget of {budget} is shorter than a token (cases.token_seconds = "
+                    f"{config.cases.token_seconds:g}): every answer would be late"
+                )
+
+
+def _check_data(config: SftConfig) -> None:
+    for name in config.examples.data:
         path = Path(name)
         if not path.is_file():
-            raise SettingsError(f"there is no data set {name}; `timeful traces` makes one")
+            raise SettingsError(f"the data set {name} does not exist; `timeful traces` makes one")
         with path.open("rb") as file:
             line = file.readline()
         try:
-            columns = json.loads(line)
+            row = json.loads(line)
         except ValueError:
-            columns = None
-        if not isinstance(columns, dict) or not (
-            "messages" in columns or {"prompt", "completion"} <= columns.keys()
+            row = None
+        if not isinstance(row, dict) or not (
+            "messages" in row or {"prompt", "completion"} <= row.keys()
         ):
             raise SettingsError(
-                f"{name}: its first line is no JSON object with `messages`, or with `prompt` and "
-                "`completion`"
+                f"{name}: its first line is not a JSON object with `messages`, or with `prompt` "
+                "and `completion`"
             )
 
 
-# --- what is installed ----------------------------------------------------------------------------
+# --- extras ---------------------------------------------------------------------------------------
 
 
 def _check_extras(config: Config | SftConfig) -> None:
-    require(config.run.track)
+    require(config.run.report_to)
     if config.model.quantise != "none" and _missing(("bitsandbytes",)):
         raise SettingsError("weights of 4 bits need bitsandbytes: pip install 'timeful[quant]'")
     if not isinstance(config, Config):
@@ -202,28 +201,16 @@ def _check_extras(config: Config | SftConfig) -> None:
         )
 
 
-def _check_sandbox(config: Config | SftConfig) -> None:
-    part = config.cases if isinstance(config, Config) else None
-    if isinstance(part, CasesPart) and part.family == "coding":
-        try:
-            choose_backend(unsafe=part.unsafe)
-        except SandboxError as error:
-            raise SettingsError(f"{error}: in this file, cases.unsafe = true") from None
-
-
 def require(tracker: str | None = None) -> None:
-    """Find out whether what every training needs is there.
-
-    Args:
-        tracker: Where metrics go, beside the file.
+    """Check that the extra of every training is installed, and a tracker of metrics.
 
     Raises:
         SettingsError: If it is not.
     """
     if missing := _missing(_NEEDED):
         raise SettingsError(f"training needs {' and '.join(missing)}: pip install 'timeful[train]'")
-    if tracker is not None and _missing((_TRACKERS[tracker],)):
-        raise SettingsError(f"tracking by {tracker!r} needs it installed: pip install {tracker}")
+    if tracker is not None and _missing((tracker,)):
+        raise SettingsError(f"metrics for {tracker!r} need it installed: pip install {tracker}")
 
 
 def _missing(names: Sequence[str]) -> list[str]:
@@ -233,70 +220,113 @@ def _missing(names: Sequence[str]) -> list[str]:
 # --- the checkpoint -------------------------------------------------------------------------------
 
 
+def is_at_hub(part: ModelPart) -> bool:
+    """Whether the model is a name at the hub, which transformers fetches or has fetched."""
+    return not Path(part.path).is_dir()
+
+
+def find_file(part: ModelPart, name: str) -> Path | None:
+    """A file of a model, in its folder or in the hub's cache."""
+    if not is_at_hub(part):
+        path = Path(part.path, name)
+        return path if path.is_file() else None
+    import huggingface_hub as hub  # noqa: PLC0415 - an extra, and light
+
+    try:
+        cached = hub.try_to_load_from_cache(part.path, name)
+    except hub.errors.HFValidationError:
+        return None
+    return Path(cached) if isinstance(cached, str) else None
+
+
+def check_hub(name: str, *, is_offline: bool) -> None:
+    """Ask the hub for a model; its weights are fetched later.
+
+    Raises:
+        SettingsError: If the hub may not be asked, cannot be reached, or has no such model.
+    """
+    import huggingface_hub as hub  # noqa: PLC0415 - as above
+
+    if is_offline:
+        raise SettingsError(
+            f"{name} is not a folder, and HF_HUB_OFFLINE forbids fetching it from the hub: give a "
+            "folder as model.path, or fetch it before"
+        )
+    try:
+        hub.HfApi().model_info(name, timeout=10)
+    except (hub.errors.RepositoryNotFoundError, hub.errors.HFValidationError):
+        raise SettingsError(
+            f"{name} is not a folder, and the hub has no model of this name that you may read: "
+            "give a folder, or a name at the hub"
+        ) from None
+    # Its client's error: that of httpx or of httpx2, whichever it came with.
+    except (hub.errors.HTTPError, OSError) as error:  # type: ignore[attr-defined]
+        raise SettingsError(
+            f"{name} is not a folder, and the hub cannot be asked for it "
+            f"({str(error).partition(chr(10))[0]}): give a folder as model.path"
+        ) from None
+
+
 def _check_model(part: ModelPart, *, is_offline: bool) -> None:
     if is_at_hub(part):
         is_path = part.path.startswith((".", "/", "~")) or part.path.count("/") > 1
         if is_path or Path(part.path).exists():
-            check_checkpoint(Path(part.path))  # it says what is wrong
-        if file_of(part, "config.json") is None:
+            check_checkpoint(Path(part.path))  # it names the error
+        if find_file(part, "config.json") is None:
             check_hub(part.path, is_offline=is_offline)
         return
     check_checkpoint(Path(part.path))
     if part.adapter == "lora":
-        check_targets(part, layers(Path(part.path)))
+        check_targets(part, find_layers(Path(part.path)))
 
 
-def check_targets(part: ModelPart, found: Collection[str]) -> None:
-    """Find out whether a model has the layers that LoRA is to change.
+def check_targets(part: ModelPart, layers: Collection[str]) -> None:
+    """Check that a model has the layers that LoRA changes.
 
     Args:
         part: The model.
-        found: The names of its layers; none if they are not known.
+        layers: The names of its layers; none if they are unknown.
 
     Raises:
-        SettingsError: If one of the targets is none of them.
+        SettingsError: If it lacks one of the targets.
     """
-    lacking = [one for one in part.targets if one not in found]
-    if found and lacking:
+    lacking = [target for target in part.targets if target not in layers]
+    if layers and lacking:
         raise SettingsError(
             f"the model has no layers {', '.join(lacking)} for LoRA; it has: "
-            f"{', '.join(sorted(found))}. Name some of them in model.targets"
+            f"{', '.join(sorted(layers))}. Name some of them in model.targets"
         )
 
 
-def layers(path: Path) -> frozenset[str]:
-    """The last names of the matrices of a checkpoint's weights; none if they cannot be told."""
-    inner = [name.split(".") for name in weights(path) if name.endswith(".weight")]
-    # Of a layer within a list, so no table of tokens, no head, and no norm of the whole.
+def find_layers(path: Path) -> frozenset[str]:
+    """The last names of the matrices of a checkpoint's weights; none if they are unknown."""
+    names = [name.split(".") for name in weights(path) if name.endswith(".weight")]
+    # Of a layer within a list: not the table of tokens, the head, or the last norm.
     return frozenset(
-        parts[-2] for parts in inner if any(one.isdigit() for one in parts) and _is_matrix(parts)
+        parts[-2]
+        for parts in names
+        if any(part.isdigit() for part in parts)
+        and "norm" not in parts[-2]
+        and not parts[-2].startswith("ln_")
     )
 
 
-def _is_matrix(parts: Sequence[str]) -> bool:
-    return not ("norm" in parts[-2] or parts[-2].startswith("ln_"))
-
-
-def _check_calls(config: Config | SftConfig) -> None:
-    """Find out whether a chat template can offer tools, where it is to."""
-    part = config.cases if isinstance(config, Config) else None
-    if not isinstance(part, CasesPart) or part.calls == "text":
-        return
-    text = _template(config.model)
+def _check_template(part: ModelPart) -> None:
+    """Check that a chat template can offer tools."""
+    text = _template(part)
     if text and not (search(r"\btools\b", text) and "<tool_call>" in text):
         raise SettingsError(
-            f"the chat template of {config.model.path} does not offer tools with calls between "
-            "<tool_call> and </tool_call>, which cases.calls = 'native' leaves to it; take "
-            "calls = 'text'"
+            f"the chat template of {part.path} does not offer tools with calls between <tool_call> "
+            "and </tool_call>, which cases.calls = 'native' needs: take calls = 'text'"
         )
 
 
 def _template(part: ModelPart) -> str:
-    """The chat template of a model; empty if it cannot be told."""
-    if path := file_of(part, "chat_template.jinja"):
+    """The chat template of a model; empty if it is unknown."""
+    if path := find_file(part, "chat_template.jinja"):
         return path.read_text(encoding="utf-8")
     for name in ("chat_template.json", "tokenizer_config.json"):
-        path = file_of(part, name)
-        if path and (found := json.loads(path.read_bytes()).get("chat_template")):
-            return json.dumps(found)  # one, or several by names
+        path = find_file(part, name)
+        if path and (template := json.loads(path.read_bytes()).get("chat_template")):
+            return json.dumps(template)  # one, or several by names
     return ""

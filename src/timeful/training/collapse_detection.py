@@ -1,8 +1,8 @@
-"""Alarms: a policy that answers at one length, whatever time it has, and one that learns nothing.
+"""Alarms: a policy that ignores the budget, and a training that learns nothing.
 
-A mean reward does not show the first, and may even be high: who always answers at once is always in
-time. So lengths are compared by budget. The second is a group in which all earned the same: its
-advantages are 0.
+The mean reward does not show the first, and may even be high: a policy that always answers at once
+is always in time. So lengths are compared by budget. The second is a group in which all rewards are
+the same: its advantages are 0.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,10 +10,10 @@ from math import inf
 from statistics import fmean
 
 LEAST_SPREAD = 1.5
-"""From the shortest to the longest budget, answers become at least so many times as long."""
+"""From the shortest to the longest budget, answers become longer by at least this factor."""
 
 LEAST_RANGE = 2.0
-"""Budgets that differ by less than this ask for no difference."""
+"""Budgets that differ by a smaller factor require no difference."""
 
 
 def span_of(budget: str) -> float:
@@ -21,7 +21,7 @@ def span_of(budget: str) -> float:
     return inf if budget == "none" else float(budget.removesuffix("s"))
 
 
-def collapse(tokens: Mapping[float, float]) -> str:
+def find_collapse(tokens: Mapping[float, float]) -> str:
     """Name the collapse of a policy to one length; empty if there is none.
 
     Args:
@@ -41,28 +41,27 @@ def collapse(tokens: Mapping[float, float]) -> str:
     )
 
 
-def standstill(alike: Sequence[float | None], rewards: Sequence[float | None]) -> str:
+def find_standstill(alike: Sequence[float | None], rewards: Sequence[float | None]) -> str:
     """Name a standstill, with what it may come from; empty if there is something to learn.
 
     Args:
-        alike: Of each update, the share of its groups in which all earned the same; None if that
-            is not known.
-        rewards: The mean reward of each.
+        alike: The share of groups in which all rewards are the same, by update; None if unknown.
+        rewards: The mean reward, by update.
     """
     if any(share != 1 for share in alike):
         return ""
-    known = [one for one in rewards if one is not None]
-    mean = fmean(known) if known else None
+    values = [reward for reward in rewards if reward is not None]
+    mean = fmean(values) if values else None
     match mean:
         case None:
-            says = "no group has a reward: see the judge's words in ruler.jsonl"
+            cause = "no group has a reward: see the judge's words in ruler.jsonl"
         case 0:
-            says = (
+            cause = (
                 "every reward is 0. Budgets too tight, a max_tokens that cuts answers off, or "
                 "answers that cannot be read?"
             )
         case 1:
-            says = "every reward is 1. The cases are too easy, or the budgets too loose"
+            cause = "every reward is 1. The cases are too easy, or the budgets too loose"
         case _:
-            says = f"their mean is {mean:.3g}. Cases too easy or too hard, or a low temperature?"
-    return f"nothing to learn: all rewards of each group were the same, {says}"
+            cause = f"their mean is {mean:.3g}. Cases too easy or too hard, or a low temperature?"
+    return f"nothing to learn: all rewards of each group were the same, {cause}"

@@ -14,22 +14,26 @@
     name = "ep_aware"
 
     [rollout]
-    samples = 8                   # of each case: a group
-    max_tokens = 8000
+    cases = 16                    # of an update
 
-    [optimiser]
-    steps = 90
+    [grpo]                        # fields of TRL's GRPOConfig
+    num_generations = 8           # episodes of each case: a group
+    max_completion_length = 8000  # of a thought
+    max_steps = 90
     learning_rate = 1e-6
 
     [run]
     out = "runs/ep"
 
-What is left out has the value of its field below. TOML has no null: where a field may be null, that
-is "none". Cases of `kind = "turns"` are single turns of dialogues, a table `[judge]` says who
-judges where a reward needs that, and a table `[sft]` in place of cases, reward, rollout and
-optimiser is a training by examples. `timeful train CONFIG.toml --dry-run` says what would run.
+Fields that are left out have the defaults below. TOML has no null: "none" stands for it. Cases of
+`kind = "turns"` are single turns of dialogues. A table `[judge]` names the judge of rewards that
+need one. Tables `[examples]` and `[sft]` in place of cases, reward, rollout and grpo make a
+supervised training. The tables `[grpo]` and `[sft]` have the names of TRL's `GRPOConfig`
+and `SFTConfig` (`trainer_arguments.py`). `timeful train CONFIG.toml --dry-run` describes
+the training.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -57,6 +61,35 @@ Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 MOST = 100_000
 """So many problems of a set are made at most; that takes seconds, and far more are not there."""
+
+
+GRPO_DEFAULTS: Mapping[str, Any] = {
+    "max_steps": 100,
+    "learning_rate": 1e-6,
+    "lr_scheduler_type": "constant",
+    "num_generations": 8,
+    "max_completion_length": 1024,
+    "temperature": 1.0,
+    "shuffle_dataset": True,
+    "epsilon": 0.2,
+    "epsilon_high": 0.28,
+    "delta": 10.0,
+    "beta": 0.0,
+    "scale_rewards": "group",
+    "loss_type": "dapo",
+    "num_iterations": 1,
+    "gradient_checkpointing": False,
+}
+"""Defaults of `[grpo]`; other fields have those of TRL's `GRPOConfig`."""
+
+SFT_DEFAULTS: Mapping[str, Any] = {
+    "num_train_epochs": 2,
+    "learning_rate": 1e-5,
+    "lr_scheduler_type": "cosine",
+    "max_length": None,
+    "completion_only_loss": True,
+}
+"""Defaults of `[sft]`; other fields have those of TRL's `SFTConfig`."""
 
 
 class _Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -244,33 +277,28 @@ class RewardPart(_Part, frozen=True, kw_only=True):
 
 
 class RolloutPart(_Part, frozen=True, kw_only=True):
-    """How it is played.
+    """How episodes are sampled.
 
     Attributes:
-        samples: Episodes of a case: a group.
-        cases: Cases of an update.
-        max_tokens: The most tokens of a thought.
-        temperature: Of sampling.
-        shuffle: Whether cases come in an order of chance, else as they are listed.
+        cases: Cases of an update; each has `grpo.num_generations` episodes.
         at_once: The most episodes at once.
-        server: "local" samples in this process, "vllm" by vLLM beside the trainer, and an address
-            such as "http://localhost:8000/v1" asks a server that takes and gives token ids.
-        served: What that server calls the model.
-        push: How that server gets new weights: "lora" has it load the adapter of each update from
-            the training's folder, "none" leaves it as it is.
+        server: "local" samples in this process, "vllm" by vLLM next to the trainer; an address such
+            as "http://localhost:8000/v1" names a server that takes and returns token ids.
+        served: The model's name on that server.
+        push: How that server gets new weights: "lora" loads the adapter of each update from the
+            training's folder, "none" never updates the server.
         api_key_name: The environment variable that holds the key of that server.
+        old_logprobs: The log-probabilities in the denominator of the importance ratio: the
+            "trainer"'s own before the update, or the "sampler"'s, which may be older.
     """
 
-    samples: AtLeast2 = 8
     cases: AtLeast1 = 16
-    max_tokens: AtLeast1 = 1024
-    temperature: Above0 = 1.0
-    shuffle: bool = True
     at_once: AtLeast1 = 256
     server: str = "local"
     served: str = "policy"
     push: Literal["none", "lora"] = "none"
     api_key_name: str = "OPENAI_API_KEY"
+    old_logprobs: Literal["trainer", "sampler"] = "trainer"
 
     def __post_init__(self) -> None:
         if self.server not in ("local", "vllm"):
@@ -282,126 +310,99 @@ class RolloutPart(_Part, frozen=True, kw_only=True):
             raise ValueError("push is for a server with an address; this one has the weights")
 
 
-class OptimiserPart(_Part, frozen=True, kw_only=True):
-    """How it learns: the settings of TRL's GRPO by plain names.
-
-    Attributes:
-        steps: Updates.
-        learning_rate: Of AdamW.
-        warmup: Updates in which it rises from 0.
-        schedule: What becomes of it then: "constant", "linear", "cosine".
-        clip_low: The ratio is clipped below 1 - this.
-        clip_high: And above 1 + this.
-        ratio_cap: And at this where the advantage is negative; "none" for no cap.
-        ratio: Against whose log-probabilities it is taken: the "trainer"'s own before the update,
-            or the "sampler"'s, which may be older.
-        kl: The weight of the divergence from the start; 0 loads no reference model.
-        scale: By what advantages are divided: the deviation of the "group", of the "batch", "none".
-        loss: How tokens are averaged, TRL's `loss_type`: "dapo", "grpo", "dr_grpo", "bnpo" or
-            "cispo".
-        entropy: The weight of an entropy bonus.
-        epochs: How often a batch of rollouts is learnt from.
-        micro_batch: Rows that are computed at once on one device; "none" for all.
-        max_grad_norm: Gradients are cut to this length.
-        recompute: Whether activations are computed again for the gradient, and not kept.
-    """
-
-    steps: AtLeast1 = 100
-    learning_rate: Above0 = 1e-6
-    warmup: AtLeast0 = 0
-    schedule: Literal["constant", "linear", "cosine"] = "constant"
-    clip_low: Annotated[float, msgspec.Meta(gt=0, le=1)] = 0.2
-    clip_high: Above0 = 0.28
-    ratio_cap: Above0 | None = 10.0
-    ratio: Literal["trainer", "sampler"] = "trainer"
-    kl: Least0 = 0.0
-    scale: Literal["group", "batch", "none"] = "group"
-    loss: Literal["dapo", "grpo", "dr_grpo", "bnpo", "cispo"] = "dapo"
-    entropy: Least0 = 0.0
-    epochs: AtLeast1 = 1
-    micro_batch: AtLeast1 | None = None
-    max_grad_norm: Above0 = 1.0
-    recompute: bool = False
-
-    def __post_init__(self) -> None:
-        if self.warmup >= self.steps:
-            raise ValueError(f"a warmup of {self.warmup} updates is all of {self.steps}, or more")
-        if self.ratio_cap is not None and self.ratio_cap <= 1 + self.clip_high:
-            raise ValueError(
-                f"ratio_cap is for what clipping leaves, above 1 + clip_high = "
-                f"{1 + self.clip_high:g}; got {self.ratio_cap:g}"
-            )
-
-
 class RunPart(_Part, frozen=True, kw_only=True):
-    """Where and how.
+    """The folder, the seed and the checkpoints.
 
     Attributes:
         out: The folder.
-        seed: Of all chance.
-        save_every: Updates between two checkpoints.
-        keep: Checkpoints that are kept.
+        seed: The seed of all random choices.
+        save_steps: Updates between two checkpoints.
+        save_total_limit: Checkpoints that are kept.
         records: Whether the record of each rollout is kept.
-        track: Where metrics go, beside `metrics.jsonl`: "mlflow", "wandb" or "none".
-        threads: Of torch; "none" leaves it to torch.
+        report_to: A tracker of metrics in addition to `metrics.jsonl`: "mlflow", "wandb" or "none".
+        threads: Threads of torch; "none" leaves the number to torch.
     """
 
     out: str
     seed: Seed = 0
-    save_every: AtLeast1 = 10
-    keep: AtLeast1 = 2
+    save_steps: AtLeast1 = 10
+    save_total_limit: AtLeast1 = 2
     records: bool = False
-    track: Literal["mlflow", "wandb"] | None = None
+    report_to: Literal["mlflow", "wandb"] | None = None
     threads: AtLeast1 | None = None
 
 
-class SftPart(_Part, frozen=True, kw_only=True):
-    """A training by examples, as `timeful traces` and `timeful export` write them.
+class ExamplesPart(_Part, frozen=True, kw_only=True):
+    """Conversations to imitate, as `timeful traces` and `timeful export` write them.
 
     Attributes:
         data: Files of JSON lines, each with `messages`, or with `prompt` and `completion`.
-        epochs: How often each example is seen.
-        learning_rate: Of AdamW.
-        warmup: Updates in which it rises from 0.
-        schedule: What becomes of it then: "constant", "linear", "cosine".
-        batch: Examples of an update.
-        micro_batch: Examples that are computed at once on one device; "none" for all.
-        longest: Examples are cut to so many tokens; "none" leaves them whole.
-        answers_only: Whether the loss is that of what the model says alone.
-        max_grad_norm: Gradients are cut to this length.
+        batch: Examples of an update, on all devices together.
     """
 
     data: tuple[str, ...]
-    epochs: AtLeast1 = 2
-    learning_rate: Above0 = 1e-5
-    warmup: AtLeast0 = 0
-    schedule: Literal["constant", "linear", "cosine"] = "cosine"
     batch: AtLeast1 = 32
-    micro_batch: AtLeast1 | None = None
-    longest: AtLeast1 | None = None
-    answers_only: bool = True
-    max_grad_norm: Above0 = 1.0
 
     def __post_init__(self) -> None:
         if not self.data:
-            raise ValueError("data: there is no file")
+            raise ValueError("data must name a file")
+
+
+class _Checked(msgspec.Struct, frozen=True):
+    """The trainer's fields that timeful reads itself; TRL checks the others."""
+
+    max_steps: AtLeast1 = 1
+    num_generations: AtLeast2 = 2
+    max_completion_length: AtLeast1 = 1
+    num_iterations: AtLeast1 = 1
+    temperature: Above0 = 1.0
+    learning_rate: Above0 = 1.0
+    shuffle_dataset: bool = True
+    num_train_epochs: Above0 = 1.0
+    completion_only_loss: bool = True
+    per_device_train_batch_size: AtLeast1 | None = None
+    max_length: AtLeast1 | Literal["none"] | None = None
+
+
+def _complete(table: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """A table of the trainer with the defaults of what it leaves out."""
+    try:
+        msgspec.convert(table, _Checked)
+    except msgspec.ValidationError as error:
+        raise ValueError(str(error)) from None
+    return {**defaults, **table}
 
 
 class Config(_Part, frozen=True, kw_only=True):
-    """A training by reinforcement."""
+    """A training by reinforcement.
+
+    Attributes:
+        grpo: Fields of TRL's `GRPOConfig`; complete with `GRPO_DEFAULTS` once the value exists.
+    """
 
     model: ModelPart
     cases: CasesPart | TurnsPart
     reward: RewardPart
     judge: RulerJudge | None = None
     rollout: RolloutPart = RolloutPart()
-    optimiser: OptimiserPart = OptimiserPart()
+    grpo: dict[str, Any] = {}
     run: RunPart
+
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "grpo", _complete(self.grpo, GRPO_DEFAULTS))
 
 
 class SftConfig(_Part, frozen=True, kw_only=True):
-    """A training by examples."""
+    """A training by examples.
+
+    Attributes:
+        sft: Fields of TRL's `SFTConfig`; complete with `SFT_DEFAULTS` once the value exists.
+    """
 
     model: ModelPart
-    sft: SftPart
+    examples: ExamplesPart
+    sft: dict[str, Any] = {}
     run: RunPart
+
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "sft", _complete(self.sft, SFT_DEFAULTS))

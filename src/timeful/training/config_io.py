@@ -12,54 +12,46 @@ import msgspec
 from timeful.catalogs.reading import convert
 from timeful.errors import SettingsError, check_known
 from timeful.rewards.custom import is_custom
-from timeful.training.config import (
-    CasesPart,
-    Config,
-    ModelPart,
-    RewardPart,
-    RunPart,
-    SftConfig,
-    TurnsPart,
-)
+from timeful.training.config import CasesPart, Config, SftConfig, TurnsPart
 
 _KINDS: Mapping[str, type[CasesPart | TurnsPart]] = {"timely": CasesPart, "turns": TurnsPart}
+_RECIPES = files("timeful.training") / "recipes"
 
 T = TypeVar("T")
 
 NONE = "none"
-"""Says in a file that there is none, where a field may be null."""
+"""Null in a file, where a field may be null."""
 
 
 def recipes() -> tuple[str, ...]:
-    """The files of settings in the package, by their names."""
-    folder = files("timeful.training") / "recipes"
-    return tuple(sorted(one.name.removesuffix(".toml") for one in folder.iterdir()))
+    """The names of the settings in the package."""
+    return tuple(sorted(file.name.removesuffix(".toml") for file in _RECIPES.iterdir()))
 
 
 def recipe(name: str) -> str:
-    """The text of one of them."""
-    return (files("timeful.training") / "recipes" / f"{name}.toml").read_text(encoding="utf-8")
+    """The text of settings in the package."""
+    return (_RECIPES / f"{name}.toml").read_text(encoding="utf-8")
 
 
 def read_config(
     path: Path, changes: Sequence[str] = (), *, named: Sequence[str] = ()
 ) -> Config | SftConfig:
-    """Read the settings of a training, with its paths made whole.
+    """Read the settings of a training, with absolute or current-folder paths.
 
     Args:
-        path: The file; paths in it start at its folder. Where there is none by this name, one in
-            the package by it (`recipes`), whose paths start here.
-        changes: Fields that are to be other than the file has them, as `table.field=value` with a
-            value as TOML has it; what is no such value is a text.
-        named: Trainings with commands of their own, to be offered where there is no such file.
+        path: The file; paths in it start at its folder. If it does not exist, the name of settings
+            in the package (`recipes`), whose paths start at the current folder.
+        changes: Other values of fields, as `table.field=value` with a value of TOML; a value that
+            is not TOML is a text.
+        named: Trainings with commands of their own, offered where the file does not exist.
 
     Raises:
-        SettingsError: If there is no such file, it is no TOML, or a field is unknown or wrong; the
-            message names the field.
+        SettingsError: If the file cannot be read, is not TOML, or has an unknown or wrong field;
+            the message names the field.
     """
-    is_named = str(path) in recipes() and not path.exists()
+    is_recipe = str(path) in recipes() and not path.exists()
     try:
-        data = tomllib.loads(recipe(str(path)) if is_named else path.read_text(encoding="utf-8"))
+        data = tomllib.loads(recipe(str(path)) if is_recipe else path.read_text(encoding="utf-8"))
     except OSError as error:
         known = sorted({*recipes(), *named})
         near = get_close_matches(path.stem, known, n=1)
@@ -68,100 +60,83 @@ def read_config(
             f"{', '.join(known)}" + (f". Did you mean {near[0]!r}?" if near else "")
         ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path} is no TOML: {error}") from None
+        raise SettingsError(f"{path} is not TOML: {error}") from None
     for change in changes:
         _change(data, change)
-    folder = Path() if is_named else path.parent
-    if "sft" in data:
-        return _settled_sft(_converted(data, SftConfig, str(path)), folder)
+    folder = Path() if is_recipe else path.parent
+    if "examples" in data or "sft" in data:
+        return _resolve(_convert(data, SftConfig, str(path)), folder)
     if isinstance(cases := data.get("cases"), dict):
         kind = cases.setdefault("kind", "timely")
         check_known("kind of cases", kind, _KINDS)
         # Alone, since of a union an error would name the fields of both.
-        _converted(cases, _KINDS[kind], f"{path}: cases")
-    return _settled(_converted(data, Config, str(path)), folder)
+        _convert(cases, _KINDS[kind], f"{path}: cases")
+    return _resolve(_convert(data, Config, str(path)), folder)
 
 
-def _converted(data: dict[str, Any], kind: type[T], name: str) -> T:
-    """As `convert`, where "none" is what TOML lacks: null."""
-    _nulled(data, kind)
+def _convert(data: dict[str, Any], kind: type[T], name: str) -> T:
+    _replace_none(data, kind)
     try:
         return convert(data, kind, name)
     except SettingsError as error:
         raise SettingsError(str(error).replace("| null`", '| "none"`')) from None
 
 
-def _nulled(data: dict[str, Any], kind: Any) -> None:
+def _replace_none(data: dict[str, Any], kind: Any) -> None:
     """Put null for "none" in the tables of a file, where a field may be null."""
     for field in msgspec.structs.fields(kind):
         kinds, value = get_args(field.type) or (field.type,), data.get(field.name)
         if isinstance(value, dict):
-            for one in kinds:
-                if isinstance(one, type) and issubclass(one, msgspec.Struct):
-                    _nulled(value, one)
+            for table in kinds:
+                if isinstance(table, type) and issubclass(table, msgspec.Struct):
+                    _replace_none(value, table)
         elif value == NONE and type(None) in kinds:
             data[field.name] = None
 
 
 def _change(data: dict[str, Any], change: str) -> None:
-    name, equals, value = change.partition("=")
+    name, equals, text = change.partition("=")
     table, dot, field = name.strip().partition(".")
     if not (equals and dot and field):
         raise SettingsError(f"a change is table.field=value, as in run.seed=1; got {change!r}")
     try:
-        found = tomllib.loads(f"it = {value}")["it"]
+        value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
-        found = value.strip()
-    there = data.setdefault(table, {})
-    if not isinstance(there, dict):
-        raise SettingsError(f"{table} is no table, so it has no field {field}")
-    there[field] = found
+        value = text.strip()
+    fields = data.setdefault(table, {})
+    if not isinstance(fields, dict):
+        raise SettingsError(f"{table} is not a table, so it has no field {field}")
+    fields[field] = value
 
 
-def _settled(config: Config, folder: Path) -> Config:
+C = TypeVar("C", Config, SftConfig)
+
+
+def _resolve(config: C, folder: Path) -> C:
+    """With the paths of all tables from the folder of the file."""
+
+    def resolve(table: Any, *names: str) -> Any:
+        paths = {name: getattr(table, name) for name in names}
+        whole = {name: str(folder / path) for name, path in paths.items() if path is not None}
+        return msgspec.structs.replace(table, **whole)
+
+    # A model that is not a folder here is a name at the hub.
+    is_folder = (folder / config.model.path).is_dir()
+    tables = {
+        "model": resolve(config.model, *["path"] * is_folder),
+        "run": resolve(config.run, "out"),
+    }
+    if isinstance(config, SftConfig):
+        data = tuple(str(folder / path) for path in config.examples.data)
+        tables["examples"] = msgspec.structs.replace(config.examples, data=data)
+        return msgspec.structs.replace(config, **tables)
+    tables["reward"] = resolve(config.reward, *["name"] * is_custom(config.reward.name))
     cases = config.cases
-    paths: Mapping[str, str | None]
     if isinstance(cases, CasesPart):
-        paths = {"problems": cases.problems}
+        tables["cases"] = resolve(cases, "problems")
     else:
-        names = ("data", "abcd", "catalog", "ontology")
-        paths = {name: getattr(cases, name) for name in names}
-        if (folder / cases.agent).is_file():
-            paths["agent"] = cases.agent
-        if (folder / cases.domain).is_dir():
-            paths["domain"] = cases.domain
-    whole = {name: str(folder / path) for name, path in paths.items() if path is not None}
-    return msgspec.structs.replace(
-        config,
-        model=_model(config.model, folder),
-        cases=msgspec.structs.replace(cases, **whole),
-        reward=_reward(config.reward, folder),
-        run=_run(config.run, folder),
-    )
-
-
-def _settled_sft(config: SftConfig, folder: Path) -> SftConfig:
-    files = tuple(str(folder / one) for one in config.sft.data)
-    return msgspec.structs.replace(
-        config,
-        model=_model(config.model, folder),
-        sft=msgspec.structs.replace(config.sft, data=files),
-        run=_run(config.run, folder),
-    )
-
-
-def _model(part: ModelPart, folder: Path) -> ModelPart:
-    """A path from the folder of the file; one that is no folder there is the hub's."""
-    here = folder / part.path
-    return msgspec.structs.replace(part, path=str(here)) if here.is_dir() else part
-
-
-def _reward(part: RewardPart, folder: Path) -> RewardPart:
-    """With the file of a reward of one's own made whole."""
-    if not is_custom(part.name):
-        return part
-    return msgspec.structs.replace(part, name=str(folder / part.name))
-
-
-def _run(part: RunPart, folder: Path) -> RunPart:
-    return msgspec.structs.replace(part, out=str(folder / part.out))
+        names = ["data", "abcd", "catalog", "ontology"]
+        names += ["agent"] * (folder / cases.agent).is_file()
+        names += ["domain"] * (folder / cases.domain).is_dir()
+        tables["cases"] = resolve(cases, *names)
+    return msgspec.structs.replace(config, **tables)

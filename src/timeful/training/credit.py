@@ -1,31 +1,25 @@
-"""Credit by turn: what each thought of a live episode brought, beside the same turn of others.
+"""Credit by turn: the advantage of each thought over the same turn of the other episodes.
 
-GRPO gives all tokens of an episode one advantage, which is TRL's. In a long episode that blames
-the first thought for the last one's mistake. Here a thought is credited with what came after it
-began, discounted, less the mean of that over the group at the same turn, and scaled by its
-standard deviation as GRPO scales. Rewards that come at the end alone, undiscounted, give back
-GRPO's own advantages, for episodes of equal length.
+GRPO gives all tokens of an episode one advantage. In a long episode that blames the first thought
+for the mistake of the last. Here the advantage of a thought is its discounted return, less the mean
+return of the group at the same turn, divided by its standard deviation. For episodes of equal
+length with one undiscounted reward at the end these are GRPO's own advantages.
 """
 
 from collections.abc import Sequence
 from math import sqrt
 
 EPSILON = 1e-4
-"""What is added to a standard deviation, as TRL adds it."""
+"""The addend to a standard deviation, as in TRL."""
 
 
 def returns(rewards: Sequence[float], discount: float = 1.0) -> tuple[float, ...]:
-    """What came from each turn on: G_t = r_t + discount * G_{t+1}.
-
-    Args:
-        rewards: Of each turn.
-        discount: From 0 to 1, a turn.
-    """
-    so_far, found = 0.0, list[float]()
+    """The return from each turn on: G_t = r_t + discount * G_{t+1}."""
+    total, values = 0.0, list[float]()
     for reward in reversed(rewards):
-        so_far = reward + discount * so_far
-        found.append(so_far)
-    return tuple(reversed(found))
+        total = reward + discount * total
+        values.append(total)
+    return tuple(reversed(values))
 
 
 def turn_advantages(
@@ -34,41 +28,39 @@ def turn_advantages(
     """The advantage of each turn of each episode of a group.
 
     Args:
-        group: The rewards of each episode's turns; None for one that failed, which is compared
-            with nobody and gets no advantage.
-        discount: From 0 to 1, a turn.
+        group: The rewards of each episode's turns; None for an episode that failed, which gets no
+            advantage and is left out of the mean.
+        discount: The discount of later rewards, from 0 to 1, a turn.
         scale: Whether to divide by the standard deviation (n - 1) over the group at that turn.
 
     Returns:
         As many numbers for each episode as it has turns; 0 at a turn that it alone reached.
     """
-    found = [None if one is None else returns(one, discount) for one in group]
-    longest = max((len(one) for one in found if one is not None), default=0)
-    reached = [[one[t] for one in found if one and t < len(one)] for t in range(longest)]
-    centres = [_centre(values) for values in reached]
+    episodes = [() if rewards is None else returns(rewards, discount) for rewards in group]
+    longest = max(map(len, episodes), default=0)
+    by_turn = [[values[t] for values in episodes if t < len(values)] for t in range(longest)]
+    centres = [_centre(values) for values in by_turn]
     return tuple(
-        ()
-        if one is None
-        else tuple(
+        tuple(
             (value - mean) / (deviation + EPSILON if scale else 1.0)
-            for value, (mean, deviation) in zip(one, centres, strict=False)
+            for value, (mean, deviation) in zip(values, centres, strict=False)
         )
-        for one in found
+        for values in episodes
     )
 
 
-def shared_out(reward: float, world: Sequence[float]) -> tuple[float, ...]:
-    """Share an episode's reward out among its turns, as the world gave its own.
+def divide_reward(reward: float, world: Sequence[float]) -> tuple[float, ...]:
+    """Divide an episode's reward among its turns, in proportion to the world's own rewards.
 
     Args:
-        reward: That of the episode, such as one that knows its budget.
-        world: What the world gave at each turn, such as points; losses count as nothing.
+        reward: The reward of the episode.
+        world: The world's reward at each turn, such as points; losses count as 0.
 
     Returns:
-        As many numbers, which add up to the reward; all of it is the last turn's where the world
-        gave nothing.
+        As many numbers, which add up to the reward; the last turn gets all of it where the world
+        gave none.
     """
-    gains = [max(0.0, one) for one in world]
+    gains = [max(0.0, value) for value in world]
     total = sum(gains)
     if not total:
         return (*(0.0 for _ in world[:-1]), reward) if world else ()

@@ -1,9 +1,9 @@
-"""Examples to learn from, as token ids with a mask of what the model is to say.
+"""Examples of a training: token ids with a mask of the answers.
 
-An example is rendered by the model's own chat template, piece by piece: what stands before an
-answer, the answer, what is added after it. So its ids are those that a conversation has when it is
-played (`models.local.splice`), and the loss is that of the answers alone. Where a template rewrites
-what came before, say since it leaves out earlier thoughts, only the last answer is learnt.
+An example is rendered by the model's own chat template, piece by piece: the text before an answer,
+the answer, the text after it. So its ids are those of the conversation when it is played
+(`models.local.prefix_cache`), and the loss is that of the answers alone. Where a template rewrites
+earlier messages, say because it leaves out earlier thoughts, only the last answer is learnt.
 """
 
 import json
@@ -13,108 +13,110 @@ from pathlib import Path
 from typing import Any
 
 from timeful.errors import SettingsError
-from timeful.training.config import SftPart
+from timeful.training.config import SftConfig
 
 Message = dict[str, Any]
 """A message as data sets have it: `role` and `content`."""
 
 _UNKNOWN = 0.01
-"""From this share of tokens on that the tokenizer has no word for, somebody is told."""
+"""The share of tokens unknown to the tokenizer from which on a warning is given."""
 
 
-def examples(
-    part: SftPart,
+def encode_examples(
+    config: SftConfig,
     tokenizer: Any,
     warn: Callable[[str], None] = lambda text: None,
     *,
     context: float = inf,
 ) -> Iterator[dict[str, list[int]]]:
-    """The examples of the files as ids, with a mask that is 1 where the model is to speak.
+    """The examples of the files as ids, with a mask that is 1 at answers.
 
     Args:
-        part: Which, and how they are cut.
+        config: The files, and how their examples are cut.
         tokenizer: The model's.
-        warn: Told in the end if some were cut or are longer than the context, and if many tokens
-            are such as the tokenizer does not know.
+        warn: Told at the end if examples were cut or exceed the context, and if many tokens are
+            unknown to the tokenizer.
         context: The most tokens that the model reads.
 
     Raises:
-        SettingsError: If a line is no example.
+        SettingsError: If a line is not an example.
     """
+    limit, answers_only = config.sft["max_length"], config.sft["completion_only_loss"]
+    limit = None if limit == "none" else limit
     cut = total = unknown = longest = 0
-    for name in part.data:
+    for name in config.examples.data:
         for number, line in enumerate(Path(name).read_bytes().splitlines(), 1):
             try:
                 ids, mask = encode(_messages(json.loads(line)), tokenizer)
             except (ValueError, KeyError, TypeError) as error:
-                raise SettingsError(f"{name}, line {number}: no example ({error})") from None
-            if not part.answers_only:
+                raise SettingsError(f"{name}, line {number}: not an example ({error})") from None
+            if not answers_only:
                 mask = [1] * len(ids)
-            if part.longest is not None and len(ids) > part.longest:
+            if limit is not None and len(ids) > limit:
                 cut += 1
-                ids, mask = ids[: part.longest], mask[: part.longest]
+                ids, mask = ids[:limit], mask[:limit]
             longest = max(longest, len(ids))
             total, unknown = total + len(ids), unknown + ids.count(_unknown(tokenizer))
             if any(mask):
                 yield {"input_ids": ids, "completion_mask": mask}
     if cut:
-        warn(f"{cut} examples were cut to {part.longest} tokens")
+        warn(f"{cut} examples were cut to {limit} tokens")
     if longest > context:
         warn(
-            f"the longest example has {longest:,} tokens, beyond the model's context of "
-            f"{context:,}: give sft.longest"
+            f"the longest example has {longest:,} tokens, more than the model's context of "
+            f"{context:,}: set sft.max_length"
         )
     if unknown > _UNKNOWN * total:
         warn(
-            f"{unknown / total:.1%} of the tokens of the examples are {tokenizer.unk_token}, which "
-            "stands for what the tokenizer does not know: it is one of other texts"
+            f"{unknown / total:.1%} of the tokens of the examples are {tokenizer.unk_token}: the "
+            "tokenizer was made for other texts"
         )
 
 
 def _unknown(tokenizer: Any) -> int:
-    """The token for what a tokenizer does not know; -1 if it has none of its own."""
-    found = tokenizer.unk_token_id
+    """The token for unknown text; -1 if the tokenizer has none of its own."""
+    token = tokenizer.unk_token_id
     others = (tokenizer.eos_token_id, tokenizer.bos_token_id, tokenizer.pad_token_id)
-    return -1 if found is None or found in others else int(found)
+    return -1 if token is None or token in others else int(token)
 
 
 def encode(messages: list[Message], tokenizer: Any) -> tuple[list[int], list[int]]:
     """A conversation as ids, and a mask that is 1 at those of its answers."""
 
-    def text(count: int, *, asks: bool) -> str:
-        rendered: str = tokenizer.apply_chat_template(
+    def render(count: int, *, asks: bool) -> str:
+        text: str = tokenizer.apply_chat_template(
             messages[:count], add_generation_prompt=asks, tokenize=False
         )
-        return rendered
+        return text
 
-    answers = [i for i, one in enumerate(messages) if one["role"] == "assistant"]
+    answers = [i for i, message in enumerate(messages) if message["role"] == "assistant"]
     if not answers:
         raise ValueError("there is no answer to learn")
-    found = _pieces(answers, text) or _pieces(answers[-1:], text)
-    if found is None:
+    pieces = _pieces(answers, render) or _pieces(answers[-1:], render)
+    if pieces is None:
         raise ValueError("the chat template writes another beginning where an answer follows")
     ids: list[int] = []
     mask: list[int] = []
-    for piece, learns in found:
-        some = tokenizer(piece, add_special_tokens=False)["input_ids"]
-        ids += some
-        mask += [learns] * len(some)
+    for text, is_answer in pieces:
+        tokens = tokenizer(text, add_special_tokens=False)["input_ids"]
+        ids += tokens
+        mask += [is_answer] * len(tokens)
     if tokenizer.eos_token_id is not None and ids[-1] != tokenizer.eos_token_id and mask[-1]:
         ids.append(tokenizer.eos_token_id)
         mask.append(1)
     return ids, mask
 
 
-def _pieces(answers: Iterable[int], text: Callable[..., str]) -> list[tuple[str, int]] | None:
-    """What stands between answers, and they; None if the template rewrites what came before."""
+def _pieces(answers: Iterable[int], render: Callable[..., str]) -> list[tuple[str, int]] | None:
+    """The text in pieces, 1 for answers; None if the template rewrites earlier messages."""
     pieces: list[tuple[str, int]] = []
-    so_far = ""
-    for place in answers:
-        asked, answered = text(place, asks=True), text(place + 1, asks=False)
-        if not (asked.startswith(so_far) and answered.startswith(asked)):
+    prefix = ""
+    for i in answers:
+        prompt, whole = render(i, asks=True), render(i + 1, asks=False)
+        if not (prompt.startswith(prefix) and whole.startswith(prompt)):
             return None
-        pieces += [(asked[len(so_far) :], 0), (answered[len(asked) :], 1)]
-        so_far = answered
+        pieces += [(prompt[len(prefix) :], 0), (whole[len(prompt) :], 1)]
+        prefix = whole
     return pieces
 
 

@@ -44,7 +44,7 @@ CURVES = "curves.svg"
 _DIGESTS = "sha256"
 
 _FOLDERS = (CHECKPOINTS, EPISODES, ADAPTER, PUSHED, POLICY)
-_OPERATION = ("out", "threads", "keep", "track")
+_OPERATION = ("out", "threads", "save_total_limit", "report_to")
 """Settings of a run that change no number of it."""
 
 
@@ -74,7 +74,9 @@ def settings_of(config: Config | SftConfig) -> dict[str, Any]:
 def _read(config: Config | SftConfig) -> Iterator[tuple[str, Path]]:
     """What a training learns from on disk, by the fields that name it."""
     if isinstance(config, SftConfig):
-        yield from ((f"sft.data {n}", Path(one)) for n, one in enumerate(config.sft.data, 1))
+        yield from (
+            (f"examples.data {n}", Path(one)) for n, one in enumerate(config.examples.data, 1)
+        )
         return
     if is_custom(config.reward.name):
         yield "reward.name", Path(split(config.reward.name)[0])

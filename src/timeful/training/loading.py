@@ -12,10 +12,9 @@ from peft import LoraConfig, PeftModel, get_peft_model
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
 from timeful.errors import SettingsError
-from timeful.training.checks import check_targets
+from timeful.training.checks import check_hub, check_targets, is_at_hub
 from timeful.training.config import ModelPart
 from timeful.training.folder import ADAPTER, POLICY
-from timeful.training.hub import check_hub, is_at_hub
 
 
 def load_tokenizer(part: ModelPart) -> Any:
@@ -83,7 +82,7 @@ def load_empty_model(part: ModelPart) -> Any:
         ) from error
     with torch.device("meta"):
         model = AutoModelForCausalLM.from_config(config, dtype=getattr(torch, training_dtype(part)))
-        lora = adapter(part)
+        lora = lora_config(part)
         if lora is None:
             return model
         names = {name.rpartition(".")[2] for name, _ in model.named_modules()}
@@ -100,7 +99,7 @@ def training_dtype(part: ModelPart) -> str:
     return "float32" if part.adapter == "full" else part.dtype
 
 
-def adapter(part: ModelPart) -> LoraConfig | None:
+def lora_config(part: ModelPart) -> LoraConfig | None:
     """What LoRA adds; None if all weights learn."""
     if part.adapter == "full":
         return None

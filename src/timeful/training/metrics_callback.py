@@ -1,11 +1,11 @@
-"""What happened in a training, a line for each update: what was played, and what TRL measured.
+"""The metrics of a training: a line for each update, of what was played and what TRL measured.
 
-`metrics.jsonl` is cut back to the checkpoint that a training goes on from, so that no update stands
-in it twice. Lengths are kept for each budget apart: a mean over all of them hides that a policy has
-forgotten to look. Where several processes train, each plays its share, and the line is of all.
+`metrics.jsonl` is cut back to the checkpoint from which a training resumes, so that no update is in
+it twice. Lengths are kept for each budget: a mean over all of them hides a policy that ignores the
+budget. Where several processes train, each plays its share, and the line is of all.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 from statistics import fmean
@@ -16,80 +16,83 @@ from accelerate.utils import gather_object
 from transformers import TrainerCallback
 
 from timeful.rewards.outcome import read_outcome
-from timeful.training.collapse_detection import collapse, span_of, standstill
-from timeful.training.config import Config
+from timeful.training.collapse_detection import find_collapse, find_standstill, span_of
 from timeful.training.folder import EPISODES, METRICS
+from timeful.training.observer import NullObserver, TrainingObserver
 from timeful.training.rollouts import Rollout
-from timeful.training.sft_metrics import truncate_metrics
 
 RECENT = 10
-"""So many updates the alarm of collapse looks back on: fewer are noise."""
+"""Updates in which a collapse is looked for: fewer are noise."""
 
 STILL = 5
-"""So many batches without anything to learn are a standstill."""
+"""Batches without anything to learn that make a standstill."""
 
 
-class MetricsCallback(TrainerCallback):  # type: ignore[misc]  # transformers is not followed by mypy
+class MetricsCallback(TrainerCallback):  # type: ignore[misc]  # transformers is not followed
     """Writes the metrics of a training, and the records of its rollouts if they are kept.
 
     Args:
-        config: The settings.
-        rank: The number of this process; only that of the first writes metrics.
-        warn: Told when an alarm rings for the first time.
-        measured: Told of each update what was measured, in a few words.
+        out: The folder of the training.
+        steps: All its updates.
+        patience: Updates of a batch, in a training in which a standstill is looked for; else 0.
+        has_records: Whether records are kept.
+        rank: The number of this process; only the first one writes metrics.
+        observer: Told of metrics and alarms.
     """
 
     def __init__(
         self,
-        config: Config,
+        out: Path,
         *,
-        rank: int,
-        warn: Callable[[str], None] = lambda text: None,
-        measured: Callable[[str], None] = lambda text: None,
+        steps: int,
+        patience: int = 1,
+        has_records: bool = False,
+        rank: int = 0,
+        observer: TrainingObserver | None = None,
     ) -> None:
-        self._out = Path(config.run.out)
-        self._steps = config.optimiser.steps
-        self._records = config.run.records
+        self._out = out
+        self._steps = steps
+        self._still = STILL * patience
+        self._has_records = has_records
         self._rank = rank
-        self._warn = warn
-        self._measured = measured
-        # Credit by turn may tell apart what earned the same; a batch is learnt from several times.
-        self._still = STILL * config.optimiser.epochs if config.reward.credit == "episode" else 0
+        self._observer = observer or NullObserver()
         self._played: dict[str, Any] = {}
         self._lines: list[dict[str, Any]] = []
-        self._said = ""
+        self._alarms = ""
 
     def open(self, update: int) -> None:
-        """Begin after so many updates; later ones, which will be done again, are forgotten."""
+        """Begin after an update; the lines of later ones, which will be repeated, are removed."""
         if self._rank:
             return
         self._out.mkdir(parents=True, exist_ok=True)
         self._lines = truncate_metrics(self._out / METRICS, update)
-        self._said = "; ".join(told.get("alarm", "") for told in self._lines)
+        self._alarms = "; ".join(line.get("alarm", "") for line in self._lines)
 
-    def tell(self, update: int, played: Sequence[Rollout], rewards: Sequence[float | None]) -> None:
-        """Take note of what was played for an update; all processes do."""
-        if self._records:
-            for one in played:
-                one.keep(self._out / EPISODES, update)
-        every = gather_object(list(map(_summary, played, rewards)))
-        told = [one["reward"] for one in every if one["reward"] is not None]
+    def note(
+        self, update: int, rollouts: Sequence[Rollout], rewards: Sequence[float | None]
+    ) -> None:
+        """Note the rollouts of an update; all processes must."""
+        if self._has_records:
+            for rollout in rollouts:
+                rollout.save(self._out / EPISODES, update)
+        episodes = gather_object(list(map(_summarize, rollouts, rewards)))
+        rewarded = [e["reward"] for e in episodes if e["reward"] is not None]
+        timed = [e for e in episodes if e["budget"] is not None]
         by_budget: dict[str, list[dict[str, Any]]] = {}
-        known = [one for one in every if one["budget"] is not None]
-        for one in sorted(known, key=lambda one: span_of(one["budget"])):
-            by_budget.setdefault(one["budget"], []).append(one)
-        groups = [[one["reward"] for one in some] for _, some in groupby(every, _key)]
+        for episode in sorted(timed, key=lambda e: span_of(e["budget"])):
+            by_budget.setdefault(episode["budget"], []).append(episode)
+        groups = [[e["reward"] for e in same] for _, same in groupby(episodes, lambda e: e["key"])]
         self._played = {
-            "episodes": len(every),
-            "failed": sum(one["failed"] for one in every),
-            "unrewarded": len(every) - len(told),
-            "reward": sum(told) / len(told) if told else None,
-            "alike": fmean(len({*some} - {None}) < 2 for some in groups),
-            "tokens": {b: fmean(one["tokens"] for one in some) for b, some in by_budget.items()},
+            "episodes": len(episodes),
+            "failed": sum(e["failed"] for e in episodes),
+            "unrewarded": len(episodes) - len(rewarded),
+            "reward": sum(rewarded) / len(rewarded) if rewarded else None,
+            "alike": fmean(len({*rewards} - {None}) < 2 for rewards in groups),
+            "tokens": {b: fmean(e["tokens"] for e in same) for b, same in by_budget.items()},
             "right_in_time": {
-                b: fmean(one["right"] for one in some)
-                for b, some in by_budget.items()
-                if "right" in some[0]
+                b: fmean(e["right"] for e in same)
+                for b, same in by_budget.items()
+                if "right" in same[0]
             },
         }
 
@@ -99,68 +102,106 @@ class MetricsCallback(TrainerCallback):  # type: ignore[misc]  # transformers is
             return
         line = {"update": state.global_step, **self._played, "trl": logs}
         self._lines.append(line)
-        if alarms := [one for one in (self._collapsed(state.global_step), self._stands()) if one]:
+        alarms = [a for a in (self._find_collapse(state.global_step), self._find_standstill()) if a]
+        if alarms:
             line["alarm"] = "; ".join(alarms)
-        for one in alarms:
-            if one.partition(":")[0] not in self._said:
-                self._warn(f"update {state.global_step}: {one}")
-                self._said += one
-        with (self._out / METRICS).open("ab") as file:
-            file.write(msgspec.json.encode(line) + b"\n")
-        self._measured(summarize_update(line))
+        for alarm in alarms:
+            if alarm.partition(":")[0] not in self._alarms:
+                self._observer.warn(f"update {state.global_step}: {alarm}")
+                self._alarms += alarm
+        append_metrics(self._out / METRICS, line)
+        self._observer.report(summarize_update(line))
 
-    def _collapsed(self, update: int) -> str:
+    def _find_collapse(self, update: int) -> str:
         """The alarm of collapse over the last updates; a policy has the first half to learn."""
         if 2 * update < self._steps or len(self._lines) < RECENT:
             return ""
-        found: dict[float, list[float]] = {}
+        lengths: dict[float, list[float]] = {}
         for line in self._lines[-RECENT:]:
             for budget, mean in line.get("tokens", {}).items():
                 if budget != "none":
-                    found.setdefault(span_of(budget), []).append(mean)
-        return collapse({budget: fmean(means) for budget, means in found.items()})
+                    lengths.setdefault(span_of(budget), []).append(mean)
+        return find_collapse({budget: fmean(means) for budget, means in lengths.items()})
 
-    def _stands(self) -> str:
+    def _find_standstill(self) -> str:
         """The alarm of a standstill over the last batches."""
-        last = self._lines[-self._still :]
-        if not self._still or len(last) < self._still:
+        lines = self._lines[-self._still :]
+        if not self._still or len(lines) < self._still:
             return ""
-        return standstill([one.get("alike") for one in last], [one.get("reward") for one in last])
+        return find_standstill([x.get("alike") for x in lines], [x.get("reward") for x in lines])
+
+
+class SftMetricsCallback(TrainerCallback):  # type: ignore[misc]  # transformers is not followed
+    """Writes the metrics of a training by examples.
+
+    Args:
+        path: The file, cut back to the checkpoint from which a training resumes.
+        observer: Told of the metrics of each update.
+    """
+
+    def __init__(self, path: Path, observer: TrainingObserver | None = None) -> None:
+        self._path = path
+        self._observer = observer or NullObserver()
+
+    def open(self, update: int) -> None:
+        """Begin after an update."""
+        truncate_metrics(self._path, update)
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
+        """Write a line, when TRL has measured an update."""
+        if logs and "loss" in logs:
+            # TRL counts tokens from the last kill on.
+            trl = {name: value for name, value in logs.items() if name != "num_tokens"}
+            append_metrics(self._path, {"update": state.global_step, "trl": trl})
+            self._observer.report(f"loss {logs['loss']:.4g}")
+
+
+def append_metrics(path: Path, line: dict[str, Any]) -> None:
+    """Add a line to a file of metrics."""
+    with path.open("ab") as file:
+        file.write(msgspec.json.encode(line) + b"\n")
+
+
+def truncate_metrics(path: Path, update: int) -> list[dict[str, Any]]:
+    """Remove the lines after an update from a file of metrics, and return the others."""
+    texts = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+    lines = [(text, msgspec.json.decode(text)) for text in texts if text.endswith(b"\n")]
+    kept = [(text, line) for text, line in lines if line["update"] <= update]
+    partial = path.with_suffix(".part")  # a kill in between must lose no line
+    partial.write_bytes(b"".join(text for text, _ in kept))
+    partial.replace(path)
+    return [line for _, line in kept]
 
 
 def summarize_update(line: dict[str, Any]) -> str:
-    """What was measured of an update, in a few words."""
-    found = []
+    """The metrics of an update, in a few words."""
+    parts = []
     if line.get("reward") is not None:
-        found.append(f"reward {line['reward']:.3f}")
+        parts.append(f"reward {line['reward']:.3f}")
     if right := line.get("right_in_time"):
-        found.append(f"right in time {fmean(right.values()):.0%}")
+        parts.append(f"right in time {fmean(right.values()):.0%}")
     if tokens := line.get("tokens"):
-        found.append(f"{fmean(tokens.values()):.0f} tokens")
+        parts.append(f"{fmean(tokens.values()):.0f} tokens")
     if line.get("failed"):
-        found.append(f"{line['failed']} failed")
-    return ", ".join(found)
+        parts.append(f"{line['failed']} failed")
+    return ", ".join(parts)
 
 
-def _key(one: dict[str, Any]) -> str:
-    found: str = one["key"]
-    return found
-
-
-def _summary(played: Rollout, reward: float | None) -> dict[str, Any]:
+def _summarize(rollout: Rollout, reward: float | None) -> dict[str, Any]:
     """What a line needs of an episode, as values that travel between processes."""
-    is_task = played.ok and played.scene.turn is None
-    outcome = read_outcome(played.events) if is_task else None
-    found: dict[str, Any] = {
-        "key": played.scene.key,
-        "failed": not played.ok,
+    summary: dict[str, Any] = {
+        "key": rollout.task.key,
+        "failed": not rollout.ok,
         "reward": reward,
         "budget": None,
     }
+    if not rollout.ok:
+        return summary
+    outcome = read_outcome(rollout.events) if rollout.task.turn is None else None
     if outcome is not None:
-        found["budget"] = "none" if outcome.budget is None else f"{outcome.budget / 1e9:g}s"
-        found["tokens"] = outcome.tokens
-        found["right"] = bool(outcome.correct) and not outcome.is_late
-    elif played.ok and played.row is not None:
-        found.update(budget="none", tokens=sum(played.row.mask))
-    return found
+        summary["budget"] = "none" if outcome.budget is None else f"{outcome.budget / 1e9:g}s"
+        summary["tokens"] = outcome.tokens
+        summary["right"] = bool(outcome.correct) and not outcome.is_late
+    elif rollout.sequence is not None:
+        summary.update(budget="none", tokens=sum(rollout.sequence.mask))
+    return summary

@@ -1,6 +1,7 @@
-"""The rewards of rollouts: of each record alone, or of a group that a judge sees together."""
+"""Reward functions: the reward of each record alone, or of a group that a judge compares."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from timeful.errors import ModelError, RecordError, RewardError
@@ -11,118 +12,132 @@ from timeful.judges.ruler_prompts import Trajectory
 from timeful.judges.ruler_settings import RulerJudge
 from timeful.models.model import Model
 from timeful.rewards.registry import WHOLE, Reward, reward_of
-from timeful.training.rollouts import RewardFunction, Rollout
+from timeful.training.rollouts import Rollout
+
+Rewards = list[list[float | None]]
 
 
-def reward_by_record(reward: Reward, *, out: Path | None = None) -> RewardFunction:
-    """A reward that is made of each episode's own record.
+@dataclass(frozen=True, slots=True)
+class RecordReward:
+    """A reward function of each episode's own record.
 
     Args:
         reward: The reward.
-        out: Where the record is kept at which one's own breaks, in a folder for the update.
-
-    Raises (the rewards):
-        RewardError: If one's own breaks: that is no mishap of a rollout, and would come again.
+        folder: Where a record is saved on which a user's reward fails.
     """
 
-    def rewards(
-        groups: Sequence[Sequence[Rollout]], update: int, progress: float
-    ) -> list[list[float | None]]:
-        return [[rewarded(one, update, progress) for one in group] for group in groups]
+    reward: Reward
+    folder: Path | None = None
 
-    def rewarded(one: Rollout, update: int, progress: float) -> float | None:
+    def __call__(
+        self, groups: Sequence[Sequence[Rollout]], update: int, progress: float
+    ) -> Rewards:
+        """The rewards of groups.
+
+        Raises:
+            RewardError: If a user's reward fails: every later episode would fail as well.
+        """
+        return [[self._reward(rollout, update, progress) for rollout in g] for g in groups]
+
+    def _reward(self, rollout: Rollout, update: int, progress: float) -> float | None:
         try:
-            return _reward(one, reward, progress)
+            return _reward_of(rollout, self.reward, progress)
         except RewardError as error:
-            path = None if out is None else one.keep(out, update)
-            where = f"update {update}, {one.scene.key}" if path is None else f"the record {path}"
+            where = f"update {update}, {rollout.task.key}"
+            if self.folder is not None:
+                where = f"the record {rollout.save(self.folder, update)}"
             raise RewardError(f"{error}. It broke at {where}") from error
 
-    return rewards
 
-
-def reward_by_judge(
-    reward: Reward, judge: Model, settings: RulerJudge, *, log: Path
-) -> RewardFunction:
-    """A reward that is made of a judge's scores too; all groups of an update are asked for at once.
+class JudgeReward:
+    """A reward function with a judge's scores; all groups of an update are scored at once.
 
     Args:
         reward: The reward.
-        judge: Who scores.
-        settings: By what, and how many groups at a time.
-        log: Where what was asked and answered is written; an update that is done again after a
-            kill finds its scores there.
-
-    Raises (the rewards):
-        ModelError: If the endpoint refuses all groups, and never scored one before: that is no
-            mishap, and nothing could be learnt.
+        judge: The judge's model.
+        settings: Its rubric, and how many groups are scored at a time.
+        log: The file of requests and answers; an update that is repeated after a kill reads its
+            scores there.
     """
-    known = RulerLog(log, about=settings.about())
 
-    def rewards(
-        groups: Sequence[Sequence[Rollout]], update: int, progress: float
-    ) -> list[list[float | None]]:
-        said = [[_candidate(one) for one in group] for group in groups]
-        asked = {
+    def __init__(self, reward: Reward, judge: Model, settings: RulerJudge, *, log: Path) -> None:
+        self._reward = reward
+        self._judge = judge
+        self._settings = settings
+        self._log = RulerLog(log, about=settings.about())
+
+    def __call__(
+        self, groups: Sequence[Sequence[Rollout]], update: int, progress: float
+    ) -> Rewards:
+        """The rewards of groups.
+
+        Raises:
+            ModelError: If the endpoint refuses all groups, and never scored one before.
+        """
+        candidates = [[_candidate(rollout) for rollout in group] for group in groups]
+        requests = {
             i: Group(
-                name=f"{update}/{groups[i][0].scene.key}",
-                trajectories=tuple(one for one in some if one),
+                name=f"{update}/{groups[i][0].task.key}",
+                trajectories=tuple(trajectory for trajectory in trajectories if trajectory),
             )
-            for i, some in enumerate(said)
-            if any(some)
+            for i, trajectories in enumerate(candidates)
+            if any(trajectories)
         }
-        with known as book:
-            scored = ruler(
-                judge,
-                list(asked.values()),
-                settings.rubric(),
-                workers=settings.max_concurrent_api_number,
-                log=book,
-            )
-            if not book.has_scores and scored and all(one.failure == "endpoint" for one in scored):
-                raise ModelError(
-                    f"the judge scored no group of update {update}: {scored[0].error}; its address "
-                    f"is that of [judge], its key is in the variable {settings.api_key_name}"
-                )
-        scores = {i: one.scores for i, one in zip(asked, scored, strict=True)}
-        found: list[list[float | None]] = []
-        for i, (group, some) in enumerate(zip(groups, said, strict=True)):
-            given = scores.get(i, ())
-            if given is None:  # the group was dropped: half a group has no advantages
-                found.append([None for _ in group])
+        scores = dict(zip(requests, self._score(list(requests.values()), update), strict=True))
+        rewards: Rewards = []
+        for i, (group, trajectories) in enumerate(zip(groups, candidates, strict=True)):
+            group_scores = scores.get(i, ())
+            if group_scores is None:  # the group was dropped: half a group has no advantages
+                rewards.append([None for _ in group])
                 continue
-            each = iter(given)
-            # Who said nothing that could be judged is in no group, and has nothing to be praised.
-            judged = [next(each) if one else 0.0 for one in some]
-            found.append(
+            judged = iter(group_scores)
+            # An episode without a candidate was in no group, and scores 0.
+            each = [next(judged) if trajectory else 0.0 for trajectory in trajectories]
+            rewards.append(
                 [
-                    _reward(one, reward, progress, {one.scene.turn or WHOLE: score})
-                    for one, score in zip(group, judged, strict=True)
+                    _reward_of(rollout, self._reward, progress, {rollout.task.turn or WHOLE: score})
+                    for rollout, score in zip(group, each, strict=True)
                 ]
             )
-        return found
+        return rewards
 
-    return rewards
+    def _score(self, groups: list[Group], update: int) -> list[Sequence[float] | None]:
+        with self._log as log:
+            results = ruler(
+                self._judge,
+                groups,
+                self._settings.rubric(),
+                workers=self._settings.max_concurrent_api_number,
+                log=log,
+            )
+            refused = results and all(result.failure == "endpoint" for result in results)
+            if refused and not log.has_scores:
+                raise ModelError(
+                    f"the judge scored no group of update {update}: {results[0].error}; its "
+                    "address is that of [judge], its key is in the variable "
+                    f"{self._settings.api_key_name}"
+                )
+        return [result.scores for result in results]
 
 
-def _candidate(played: Rollout) -> Trajectory:
-    """What a judge sees of an episode; nothing if it failed, or no thought of it came to an end."""
+def _candidate(rollout: Rollout) -> Trajectory:
+    """What a judge sees; empty if the episode failed, or no thought of it was completed."""
     try:
-        return candidate(played.events) if played.ok else ()
+        return candidate(rollout.events) if rollout.ok else ()
     except RecordError:
         return ()
 
 
-def _reward(
-    played: Rollout,
+def _reward_of(
+    rollout: Rollout,
     reward: Reward,
     progress: float,
     scores: Mapping[int, float] | None = None,
 ) -> float | None:
-    if not played.ok:
+    if not rollout.ok:
         return None
     return reward_of(
-        played.events,
+        rollout.events,
         reward,
         progress=progress if reward.spec.needs_progress else None,
         ruler=scores,

@@ -1,6 +1,6 @@
 """A training by examples: TRL's SFT over conversations as token ids."""
 
-from collections.abc import Callable
+from math import inf
 from pathlib import Path
 
 import torch
@@ -10,59 +10,50 @@ from trl import SFTTrainer
 
 from timeful.training.checkpoints import SynchronizedCheckpoints, last_checkpoint, update_of
 from timeful.training.config import SftConfig
-from timeful.training.doubts import context_of
-from timeful.training.examples import examples
+from timeful.training.examples import encode_examples
 from timeful.training.folder import METRICS, POLICY
-from timeful.training.grpo import Progress, ProgressCallback, run_trainer
-from timeful.training.loading import adapter, load_model, load_tokenizer, save
-from timeful.training.sft_metrics import SftMetricsCallback
+from timeful.training.grpo import ProgressCallback, run_trainer
+from timeful.training.loading import load_model, load_tokenizer, lora_config, save
+from timeful.training.metrics_callback import SftMetricsCallback
+from timeful.training.observer import NullObserver, TrainingObserver
 from timeful.training.trainer_arguments import sft_arguments
 
 
-def train_sft(
-    config: SftConfig,
-    *,
-    progress: Progress = lambda done, of: None,
-    warn: Callable[[str], None] = lambda text: None,
-    measured: Callable[[str], None] = lambda text: None,
-    stops: Callable[[], bool] = lambda: False,
-) -> Path:
-    """Train on examples, or go on where a training of the same settings stopped.
+def train_sft(config: SftConfig, *, observer: TrainingObserver | None = None) -> Path:
+    """Train on examples, or resume a training of the same settings.
 
     Args:
         config: The settings, checked.
-        progress: Told after each update how many are done, and of how many.
-        warn: Told what should be looked at: see `examples`.
-        measured: Told after each update what was measured, in a few words.
-        stops: Asked before the first update and after each whether to stop there.
+        observer: Watches the training.
 
     Returns:
         The folder of the trained model.
 
     Raises:
-        KeyboardInterrupt: If it was stopped; a checkpoint is written then.
-        SettingsError: If the model cannot be loaded, or a file holds what is no example.
+        KeyboardInterrupt: If the observer stopped it; a checkpoint is written then.
+        SettingsError: If the model cannot be loaded, or a line of a file is not an example.
     """
-    out = Path(config.run.out)
+    out, observer = Path(config.run.out), observer or NullObserver()
     if config.run.threads is not None:
         torch.set_num_threads(config.run.threads)
-    tokenizer = load_tokenizer(config.model)
-    context = context_of(config.model)
-    data = Dataset.from_list(list(examples(config.sft, tokenizer, warn, context=context)))
-    tally = SftMetricsCallback(out / METRICS, measured)
+    arguments = sft_arguments(config)
+    tokenizer, model = load_tokenizer(config.model), load_model(config.model)
+    context = getattr(model.config, "max_position_embeddings", None) or inf
+    examples = encode_examples(config, tokenizer, observer.warn, context=context)
+    metrics = SftMetricsCallback(out / METRICS, observer)
     trainer = _Trainer(
-        load_model(config.model),
-        args=sft_arguments(config),
-        train_dataset=data,
+        model,
+        args=arguments,
+        train_dataset=Dataset.from_list(list(examples)),
         processing_class=tokenizer,
-        peft_config=adapter(config.model),
-        callbacks=[ProgressCallback(progress, stops)],
+        peft_config=lora_config(config.model),
+        callbacks=[ProgressCallback(observer)],
     )
     trainer.remove_callback(PrinterCallback)
     latest = last_checkpoint(out)
     if trainer.accelerator.is_main_process:
-        tally.open(update_of(latest))
-        trainer.add_callback(tally)
+        metrics.open(update_of(latest))
+        trainer.add_callback(metrics)
     run_trainer(trainer, latest)
     if trainer.accelerator.is_main_process:
         policy = trainer.accelerator.unwrap_model(trainer.model)
@@ -71,5 +62,5 @@ def train_sft(
     return out / POLICY
 
 
-class _Trainer(SynchronizedCheckpoints, SFTTrainer):  # type: ignore[misc]  # TRL is not followed by mypy
+class _Trainer(SynchronizedCheckpoints, SFTTrainer):  # type: ignore[misc]  # TRL is not followed
     """TRL's trainer by examples."""

@@ -1,104 +1,103 @@
-"""What an optimiser sees of an episode: the token ids that were sampled, and what stood between.
+"""Training sequences: the token ids of an episode, as sampled, with a mask of the world's tokens.
 
-Ids and log-probabilities are read from the record, as the sampler drew them; text is never turned
-into tokens again. A conversation that only grows is one row, in which what the world put in has
-mask 0. Where it was rewritten, say since a message was left out, a row of its own begins.
+Ids and log-probabilities are read from the record; text is never tokenized again. A conversation
+that only grows is one sequence, in which the world's tokens have mask 0. Where a conversation was
+rewritten, say because a message was left out, another sequence begins.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from timeful.records.events import Event, Happened, Sampled, ThoughtStarted
 
 WORLD = -1
-"""The turn of a token that the world put in."""
+"""The turn of the world's tokens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """One conversation, as token ids; the last four are as long as each other.
+class TrainingSequence:
+    """One conversation as token ids; the last four have the same length.
 
     Attributes:
-        prompt_ids: What the model read first; at least one id.
-        completion_ids: All that came after it, from the model and from the world.
-        logprobs: The sampler's natural log-probability of each; 0 where the world spoke.
-        mask: 1 where the model spoke, else 0.
-        turns: Which thought of the episode a token is of, from 0; `WORLD` where the world spoke.
+        prompt_ids: The first prompt; at least one id.
+        completion_ids: All that followed, from the model and from the world.
+        logprobs: The sampler's natural log-probability of each; 0 for the world's tokens.
+        mask: 1 for the model's tokens, else 0.
+        turns: The thought of the episode that a token is of, from 0; `WORLD` for the world's.
     """
 
     prompt_ids: tuple[int, ...]
-    completion_ids: tuple[int, ...]
-    logprobs: tuple[float, ...]
-    mask: tuple[int, ...]
-    turns: tuple[int, ...]
+    completion_ids: tuple[int, ...] = ()
+    logprobs: tuple[float, ...] = ()
+    mask: tuple[int, ...] = ()
+    turns: tuple[int, ...] = ()
 
     @property
     def ids(self) -> tuple[int, ...]:
         """The conversation from its beginning."""
         return self.prompt_ids + self.completion_ids
 
-    def then(self, said: Sampled, turn: int) -> "Row":
-        """The same conversation, longer by what was put in since and by a further thought."""
-        put_in = tuple(said.prompt_ids[len(self.ids) :])
-        silence = (0,) * len(put_in)
-        return Row(
+    def extend(self, sample: Sampled, turn: int) -> "TrainingSequence":
+        """The same conversation with what the world put in since, and a further thought."""
+        world = tuple(sample.prompt_ids[len(self.ids) :])
+        zeros = (0,) * len(world)
+        return TrainingSequence(
             prompt_ids=self.prompt_ids,
-            completion_ids=self.completion_ids + put_in + tuple(said.ids),
-            logprobs=self.logprobs + (0.0,) * len(put_in) + tuple(said.logprobs),
-            mask=self.mask + silence + (1,) * len(said.ids),
-            turns=self.turns + (WORLD,) * len(put_in) + (turn,) * len(said.ids),
+            completion_ids=self.completion_ids + world + tuple(sample.ids),
+            logprobs=self.logprobs + (0.0,) * len(world) + tuple(sample.logprobs),
+            mask=self.mask + zeros + (1,) * len(sample.ids),
+            turns=self.turns + (WORLD,) * len(world) + (turn,) * len(sample.ids),
         )
 
+    def is_continued_by(self, sample: Sampled) -> bool:
+        """Whether a thought's prompt begins with all of the conversation so far."""
+        return tuple(sample.prompt_ids[: len(self.ids)]) == self.ids
 
-def rows(events: Iterable[Event], *, model: str | None = None) -> tuple[Row, ...]:
-    """The rows of an episode, each as long as its conversation went on; none if nobody sampled.
+
+def read_sequences(
+    events: Iterable[Event], *, model: str | None = None
+) -> tuple[TrainingSequence, ...]:
+    """The sequences of an episode, one for each conversation; none if nothing was sampled.
 
     Args:
         events: Its record.
         model: Only the thoughts of the model by this name; an agent may have several.
     """
-    found: list[Row] = []
-    for turn, said in _thoughts(events, model):
-        if not said.ids:  # cut before its first token: nothing was chosen
+    sequences: list[TrainingSequence] = []
+    for turn, sample in _read_samples(events, model):
+        if not sample.ids:  # cut before its first token: nothing was chosen
             continue
-        at = next((i for i in reversed(range(len(found))) if _goes_on(found[i], said)), None)
-        if at is None:
-            start = Row(
-                prompt_ids=tuple(said.prompt_ids), completion_ids=(), logprobs=(), mask=(), turns=()
-            )
-            found.append(start.then(said, turn))
+        for i in reversed(range(len(sequences))):
+            if sequences[i].is_continued_by(sample):
+                sequences[i] = sequences[i].extend(sample, turn)
+                break
         else:
-            found[at] = found[at].then(said, turn)
-    return tuple(found)
+            begin = TrainingSequence(prompt_ids=tuple(sample.prompt_ids))
+            sequences.append(begin.extend(sample, turn))
+    return tuple(sequences)
 
 
 def turn_rewards(events: Iterable[Event], *, model: str | None = None) -> tuple[float, ...]:
-    """What the world gave after each thought began and before the next one did.
+    """The world's rewards after each thought began and before the next one did.
 
-    What came before the first thought belongs to none and is left out.
+    Rewards before the first thought belong to none and are left out.
     """
-    given: list[float] = []
+    rewards: list[float] = []
     for event in events:
         if isinstance(event, ThoughtStarted) and model in (None, event.model):
-            given.append(0.0)
-        elif isinstance(event, Happened) and given:
-            given[-1] += event.reward
-    return tuple(given)
+            rewards.append(0.0)
+        elif isinstance(event, Happened) and rewards:
+            rewards[-1] += event.reward
+    return tuple(rewards)
 
 
-def _thoughts(events: Iterable[Event], model: str | None) -> list[tuple[int, Sampled]]:
+def _read_samples(events: Iterable[Event], model: str | None) -> list[tuple[int, Sampled]]:
     """What was sampled, with the number of its thought among those of the model, from 0."""
-    numbers: dict[int, int] = {}
-    found: list[tuple[int, Sampled]] = []
+    turns: dict[int, int] = {}
+    samples: list[tuple[int, Sampled]] = []
     for event in events:
         if isinstance(event, ThoughtStarted) and model in (None, event.model):
-            numbers[event.thought] = len(numbers)
-        elif isinstance(event, Sampled) and event.thought in numbers:
-            found.append((numbers[event.thought], event))
-    return sorted(found, key=lambda one: one[0])
-
-
-def _goes_on(row: Row, said: Sampled) -> bool:
-    """Whether a thought's prompt begins with all of a conversation so far."""
-    ids: Sequence[int] = row.ids
-    return len(said.prompt_ids) >= len(ids) and tuple(said.prompt_ids[: len(ids)]) == ids
+            turns[event.thought] = len(turns)
+        elif isinstance(event, Sampled) and event.thought in turns:
+            samples.append((turns[event.thought], event))
+    return sorted(samples, key=lambda sample: sample[0])

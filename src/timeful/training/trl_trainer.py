@@ -1,9 +1,9 @@
-"""The one file that leans on TRL's experimental hooks: rollouts of our own in its GRPO trainer.
+"""TRL's GRPO trainer over rollouts on the timeline: the one file that needs its experimental hooks.
 
-Advantages within a group, clipping, the cap of the ratio and the loss are TRL's. What is ours comes
-in by three doors, each marked here: `rollout_func`, in place of its generation; a reward function
-that hands on what the records said; and `_generate_and_score_completions`, where advantages by turn
-and the sampler's own log-probabilities take the place of what TRL has worked out.
+Advantages within a group, clipping and the loss are TRL's. Three hooks are used: `rollout_func`, in
+place of TRL's generation; a reward function that passes on the rewards of the records; and
+`_generate_and_score_completions`, where advantages by turn and the sampler's log-probabilities
+replace TRL's.
 """
 
 import os
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from timeful.training.checkpoints import SynchronizedCheckpoints
-from timeful.training.trajectory import Row
+from timeful.training.trajectory import TrainingSequence
 
 os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")  # this file is the answer to its warning
 
@@ -20,43 +20,42 @@ import torch
 from datasets import Dataset
 from trl import GRPOConfig, GRPOTrainer
 
-Ratio = Literal["trainer", "sampler"]
-"""Whose log-probabilities the importance ratio is taken against: the policy's as the trainer finds
-them before its update, or those of the sampler, which may be older."""
+LogprobSource = Literal["trainer", "sampler"]
+"""The old log-probabilities of the importance ratio: those of the trainer's policy before its
+update, or those of the sampler, which may be older."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """What became of one rollout.
+    """The result of one rollout.
 
     Attributes:
-        row: What was said; None if the rollout failed, or nothing was sampled.
-        reward: Its reward; None if there is none, and then it is compared with nobody.
+        sequence: Its tokens; None if the rollout failed, or nothing was sampled.
+        reward: Its reward; None leaves it out of the group's comparison.
         turns: The advantage of each turn, if credit is given by turn.
     """
 
-    row: Row | None
+    sequence: TrainingSequence | None
     reward: float | None
     turns: tuple[float, ...] | None = None
 
 
 Roll = Callable[[Sequence[str], int, float], Sequence[Sample]]
-"""Plays: the keys of cases, each as often as its group is large and one after the other; the number
-of the update; and how far the training is, from 0 to 1. As many samples come back, in order."""
+"""Plays the tasks of keys, in their order, each key as often as its group is large; with the number
+of the update, and how far the training is, from 0 to 1."""
 
 
-class TimedGRPOTrainer(SynchronizedCheckpoints, GRPOTrainer):  # type: ignore[misc]  # TRL is not followed by mypy
+class TimedGRPOTrainer(SynchronizedCheckpoints, GRPOTrainer):  # type: ignore[misc]  # not followed
     """TRL's GRPO trainer over rollouts on the timeline.
 
-    `roll` plays them, and is to be set before training; it needs the model that is held here.
+    `rollout_function` plays them. It needs the model held here, so it is set before training.
 
     Args:
         model: The policy, or its path.
-        keys: The keys of the cases of all updates, in their order.
-        args: TRL's configuration. What a process plays of an update is whole groups where turns
-            are credited or a judge sees them; how many rows it then computes at once is free.
-        ratio: See `Ratio`.
-        others: What else TRL takes, such as `processing_class` and `peft_config`.
+        keys: The keys of the tasks of all updates, in their order.
+        args: TRL's configuration.
+        old_logprobs: See `LogprobSource`.
+        others: Other arguments of TRL, such as `processing_class` and `peft_config`.
     """
 
     def __init__(
@@ -65,11 +64,11 @@ class TimedGRPOTrainer(SynchronizedCheckpoints, GRPOTrainer):  # type: ignore[mi
         *,
         keys: Sequence[str],
         args: GRPOConfig,
-        ratio: Ratio = "trainer",
+        old_logprobs: LogprobSource = "trainer",
         **others: Any,
     ) -> None:
-        self.roll: Roll | None = None
-        self._ratio = ratio
+        self.rollout_function: Roll | None = None
+        self._old_logprobs = old_logprobs
         self._samples: Sequence[Sample] = ()
         super().__init__(
             model=model,
@@ -86,54 +85,55 @@ class TimedGRPOTrainer(SynchronizedCheckpoints, GRPOTrainer):  # type: ignore[mi
     def play(self, keys: Sequence[str]) -> dict[str, list[Any]]:
         """Play a batch and lay it out as TRL wants it."""
         state = self.state
-        assert self.roll is not None, "who plays the rollouts was not set"
-        self._samples = self.roll(keys, state.global_step, state.global_step / state.max_steps)
+        assert self.rollout_function is not None, "rollout_function must be set before training"
+        progress = state.global_step / state.max_steps
+        self._samples = list(self.rollout_function(keys, state.global_step, progress))
         if len(self._samples) != len(keys):
             raise AssertionError(f"{len(keys)} rollouts were asked for, got {len(self._samples)}")
+        # TRL has no empty place in a batch: a failed rollout is one masked token without a reward.
         filler = self.processing_class.eos_token_id
-        laid: dict[str, list[Any]] = {
-            name: [] for name in ("prompt_ids", "completion_ids", "logprobs", "env_mask", "reward")
+        empty = TrainingSequence(
+            prompt_ids=(filler,), completion_ids=(filler,), logprobs=(0.0,), mask=(0,)
+        )
+        sequences = [sample.sequence or empty for sample in self._samples]
+        return {
+            "prompt_ids": [list(sequence.prompt_ids) for sequence in sequences],
+            "completion_ids": [list(sequence.completion_ids) for sequence in sequences],
+            "logprobs": [list(sequence.logprobs) for sequence in sequences],
+            "env_mask": [list(sequence.mask) for sequence in sequences],
+            "reward": [s.reward if s.sequence else None for s in self._samples],
         }
-        for sample in self._samples:
-            row = sample.row
-            # TRL has no empty place in a batch: who failed is one masked token without a reward.
-            laid["prompt_ids"].append(list(row.prompt_ids) if row else [filler])
-            laid["completion_ids"].append(list(row.completion_ids) if row else [filler])
-            laid["logprobs"].append(list(row.logprobs) if row else [0.0])
-            laid["env_mask"].append(list(row.mask) if row else [0])
-            laid["reward"].append(sample.reward if row else None)
-        return laid
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         batch: dict[str, Any] = super()._generate_and_score_completions(inputs)
-        if self._ratio == "sampler":
+        if self._old_logprobs == "sampler":
             batch["old_per_token_logps"] = batch["sampling_per_token_logps"]
         if any(sample.turns is not None for sample in self._samples):
             batch["advantages"] = self._by_turn(batch["completion_ids"])
         return batch
 
     def _by_turn(self, completion_ids: torch.Tensor) -> torch.Tensor:
-        """The advantage of each token (B, T): that of its turn; 0 where the world spoke."""
+        """The advantage of each token (B, T): that of its turn; 0 for the world's tokens."""
         advantages = torch.zeros(completion_ids.shape, device=completion_ids.device)
         for i, sample in enumerate(self._samples):
-            if sample.row is None or sample.reward is None:
+            if sample.sequence is None or sample.reward is None:
                 continue
-            for t, turn in enumerate(sample.row.turns):
+            for t, turn in enumerate(sample.sequence.turns):
                 if turn >= 0 and sample.turns:
                     advantages[i, t] = sample.turns[turn]
         return advantages
 
 
-def _positions(model: Any, args: tuple[Any, ...], given: dict[str, Any]) -> Any:
-    """Count positions from the first token that is no padding.
+def _positions(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Count positions from the first token after the padding.
 
-    TRL pads prompts on the left and leaves counting to the model; one with learnt positions would
-    count the padding too, and find other probabilities than those by which was sampled.
+    TRL pads prompts on the left and passes no positions. A model with learnt positions would count
+    the padding, and find other probabilities than those of sampling.
     """
-    mask = given.get("attention_mask")
-    if mask is not None and mask.dim() == 2 and given.get("position_ids") is None:
-        given["position_ids"] = (mask.long().cumsum(-1) - 1).clamp(min=0)
-    return args, given
+    mask = kwargs.get("attention_mask")
+    if mask is not None and mask.dim() == 2 and kwargs.get("position_ids") is None:
+        kwargs["position_ids"] = (mask.long().cumsum(-1) - 1).clamp(min=0)
+    return args, kwargs
 
 
 def _rollout(prompts: list[str], trainer: TimedGRPOTrainer) -> dict[str, list[Any]]:
@@ -141,7 +141,7 @@ def _rollout(prompts: list[str], trainer: TimedGRPOTrainer) -> dict[str, list[An
 
 
 def _from_records(*, reward: list[float | None], **_: Any) -> list[float | None]:
-    """The rewards that came with the rollouts."""
+    """The rewards of the rollouts."""
     return reward
 
 

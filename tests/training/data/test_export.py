@@ -377,8 +377,8 @@ def test_the_records_of_a_training_are_data_too(tmp_path: Path) -> None:
 
 def test_records_of_a_training_are_kept_with_what_was_asked() -> None:
     from tests.training.material import config
-    from timeful.training.cases import make_rollout_tasks
     from timeful.training.config import RunPart
+    from timeful.training.rollout_tasks import make_rollout_tasks
 
     for keeps, transcripts in ((True, "full"), (False, "answers")):
         settings = config(Path("m"), Path("o"), run=RunPart(out="o", records=keeps))

@@ -9,7 +9,7 @@ import pytest
 from tests.training.quick.material import asked, begin, pretend, row
 from timeful.errors import RecordError
 from timeful.tasks.rows import TaskRow
-from timeful.training.collapse_detection import collapse
+from timeful.training.collapse_detection import find_collapse
 from timeful.training.quick.asked import Asked
 from timeful.training.quick.claim import Verdict, one_ways, sentences, verdict
 from timeful.training.quick.figures import over_seeds
@@ -72,7 +72,7 @@ def test_a_score_is_what_its_rows_say(tmp_path: Path) -> None:
 def test_the_alarm_rings_below_one_and_a_half_times_from_the_shortest_to_the_longest(
     tokens: dict[float, float], is_collapsed: bool
 ) -> None:
-    assert bool(collapse(tokens)) is is_collapsed
+    assert bool(find_collapse(tokens)) is is_collapsed
 
 
 def test_the_best_single_way_counts_what_fits_and_what_is_said_often_enough(tmp_path: Path) -> None:

@@ -26,10 +26,10 @@ from timeful.training.quick.recipe import BASE, TIMER, TIMER_SMOKE
 from timeful.training.quick.report import write_report
 from timeful.training.quick.rows import read_clocks, with_clock
 from timeful.training.quick.stages import Stage
-from timeful.training.reward_functions import reward_by_record
+from timeful.training.reward_functions import RecordReward
 from timeful.training.rollouts import Player, Rollout
 from timeful.training.tiny.language import eighths, ids
-from timeful.training.trajectory import rows
+from timeful.training.trajectory import read_sequences
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of libraries, about each other
 
@@ -83,7 +83,7 @@ def played(model: Path, limits: list[Limit], scale: float = 1.0) -> list[Rollout
     """Each limit once, by a model that asks the timer now and then."""
     timer = TimerSettings(scale=scale)
     some = scenes(TIMER_SMOKE, "train", limits, model=model, seed=3, cap=16, timer=timer)
-    player = Player(Sampler(load(model)), style=GenerationConfig(), pace=LANGUAGE.pace)
+    player = Player(Sampler(load(model)), generation=GenerationConfig(), pace=LANGUAGE.pace)
     return player.play([(one, i) for i, one in enumerate(some)])
 
 
@@ -95,7 +95,7 @@ def test_the_world_answers_with_the_eighths_that_are_gone_and_learns_nothing_of_
     clocks = ids([eighths(k) for k in range(9)], LANGUAGE)
     asked = 0
     for one, limit in zip(found, limits, strict=True):
-        told, (row, *others) = with_clock(one.events), rows(one.events)
+        told, (row, *others) = with_clock(one.events), read_sequences(one.events)
         if others:  # it was silent, and its conversation was rewritten
             continue
         heard = [i for i, token in enumerate(row.completion_ids) if not row.mask[i]]
@@ -119,10 +119,10 @@ def test_a_group_shares_its_device_which_nobody_tells(whole: Path) -> None:
     assert [
         e.settings["alpha"] for e in (*a.events, *b.events) if isinstance(e, EpisodeStarted)
     ] == [2, 0.5]
-    assert a.row is not None
-    assert b.row is not None
-    assert a.row.prompt_ids == b.row.prompt_ids
-    given = reward_by_record(Reward(name="timely"))([[a], [b]], 0, 0.0)
+    assert a.sequence is not None
+    assert b.sequence is not None
+    assert a.sequence.prompt_ids == b.sequence.prompt_ids
+    given = RecordReward(Reward(name="timely"))([[a], [b]], 0, 0.0)
     for one, limit, (reward,) in ((a, slow, given[0]), (b, fast, given[1])):
         told = with_clock(one.events)
         assert limit.span is not None

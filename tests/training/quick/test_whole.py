@@ -128,16 +128,16 @@ def _question(spec: object) -> str:
 def test_what_is_read_in_an_episode_is_what_lessons_are_made_of(whole: Path) -> None:
     recipe, model = find_recipe("smoke"), whole / "seed-1" / BASE
     some = scenes(recipe, "test", in_turn(recipe, 4), model=model, seed=3, cap=9)
-    player = Player(Sampler(load(model)), style=STYLE, pace=recipe.language.pace)
+    player = Player(Sampler(load(model)), generation=STYLE, pace=recipe.language.pace)
     for played, budget in zip(player.play([(one, 0) for one in some]), (4, 8, 4, 8), strict=True):
-        assert isinstance(played.scene, TimelyTask)
-        question = _question(played.scene.spec)
+        assert isinstance(played.task, TimelyTask)
+        question = _question(played.task.spec)
         start, signs = question.split(" starts at ")[1][0], question.split(", after ")[1]
         course = Course(int(start), tuple(1 if one == "+" else -1 for one in signs.split()[:-1]))
         assert course.question == question
-        assert played.row is not None
+        assert played.sequence is not None
         asked_for = ids(recipe.language.question(course, budget), recipe.language)
-        assert list(played.row.prompt_ids) == asked_for
+        assert list(played.sequence.prompt_ids) == asked_for
 
 
 def test_a_relative_budget_is_cut_to_a_step_that_the_model_has_a_word_for() -> None:

@@ -11,7 +11,7 @@ from timeful.metrics.budgets import by_budget, right_in_time
 from timeful.metrics.statistics import Estimate, bootstrap_grand_mean
 from timeful.seeding import child
 from timeful.tasks.rows import TaskRow
-from timeful.training.collapse_detection import collapse
+from timeful.training.collapse_detection import find_collapse
 from timeful.training.quick.asked import Asked
 from timeful.training.quick.recipe import BASE
 from timeful.training.quick.rows import ClockRow, read_clocks, read_rows
@@ -135,7 +135,7 @@ def standings(scores: Iterable[Score]) -> list[Standing]:
             seed=seed,
             model=model,
             scores=tuple(found),
-            alarm=collapse({score.seconds: score.tokens for score in found}),
+            alarm=find_collapse({score.seconds: score.tokens for score in found}),
         )
         for (fraction, seed, model), found in groups.items()
     ]

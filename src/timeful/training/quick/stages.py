@@ -28,12 +28,12 @@ from timeful.training.config import (
     CasesPart,
     Config,
     ModelPart,
-    OptimiserPart,
     RewardPart,
     RolloutPart,
     RunPart,
 )
 from timeful.training.folder import CHECKPOINTS, PACE, POLICY, save_pace
+from timeful.training.observer import NullObserver
 from timeful.training.quick.cases import (
     TRUE,
     UNHURRIED,
@@ -237,7 +237,7 @@ def _teach(stage: Stage, tell: Tell) -> None:
 
 def _learn(stage: Stage, arm: Arm, tell: Tell) -> None:
     from timeful.training.grpo import train_grpo  # noqa: PLC0415 - needs torch and TRL
-    from timeful.training.reward_functions import reward_by_record  # noqa: PLC0415
+    from timeful.training.reward_functions import RecordReward  # noqa: PLC0415
 
     recipe, base = stage.recipe, stage.folder / BASE
     limits = in_turn(recipe, recipe.cases * recipe.updates)
@@ -249,10 +249,21 @@ def _learn(stage: Stage, arm: Arm, tell: Tell) -> None:
     train_grpo(
         config_of(recipe, arm, base, out, seed=stage.seed, track=stage.track),
         {scene.key: scene for scene in cases},
-        reward_by_record(Reward(name=arm.reward)),
-        progress=lambda done, of: tell(done / of),
+        RecordReward(Reward(name=arm.reward)),
+        observer=_StageObserver(tell),
     )
     shutil.rmtree(out / CHECKPOINTS, ignore_errors=True)
+
+
+class _StageObserver(NullObserver):
+    """Tells the share of a stage that is done."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
+
+    def advance(self, done: int, total: int) -> None:
+        """Tell it."""
+        self._tell(done / total)
 
 
 def config_of(
@@ -270,15 +281,19 @@ def config_of(
         ),
         reward=RewardPart(name=arm.reward),
         rollout=RolloutPart(
-            samples=recipe.samples,
             cases=recipe.cases,
-            max_tokens=arm.cap,
-            shuffle=False,  # they are drawn by chance, with all budgets in each update
         ),
-        optimiser=OptimiserPart(
-            steps=recipe.updates, learning_rate=recipe.rate, entropy=recipe.entropy
+        grpo={
+            "num_generations": recipe.samples,
+            "max_completion_length": arm.cap,
+            "shuffle_dataset": False,  # they are drawn by chance, with all budgets in each update
+            "max_steps": recipe.updates,
+            "learning_rate": recipe.rate,
+            "entropy_coef": recipe.entropy,
+        },
+        run=RunPart(
+            out=str(out), seed=seed, save_steps=recipe.save_every, threads=1, report_to=track
         ),
-        run=RunPart(out=str(out), seed=seed, save_every=recipe.save_every, threads=1, track=track),
     )
 
 
@@ -338,6 +353,6 @@ def _play(stage: Stage, cases: Sequence[TimelyTask], *, out: Path) -> None:
     from timeful.training.quick.grading import grade  # noqa: PLC0415
     from timeful.training.rollouts import Player  # noqa: PLC0415
 
-    player = Player(Sampler(load(stage.model)), style=STYLE, pace=stage.recipe.language.pace)
+    player = Player(Sampler(load(stage.model)), generation=STYLE, pace=stage.recipe.language.pace)
     row = with_clock if stage.recipe.language.opening else summarize
     grade(player, cases, seed=child_seed(stage.seed, "grading"), out=out, row=row)
