@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timeful.serving.answers import StopCutter, ToolCallReader, overlap_length
+from timeful.models.sse import overlap_length
+from timeful.serving.answers import StopCutter, ToolCallReader
 from timeful.tools import ToolCall
 
 TEXTS = st.text(alphabet="ab<", max_size=20)

@@ -1,4 +1,4 @@
-"""Calibration: what a token of an endpoint costs, measured.
+"""Calibration: the measured time of a token of an endpoint.
 
 Answers of several lengths are generated and timed, and a line is fitted through (tokens,
 seconds), as in Figure 10 of the paper "Real-Time Reasoning Agents in Evolving Environments".
@@ -41,7 +41,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """What was measured, and the line through it: T = alpha N + beta.
+    """The measured times, and the line through them: T = alpha N + beta.
 
     Attributes:
         model: The model's name.
@@ -68,7 +68,7 @@ class Calibration:
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """What speaks against trusting it, in words; empty if nothing does."""
+        """Warnings about its reliability, in words."""
         warnings = []
         if self.r_squared < 0.9:
             warnings.append(f"the line explains only {self.r_squared:.0%} of the variance")
@@ -94,14 +94,14 @@ class Calibration:
 
 
 def load_calibration(path: Path) -> Calibration:
-    """Read what `Calibration.save` has written.
+    """Read a file written by `Calibration.save`.
 
     Raises:
         RecordError: If it cannot be read.
     """
     try:
         calibration = msgspec.json.decode(path.read_bytes(), type=Calibration)
-        _ = calibration.pace  # which no line that falls has
+        _ = calibration.pace  # fails for a negative slope
     except (OSError, msgspec.MsgspecError, ValueError) as error:
         raise RecordError(f"the calibration {path} cannot be read: {error}") from error
     return calibration
@@ -123,7 +123,7 @@ def calibrate(
     lengths take turns, so that an endpoint that slows down does not bend the line.
 
     Args:
-        model: Whom to measure.
+        model: The model to measure.
         lengths: The limits to generate to, in tokens, at least two different ones above 0.
         repeats: How many answers to time at each length.
         seed: The first sampling seed; each answer has another.

@@ -2,7 +2,7 @@
 
 The first line is a header with the format's version. A line is appended in one piece when its
 stream ends, is closed, or fails, so several processes may write one cassette. After a kill the
-last line can be torn; whoever goes on marks it as such and begins a new line.
+last line can be torn; the next writer marks it as torn and begins a new line.
 """
 
 import os
@@ -80,7 +80,7 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
 def key(model: str, prompt: Prompt, *, max_tokens: int | None, seed: int, scope: str) -> str:
     """Name a request: the SHA-256 of model, messages, limit, seed, scope, and tools if any.
 
-    The limit belongs to it, since a request with less of it is answered otherwise.
+    The limit is part of it, since a smaller limit gives another answer.
     """
     fields = (model, shown(prompt), max_tokens, seed, scope)
     tools = [tool.schema() for tool in prompt.tools]
@@ -93,7 +93,7 @@ def shown(prompt: Prompt) -> tuple[tuple[str, str], ...]:
 
 
 def describe(model: str, purpose: str, messages: Sequence[tuple[str, str]], key: str) -> str:
-    """Say in one line which request this is."""
+    """A request in one line."""
     first = next(iter(messages[-1][1].strip().splitlines()), "") if messages else ""
     first = first if len(first) <= 60 else f"{first[:60]}..."
     return f"{purpose!r} request to {model!r} ({key[:12]}, {first!r})"
@@ -149,7 +149,7 @@ def _append(path: Path, data: bytes) -> None:
 
 
 class Line(msgspec.Struct, frozen=True):
-    """Where a recording lies in its file."""
+    """The position of a recording in its file."""
 
     number: int
     offset: int

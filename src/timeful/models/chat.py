@@ -19,22 +19,22 @@ from timeful.models.stream_buffer import READ_AHEAD, StreamBuffer
 class OpenAIModel:
     """A model behind an OpenAI-compatible API; opening it sends a request.
 
-    The HTTP client honours the proxies and certificates that the environment names, as all
-    HTTP clients do; keys and addresses are only those given here. One thread serves all
-    streams. It stops with `close`, or when the model is gone.
+    The HTTP client uses the proxies and certificates of the environment; the key and the address
+    are only those given here. One thread serves all streams; it stops with `close`, or when the
+    model is deleted.
 
     Args:
         model: The model's name at the server.
         base_url: Where its API begins, such as `http://localhost:8000/v1`.
-        api_key: The key; local servers mostly want none.
+        api_key: The key; most local servers need none.
         label: A name for records and tables; None means the model's name.
-        pace: What a token costs in simulated time; None if only a wall clock shall tell.
+        pace: What a token costs in simulated time; None if only a wall clock can tell.
         temperature: Sampling temperature; None leaves it to the server.
         top_p: Nucleus sampling; None leaves it to the server.
         extra: Further fields of the request, as the server documents them.
         thinking: What `<think>` tags in the answer mean.
         timeouts: How long to wait.
-        retries: How often a request is repeated that failed before its first chunk.
+        retries: How often a request that failed before its first chunk is repeated.
 
     Raises:
         SettingsError: If a setting cannot work.
@@ -82,13 +82,13 @@ class OpenAIModel:
         return address(self.base_url)
 
     def open(self, prompt: Prompt, *, max_tokens: int | None, seed: int) -> StreamBuffer:
-        """Send a request and return at once; what comes back is pulled from the source.
+        """Send a request and return at once; the answer is pulled from the source.
 
         The budget is sent to the server and kept here as well (see `counting.TokenMeter`): a
         stream that goes beyond it is closed, and ends with finish "length".
 
         Args:
-            prompt: What is asked.
+            prompt: The prompt.
             max_tokens: The most tokens to generate, reasoning included; None for no limit.
             seed: The sampling seed; its lowest 31 bits are sent along.
         """
@@ -105,7 +105,7 @@ class OpenAIModel:
         return source
 
     def warm_up(self) -> None:
-        """Load the client now, so that under a wall clock no turn is spent on it; sends nothing."""
+        """Load the client now, so that no turn of a wall clock is spent on it; sends nothing."""
         request = self._request(Prompt(label="react", render=tuple), None, 0)
         ready = Event()
 
@@ -122,11 +122,11 @@ class OpenAIModel:
         ready.wait()
 
     def close(self) -> None:
-        """End the streams that still run and free the connections; it may be used again."""
+        """End all streams and free the connections; the model may be used again."""
         self._background.close()
 
     def _request(self, prompt: Prompt, max_tokens: int | None, seed: int) -> Request:
-        # Of the seed what fits signed 32 bits: some servers take no larger one.
+        # Some servers take no seed beyond signed 32 bits.
         options: dict[str, object] = {"seed": seed & 0x7FFFFFFF}
         if self.temperature is not None:
             options["temperature"] = self.temperature
@@ -148,7 +148,7 @@ class OpenAIModel:
 
 
 async def _feed(request: Request, source: StreamBuffer, shared: ClientState) -> None:
-    """Converse, and let whatever goes wrong come out of the source instead of a silence."""
+    """Stream the answer; any failure is raised by the source."""
     over = ModelError(f"the model was closed in the middle of {request}")
     try:
         # Imported when first used: the client loads for more than half a second.

@@ -24,8 +24,8 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """A model, and where it is.
 
     Attributes:
-        model: Its name, maybe after that of who offers it.
-        using_short_model_name: Whether the server is asked for what follows the last "/".
+        model: Its name, maybe after that of its provider.
+        using_short_model_name: Whether only the text after the last "/" is sent to the server.
         temperature: The sampling temperature; null leaves it to the server.
         max_tokens: The most tokens of an answer, thinking included; null for no limit.
         base_url: Where the API begins.
@@ -43,7 +43,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     @property
     def model_name(self) -> str:
-        """The model's name as the server is told it."""
+        """The model's name as it is sent to the server."""
         return self.model.rpartition("/")[2] if self.using_short_model_name else self.model
 
     def connect(
@@ -52,10 +52,10 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         """The model; nothing is sent yet.
 
         Args:
-            api_key: The key, which settings never have; "" if the server wants none.
-            retries: How often a request is repeated that failed before its first chunk.
+            api_key: The key, which is never in settings; "" if the server needs none.
+            retries: How often a request that failed before its first chunk is repeated.
             label: A name for records and tables; None means the model's name.
-            pace: What a token costs in simulated time; None if only a wall clock shall tell.
+            pace: What a token costs in simulated time; None if only a wall clock can tell.
 
         Raises:
             SettingsError: If there is no model, or no address.
@@ -72,7 +72,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         )
 
     def about(self) -> dict[str, Any]:
-        """What makes its answers what they are, for records: no key, and none in the address."""
+        """The settings that determine its answers, for records; without keys."""
         return {
             "model": self.model_name,
             "endpoint": address(self.base_url),

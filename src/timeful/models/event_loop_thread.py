@@ -1,4 +1,4 @@
-"""One thread with an event loop, for all streams of a model: asyncio stays behind this door."""
+"""One thread with an event loop for all streams of a model; the only place with asyncio tasks."""
 
 import asyncio
 import os
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class ClientState:
-    """What the streams of one event loop share; used in its thread alone.
+    """State shared by the streams of one event loop; used in its thread only.
 
     `refused` holds the optional request fields that the server turned out not to know.
     `leaving` holds the streams that have come to their end and hand their connection back: the
@@ -31,13 +31,13 @@ class ClientState:
 
 
 AGAIN_S = 5.0
-"""After so long a stream that was cancelled, and goes on, is cancelled again."""
+"""A cancelled stream that still runs after this time is cancelled again."""
 
 Work = Callable[[ClientState], Coroutine[None, None, None]]
 
 
 class _RunningLoop:
-    """A running event loop in a thread of its own."""
+    """A running event loop in its own thread."""
 
     def __init__(self) -> None:
         self.pid = os.getpid()
@@ -45,7 +45,7 @@ class _RunningLoop:
         self.shared = ClientState()
         self._streams: weakref.WeakSet[asyncio.Task[object]] = weakref.WeakSet()
         self._enough = asyncio.Event()
-        # A daemon, so that a stream somebody forgot does not keep a finished program alive.
+        # A daemon, so that a forgotten stream does not keep a finished program alive.
         self._thread = threading.Thread(target=self._run, name="timeful-streams", daemon=True)
         self._thread.start()
 
@@ -88,7 +88,7 @@ class _RunningLoop:
 
 
 class EventLoopThread:
-    """Starts its thread when first needed; `close`, or its own end, stops it again."""
+    """Starts its thread on first use; `close`, or garbage collection, stops it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -96,13 +96,13 @@ class EventLoopThread:
         self._finalizer: weakref.finalize[[], EventLoopThread] | None = None
 
     def __reduce__(self) -> tuple[type["EventLoopThread"], tuple[()]]:
-        return EventLoopThread, ()  # another process starts a thread of its own
+        return EventLoopThread, ()  # another process starts its own thread
 
     def start(self, work: Work) -> Callable[[], object]:
         """Start work in the event loop and return what cancels it, from any thread.
 
-        The thread lives as long as somebody holds this or a returned function: a stream may
-        outlive the model that it was opened from.
+        The thread lives as long as this object or a returned function: a stream may outlive the
+        model that it was opened from.
         """
         with self._lock:
             thread = self._thread
@@ -118,7 +118,7 @@ class EventLoopThread:
         return cancel
 
     def close(self) -> None:
-        """Stop the thread, and with it every stream that still runs."""
+        """Stop the thread and all its streams."""
         with self._lock:
             thread, self._thread = self._thread, None
             finalizer, self._finalizer = self._finalizer, None

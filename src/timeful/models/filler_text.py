@@ -1,8 +1,7 @@
-"""A model that writes plausible prose of a given length: text that takes time, and says nothing.
+"""A model that writes filler text of a given length: it takes time and has no content.
 
-It stands in for recorded texts where only their length in tokens matters, such as the main task
-of the inbox or the tutor of the kitchen, whose words nobody judges. A replay of recorded texts
-or an endpoint takes its place without another change.
+It replaces recorded texts where only their length in tokens matters, such as the main task of the
+inbox or the tutor of the kitchen. A replay of recorded texts or an endpoint can take its place.
 """
 
 from collections.abc import Callable, Iterator
@@ -60,7 +59,7 @@ class FillerModel:
 
 
 def _write(passage: Passage, rng: np.random.Generator) -> Iterator[Chunk]:
-    """Say the opening, then sentences of words drawn at random, to the last token."""
+    """The opening, then sentences of random words, to the last token."""
     remaining, text = passage.tokens, passage.opening
     sentence = 0
     while remaining > 0:

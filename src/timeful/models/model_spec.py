@@ -3,8 +3,8 @@
 `search` is the built-in search reasoner, `openai:NAME` a model behind an OpenAI-compatible
 endpoint, `replay:FILE` a cassette, `replay:FILE#NAME` one of several models on a cassette, and
 `local:PATH` a checkpoint that answers in this process.
-A choice is a value that can be pickled, compared and written down; it never holds a key, which
-is handed over when the model is made.
+A spec is a value that can be pickled, compared and saved. It never contains a key, which is given
+when the model is made.
 """
 
 import json
@@ -31,7 +31,7 @@ Role = Literal["planner", "reactor"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSpec:
-    """Which model, and how to reach it.
+    """The name of a model, and how to reach it.
 
     Args:
         spec: `search`, `openai:NAME`, `replay:FILE`, `replay:FILE#NAME` or `local:PATH`.
@@ -85,7 +85,7 @@ class ModelSpec:
 
     @property
     def is_sampled(self) -> bool:
-        """Whether a temperature says something to it."""
+        """Whether it has a temperature."""
         return self.is_live or self.spec.startswith("local:")
 
     @property
@@ -111,7 +111,7 @@ class ModelSpec:
             path, name = _cassette(target)
             return ReplayModel(path, model=name, scope=scope, pace=pace)
         if kind == "local":
-            # torch is loaded for whoever has such a model, and for nobody else
+            # loads torch
             from timeful.models.local.checkpoint_cache import local_model  # noqa: PLC0415
 
             return local_model(Path(target), temperature=self.temperature, pace=pace)
@@ -122,7 +122,7 @@ class ModelSpec:
         return RecordingModel(model, Path(self.record), scope=scope)
 
     def try_out(self, role: Role, *, pace: Pace | None) -> None:
-        """Find what would keep the model from being made; nothing is recorded or loaded yet.
+        """Check that the model can be made; nothing is recorded or loaded.
 
         Raises:
             SettingsError: If there is no client, or a cassette holds no such model.
@@ -133,7 +133,7 @@ class ModelSpec:
 
 
 def _cassette(name: str) -> tuple[Path, str | None]:
-    """A cassette and which of its models, if that is said; a file's own name may hold a #."""
+    """A cassette, and the name of one of its models if given; a file name may contain a #."""
     path, mark, model = name.rpartition("#")
     if mark and not Path(name).is_file():
         return Path(path), model
@@ -149,10 +149,7 @@ def _endpoint(
     pace: Pace | None,
     extra: str,
 ) -> OpenAIModel:
-    """A model behind an endpoint, ready; kept, so that episodes share its thread and connections.
-
-    Its thread stops when it is pushed out by others, or with the process.
-    """
+    """A model behind an endpoint; cached, so that episodes share its thread and connections."""
     model = OpenAIModel(
         model=name,
         base_url=base_url,

@@ -1,4 +1,4 @@
-"""One conversation with an endpoint: requests until one is answered, then its stream.
+"""One answer of an endpoint: requests until one is accepted, then its stream.
 
 This is the only file that knows the `openai` client, whose import takes a while; it is itself
 imported when the first request is sent.
@@ -60,14 +60,14 @@ class _RetryableError(Exception):
 
 
 async def stream_answer(request: Request, source: StreamBuffer, shared: ClientState) -> None:
-    """Send a request, several times if need be, and feed the source with what comes back.
+    """Send a request, several times if necessary, and feed the source with the answer.
 
     A failure before the first chunk is tried again, up to `request.retries` times: if no
     connection came about or it broke, and on status 408, 409, 429 and 5xx. A repetition without
     a field that the server does not know counts as an attempt, not as a retry.
 
     Raises:
-        ModelError: If it came to nothing, or the stream broke.
+        ModelError: If no attempt succeeded, or the stream broke.
     """
     client = shared.client or await connect(request, shared)
     failures = 0
@@ -136,7 +136,7 @@ class _Attempt:
         self._is_done = False
 
     async def run(self, client: openai.AsyncOpenAI, body: dict[str, object]) -> None:
-        """Ask, and pass on what comes until the end, or until the budget is used up."""
+        """Send the request, and pass on the answer until its end or until the budget is used up."""
         self._source.begin()
         async with AsyncExitStack() as stack:
             async with self._at_most(self._request.timeouts.first_token_s, "its first token"):
@@ -145,7 +145,7 @@ class _Attempt:
                 event = await self._next(events)
             while event is not None:
                 if not await self._take(event):
-                    # What the budget bought was used up, whatever lies beyond it.
+                    # The budget was used up, however much the server sends.
                     tokens = self._request.max_tokens
                     await self._put_calls(self._calls.flush())
                     self._leave(End("length", tokens, attempts=self._attempt))
@@ -183,7 +183,7 @@ class _Attempt:
             yield decode_chunk(data)
 
     async def _next(self, events: AsyncIterator[ChatChunk]) -> ChatChunk | None:
-        """The next event that brings text or the end of it; usage is noted on the way."""
+        """The next event with text or a finish reason; usage is kept."""
         try:
             async for event in events:
                 if event.error:
@@ -193,7 +193,7 @@ class _Attempt:
                 if event.has_news:
                     return event
         except _TRANSPORT_ERROR as error:
-            if self._finish is None:  # else all was said, and only the goodbye got lost
+            if self._finish is None:  # else only the end mark is missing
                 raise self._broken(f"the connection broke ({type(error).__name__})") from error
         return None
 
@@ -207,7 +207,7 @@ class _Attempt:
             return None
 
     async def _take(self, event: ChatChunk) -> bool:
-        """Pass on what is new; False if it goes beyond the budget."""
+        """Pass on new text; False if it exceeds the budget."""
         if event.text:
             reported = event.usage.completion_tokens if event.usage else None
             tokens = self._meter.add(event.text, reported)
@@ -230,7 +230,7 @@ class _Attempt:
         await self._source.put(Chunk(text, tokens, channel))
 
     async def _put_calls(self, text: str) -> None:
-        """Calls that are known, if any; their fragments cost their tokens when they come."""
+        """Pass on complete calls, if any; fragments cost their tokens on arrival."""
         if text or self._carried:
             await self._put("answer", text)
 
@@ -255,14 +255,14 @@ class _Attempt:
         self._leave(End(finish, tokens, self._usage.prompt_tokens, self._attempt))
 
     def _leave(self, end: End) -> None:
-        """Say that it is the end; from now on nobody cancels this task."""
+        """Append the end; from now on this task is not cancelled."""
         task = asyncio.current_task()
         assert task is not None
         self._shared.leaving.add(task)
         self._source.append(end)
 
     def _broken(self, problem: str) -> Exception:
-        """A failure that may be tried again, as long as nothing of the answer was passed on."""
+        """A failure that may be retried if no part of the answer was passed on."""
         error = ModelError(f"{problem} in {self._request}, after {self._meter.total} tokens")
         return error if self._has_begun else _RetryableError(error)
 
@@ -293,7 +293,7 @@ def _is_passing(status: int) -> bool:
 def _unknown_field(
     error: openai.APIStatusError, body: dict[str, object], refused: Set[str]
 ) -> str | None:
-    """The optional field of the body that a server rejects by name, if that is its trouble."""
+    """The optional field of the body that the server rejects by name, if any."""
     if error.status_code in (400, 422):
         for name, pattern in _OPTIONAL.items():
             fields = body.get("stream_options") if name == RUNNING else body
@@ -304,7 +304,7 @@ def _unknown_field(
 
 
 def _status(request: Request, error: openai.APIStatusError) -> _RetryableError:
-    """A status that may pass; raises at once what would be refused again."""
+    """A temporary failure; raises at once if a retry would fail, too."""
     status, words = error.status_code, request.quote(error.message)
     wait_s = _asked_wait(error)
     is_soon = wait_s is None or wait_s <= _LONGEST_WAIT_S
@@ -319,7 +319,7 @@ def _status(request: Request, error: openai.APIStatusError) -> _RetryableError:
 
 
 def _asked_wait(error: openai.APIStatusError) -> float | None:
-    """The seconds of Retry-After; a date would need a clock and is left to the backoff."""
+    """The seconds of Retry-After; a date is ignored, since it would need a clock."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         with suppress(ValueError):
             return max(0.0, float(error.response.headers.get(name, "none"))) * unit

@@ -1,4 +1,4 @@
-"""Recording: a model that answers as another does, and keeps what it said on a cassette."""
+"""Recording: a model that passes on the answers of another and writes them to a cassette."""
 
 import threading
 from collections.abc import Callable
@@ -15,7 +15,6 @@ from timeful.core.units import Duration
 from timeful.errors import ModelError
 from timeful.models.cassette import Failure, Piece, Recording, append, key, prepare, shown
 from timeful.models.model import Model, Prompt
-from timeful.models.pace import Pace
 
 
 @runtime_checkable
@@ -31,14 +30,14 @@ class TimedSource(Protocol):
 class RecordingModel:
     """A model whose every stream is written to a cassette, also one that is closed early.
 
-    What was pulled is kept; what a live source had read ahead when it was closed is not.
+    Pieces that were pulled are kept; pieces that a live source had read ahead are not.
 
     Args:
         inner: The model that answers.
         path: The cassette, continued if it exists; several recorders may share it.
-        scope: Whose requests these are, such as an episode's name: equal requests of different
-            scopes do not answer for each other when they are replayed.
-        read: A monotonic nanosecond counter, asked if a source does not know its arrivals.
+        scope: The owner of the requests, such as an episode's name. A replay answers a request
+            only from its own scope.
+        read: A monotonic nanosecond counter, for sources that do not know their arrivals.
 
     Raises:
         RecordError: If the cassette is another kind of file or cannot be written.
@@ -49,24 +48,10 @@ class RecordingModel:
     ) -> None:
         prepare(path)
         self._inner = inner
+        self.name, self.pace, self.live = inner.name, inner.pace, inner.live
         self._path = path
         self._scope = scope
         self._read = read
-
-    @property
-    def name(self) -> str:
-        """The inner model's name."""
-        return self._inner.name
-
-    @property
-    def pace(self) -> Pace | None:
-        """The inner model's pace."""
-        return self._inner.pace
-
-    @property
-    def live(self) -> bool:
-        """As the inner model."""
-        return self._inner.live
 
     def open(self, prompt: Prompt, *, max_tokens: int | None, seed: int) -> Source:
         """Start answering, and recording.
@@ -94,7 +79,7 @@ class RecordingModel:
 
 
 class _RecordingSource:
-    """Passes pieces on and writes them down once, when it is over for whatever reason."""
+    """Passes pieces on, and writes them once at the end, for whatever reason it came."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
-"""Replay: a model that answers from a cassette alone. What was not recorded is an error."""
+"""Replay: a model that answers from a cassette only; any other request is an error."""
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -21,6 +21,7 @@ from timeful.models.cassette import Recording, describe, key, load, scan, shown
 from timeful.models.least_squares import line_through
 from timeful.models.model import Prompt
 from timeful.models.pace import Pace
+from timeful.models.scripted import ListSource
 
 _ERRORS = {
     kind.__name__: kind
@@ -30,7 +31,7 @@ _ERRORS = {
 
 @dataclass(frozen=True, slots=True)
 class _Index:
-    """Where the recordings of a cassette lie, in the order in which they ended."""
+    """The positions of a cassette's recordings, in the order in which they ended."""
 
     places: dict[str, list[tuple[int, int]]]
     names: frozenset[str]
@@ -39,15 +40,14 @@ class _Index:
 
 
 class ReplayModel:
-    """Answers as recorded; the same request recorded several times comes back in that order.
+    """Answers as recorded; answers to equal requests are replayed in the order of recording.
 
-    A request is known by its model, messages, limit, seed and scope. It costs nothing to replay
-    under another pace.
+    A request is identified by its model, messages, limit, seed and scope. The pace may differ.
 
     Args:
         path: The cassette.
-        model: Which of its models to be; None if it holds only one.
-        scope: Whose requests these are, as it was recorded.
+        model: The recorded model to replay; None if there is only one.
+        scope: The owner of the requests, as recorded.
         pace: What a token costs. None means the pace that the model had when it was recorded;
             if it had none, the line that fits best through the arrivals of all its chunks.
 
@@ -56,61 +56,48 @@ class ReplayModel:
         SettingsError: If it does not hold that model, or if no pace can be told from it.
     """
 
+    live = False
+
     def __init__(
         self, path: Path, *, model: str | None = None, scope: str = "", pace: Pace | None = None
     ) -> None:
         self._path = path
         self._scope = scope
         self._index = _index(path)
-        self._name = _only(path, self._index.names, model)
-        self._pace = pace or self._told_pace()
+        self.name = _only(path, self._index.names, model)
+        self.pace: Pace = pace or self._recorded_pace()
         self._lock = threading.Lock()
         self._used: dict[str, int] = {}
 
     @property
-    def name(self) -> str:
-        """The recorded model's name."""
-        return self._name
-
-    @property
-    def pace(self) -> Pace:
-        """The given, recorded or fitted pace."""
-        return self._pace
-
-    @property
-    def live(self) -> bool:
-        """No: all is known at once, and comes at its pace."""
-        return False
-
-    @property
     def is_torn(self) -> bool:
-        """Whether the cassette has lines that a kill left incomplete; they are left out."""
+        """Whether the cassette has lines that a kill left incomplete; they are skipped."""
         return self._index.is_torn
 
-    def open(self, prompt: Prompt, *, max_tokens: int | None, seed: int) -> "ReplaySource":
+    def open(self, prompt: Prompt, *, max_tokens: int | None, seed: int) -> ListSource:
         """Start the answer that was recorded.
 
         Raises:
             CassetteMissError: If there is none, or as many as there are were given already.
         """
-        name = key(self._name, prompt, max_tokens=max_tokens, seed=seed, scope=self._scope)
+        name = key(self.name, prompt, max_tokens=max_tokens, seed=seed, scope=self._scope)
         entries = self._index.places.get(name, [])
         with self._lock:
             count = self._used.get(name, 0)
             self._used[name] = count + 1
         if count < len(entries):
             offset, size = entries[count]
-            return ReplaySource(load(self._path, offset=offset, size=size))
+            return ListSource(_replay(load(self._path, offset=offset, size=size)))
         messages = shown(prompt)
-        request = describe(self._name, prompt.label, messages, name)
+        request = describe(self.name, prompt.label, messages, name)
         if entries:
             why = f"it was recorded {len(entries)} times and is asked for once more"
         else:
             why = self._nearest(_flat(messages), (max_tokens, seed, self._scope))
         raise CassetteMissError(f"the cassette {self._path} has no {request}: {why}")
 
-    def _told_pace(self) -> Pace:
-        paces = self._index.paces.get(self._name, frozenset())
+    def _recorded_pace(self) -> Pace:
+        paces = self._index.paces.get(self.name, frozenset())
         if len(paces) == 1:
             return next(iter(paces))
         try:
@@ -127,11 +114,11 @@ class ReplayModel:
 
     def _recordings(self) -> Iterator[tuple[int, Recording]]:
         for line in scan(self._path):
-            if line is not None and line.recording.model == self._name:
+            if line is not None and line.recording.model == self.name:
                 yield line.number, line.recording
 
     def _nearest(self, text: str, terms: tuple[int | None, int, str]) -> str:
-        """Say what was recorded instead; read again for it, as this ends the run anyway."""
+        """The nearest recorded request, for the error; this reads the whole cassette again."""
         nearest, most = "it holds nothing of this model", -1
         for number, recording in self._recordings():
             flat = _flat(recording.messages)
@@ -153,48 +140,27 @@ class ReplayModel:
         return nearest
 
 
-class ReplaySource:
-    """The pieces of a recording, known at once."""
-
-    def __init__(self, recording: Recording) -> None:
-        self._recording = recording
-        self._chunks = iter(recording.chunks)
-        self._is_closed = False
-
-    def pull(self) -> Chunk | End:
-        """Return the next recorded piece.
-
-        Raises:
-            CassetteMissError: If the stream was closed here when it was recorded.
-            ModelError: If it failed here when it was recorded.
-        """
-        if self._is_closed:
-            return End("closed")
-        piece = next(self._chunks, None)
-        if piece is not None:
-            return piece.chunk()
-        recording = self._recording
-        if recording.end is not None:
-            return recording.end
-        if recording.failure is not None:
-            kind = _ERRORS.get(recording.failure.kind, ModelError)
-            raise kind(f"recorded: {recording.failure.message}")
-        raise CassetteMissError(
+def _replay(recording: Recording) -> Iterator[Chunk | End | ModelError]:
+    """The pieces of a recording; the last one repeats."""
+    for piece in recording.chunks:
+        yield piece.chunk()
+    end: End | ModelError
+    if recording.end is not None:
+        end = recording.end
+    elif recording.failure is not None:
+        kind = _ERRORS.get(recording.failure.kind, ModelError)
+        end = kind(f"recorded: {recording.failure.message}")
+    else:
+        end = CassetteMissError(
             f"the {recording} was closed after {len(recording.chunks)} chunks when it was"
-            " recorded, and more of it is asked for now"
+            " recorded, and now more of it is needed"
         )
-
-    def when_ready(self, notify: Callable[[], None]) -> None:
-        """Call `notify` at once."""
-        notify()
-
-    def close(self) -> None:
-        """Give out nothing more."""
-        self._is_closed = True
+    while True:
+        yield end
 
 
 def _index(path: Path) -> _Index:
-    """Index a cassette; kept while the file stays the same, as every episode asks again."""
+    """Index a cassette; cached while the file stays the same, since every episode needs it."""
     try:
         now = path.stat()
     except OSError as error:
@@ -235,7 +201,7 @@ def _only(path: Path, names: frozenset[str], model: str | None) -> str:
 
 
 def _arrivals(recording: Recording) -> Iterator[tuple[int, float]]:
-    """How many tokens had come by when, in seconds, after each chunk."""
+    """The total of tokens after each chunk, and the time of its arrival in seconds."""
     tokens = 0
     for piece in recording.chunks:
         tokens += piece.tokens
@@ -247,6 +213,6 @@ def _flat(messages: Iterable[tuple[str, str]]) -> str:
 
 
 def _shared(first: str, second: str) -> int:
-    """How many characters two texts have in common at their beginnings."""
+    """The length of the common prefix of two texts."""
     pairs = enumerate(zip(first, second, strict=False))
     return next((n for n, (a, b) in pairs if a != b), min(len(first), len(second)))

@@ -1,4 +1,4 @@
-"""What is asked of a chat endpoint, as a value, and how it is spoken of in errors."""
+"""A request to a chat endpoint as a value, and its description in errors."""
 
 import json
 from collections.abc import Mapping, Set
@@ -12,17 +12,17 @@ from timeful.models.sse import Thinking
 from timeful.tools import ToolCall, ToolSpec
 
 RUNNING = "continuous_usage_stats"
-"""By what `stream_options` asks for a count of tokens with each chunk, at vLLM and its kin."""
+"""The field of `stream_options` that asks vLLM and similar servers for a token count a chunk."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeouts:
-    """How long to wait, in seconds of real time, all above 0.
+    """Time limits in seconds of real time, all above 0.
 
     Args:
         connect_s: For a connection.
-        first_token_s: From the request to its first token; hidden reasoning counts as silence.
-        idle_s: Between two chunks. Comments that keep a connection alive are no chunks.
+        first_token_s: From the request to its first token; it includes hidden reasoning.
+        idle_s: Between two chunks; keep-alive comments do not count.
         backoff_s: Before the first retry, and twice as long before each further one, up to 8 s.
             If the server names a wait (Retry-After), that counts instead.
     """
@@ -38,7 +38,7 @@ class Timeouts:
 
 
 def address(base_url: str) -> str:
-    """Say where an endpoint is, without user, password or query.
+    """The address of an endpoint, without user, password or query.
 
     Raises:
         SettingsError: If it is not an http or https URL with a host.
@@ -53,7 +53,7 @@ def address(base_url: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One question to one endpoint.
+    """One request to one endpoint.
 
     `options` are further fields of the body, such as the seed and the temperature.
     """
@@ -73,8 +73,8 @@ class Request:
     def body(self, refused: Set[str]) -> dict[str, object]:
         """The fields beyond model and messages, without those that the server refused.
 
-        The limit is `max_tokens` until a server insists on `max_completion_tokens`. Who can is
-        asked to count tokens chunk by chunk, since time is made of them.
+        The limit is `max_tokens` until a server insists on `max_completion_tokens`. The server
+        is asked for a token count a chunk, since tokens determine the time.
         """
         counts = {"include_usage": True} | ({} if RUNNING in refused else {RUNNING: True})
         body: dict[str, object] = {"stream_options": counts, **self.options}
@@ -86,14 +86,14 @@ class Request:
         return {name: value for name, value in body.items() if name not in refused}
 
     def wire(self) -> list[dict[str, object]]:
-        """The messages as the API has them."""
+        """The messages in the format of the API."""
         return [_wire(message) for message in self.messages]
 
     def __str__(self) -> str:
         return f"a {self.label!r} answer of model {self.model!r} at {address(self.base_url)}"
 
     def quote(self, text: str) -> str:
-        """Shorten what a server said to a printable line, and take the key out of it."""
+        """Shorten a server's message to one printable line without the key."""
         if len(self.api_key) > 3:
             text = text.replace(self.api_key, "<key>")
         text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
@@ -103,7 +103,7 @@ class Request:
 def _wire(message: Message) -> dict[str, object]:
     wired: dict[str, object] = {"role": message.role, "content": message.content}
     if message.calls:
-        wired["content"] = message.content or None  # some refuse a text without a character
+        wired["content"] = message.content or None  # some servers refuse an empty text
         wired["tool_calls"] = [_wire_call(call) for call in message.calls]
     if message.call_id:
         wired["tool_call_id"] = message.call_id
@@ -111,7 +111,7 @@ def _wire(message: Message) -> dict[str, object]:
 
 
 def _wire_call(call: ToolCall) -> dict[str, object]:
-    # A name that a model made up may hold what a server refuses in a name.
+    # A model may invent a name with characters that servers refuse.
     name = sub(r"[^\w-]", "_", call.name, flags=ASCII)[:64]
     arguments = json.dumps(dict(call.arguments), ensure_ascii=False)
     return {"id": call.id, "type": "function", "function": {"name": name, "arguments": arguments}}

@@ -1,7 +1,7 @@
-"""A model that answers by a rule: a stand-in for a language model, and labelled so.
+"""A model that answers by a rule: a stand-in for a language model, labelled as one.
 
-It is asked like any other and answers in the same words, so that the agent around it is the
-very agent that runs with a language model. It reads the view that the prompt shows in words.
+It gets the same prompts as a language model and answers in the same format, so the agent is the
+same. It reads the prompt's view, which the messages describe.
 """
 
 from collections.abc import Callable
@@ -20,13 +20,13 @@ from timeful.seeding import child
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a rule says, and the tokens it is priced at.
+    """The answer of a rule, and its price in tokens.
 
     Attributes:
         text: The words.
         tokens: What they cost, together.
-        is_spoken: Whether they come one by one, a token each, so that something of a thought is
-            known that is cut; else all come at once when the last token is due.
+        is_spoken: Whether words arrive one by one, a token each, so that a cut thought has a
+            part of them; else all arrive with the last token.
     """
 
     text: str
@@ -40,7 +40,7 @@ class Answer:
 
 
 Rule = Callable[[Any, np.random.Generator], Answer]
-"""From the view that a prompt shows, and chance, to an answer."""
+"""From a prompt's view and a random generator to an answer."""
 
 
 class RuleModel:

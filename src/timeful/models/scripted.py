@@ -1,4 +1,4 @@
-"""A model that says what it is told to: for tests, examples and pictures."""
+"""A model with scripted answers: for tests, examples and figures."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -13,10 +13,10 @@ Answer = str | Sequence[Piece]
 
 
 class ListSource:
-    """Pieces that are all there from the beginning.
+    """A source of pieces that are known at once.
 
     Args:
-        pieces: What `pull` gives out in order; an error is raised. After the last, the thought
+        pieces: The results of `pull` in order; an error is raised. After the last, the thought
             ends with finish "stop".
         max_tokens: The budget: a chunk that goes beyond it ends the thought instead.
     """
@@ -49,25 +49,27 @@ class ListSource:
         notify()
 
     def close(self) -> None:
-        """Give out nothing more."""
+        """End the source."""
         self.is_closed = True
 
 
 class ScriptedModel:
     """Answers from a list, in order, or from a function of the prompt.
 
-    A text is said word by word, each with the white space after it as one token. Pieces are
-    said as they are: chunks with their own counts, an end, or an error that is raised.
+    A text is sent word by word, each with the white space after it as one token. Pieces are
+    sent unchanged: chunks with their own counts, an end, or an error that is raised.
 
     Args:
-        answers: What to say.
+        answers: The answers.
         name: A name for records and tables.
-        pace: What a token costs; None if only a wall clock shall tell.
+        pace: What a token costs; None if only a wall clock can tell.
 
     Attributes:
         asked: The prompts so far.
         sources: What was opened so far.
     """
+
+    live = False
 
     def __init__(
         self,
@@ -77,25 +79,10 @@ class ScriptedModel:
         pace: Pace | None = TOKEN_TIME,
     ) -> None:
         self._answer = answers if callable(answers) else _in_order(answers)
-        self._name = name
-        self._pace = pace
+        self.name = name
+        self.pace = pace
         self.asked: list[Prompt] = []
         self.sources: list[ListSource] = []
-
-    @property
-    def name(self) -> str:
-        """The given name."""
-        return self._name
-
-    @property
-    def pace(self) -> Pace | None:
-        """The given pace."""
-        return self._pace
-
-    @property
-    def live(self) -> bool:
-        """No: all is said at once, at its pace."""
-        return False
 
     def open(self, prompt: Prompt, *, max_tokens: int | None, seed: int) -> ListSource:
         """Start answering; the seed changes nothing.

@@ -1,6 +1,7 @@
-"""What a chat endpoint sends: server-sent events, their JSON, and thinking inside of the text."""
+"""The stream of a chat endpoint: server-sent events, their JSON, and reasoning in the text."""
 
 import json
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -28,7 +29,7 @@ class Usage(msgspec.Struct, frozen=True):
 
 
 class Function(msgspec.Struct, frozen=True):
-    """What is new of a call: its name, and arguments as JSON text, or as what that stands for."""
+    """The new part of a call: its name, and arguments as JSON text or as a value."""
 
     name: str | None = None
     arguments: object = None
@@ -63,14 +64,14 @@ class Delta(msgspec.Struct, frozen=True):
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """One of the answers under way; we only ask for one."""
+    """One of the answers; we request only one."""
 
     delta: Delta | None = None
     finish_reason: str | None = None
 
 
 class ChatChunk(msgspec.Struct, frozen=True):
-    """One event of a streamed chat completion, as far as we read it."""
+    """One event of a streamed chat completion; unused fields are skipped."""
 
     choices: list[Choice] | None = None
     usage: Usage | None = None
@@ -96,7 +97,7 @@ class ChatChunk(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """All that is new and costs tokens: reasoning, answer, names and arguments of calls."""
+        """All new text that costs tokens: reasoning, answer, names and arguments of calls."""
         return self.reasoning + self.content + "".join(p.name + p.arguments for p in self.calls)
 
     @property
@@ -106,7 +107,7 @@ class ChatChunk(msgspec.Struct, frozen=True):
 
     @property
     def has_news(self) -> bool:
-        """Whether it brings text, or says that there will be no more."""
+        """Whether it has text or a finish reason."""
         return bool(self.reasoning or self.content or self.calls or self.finish_reason)
 
     @property
@@ -142,7 +143,7 @@ class SseParser:
         self._data: list[bytes] = []
 
     def feed(self, received: bytes) -> list[bytes]:
-        """Take what was received and return the data of the events that are now complete.
+        """Add received bytes and return the data of the events that are now complete.
 
         Raises:
             ModelError: If a line is not one of server-sent events.
@@ -172,9 +173,9 @@ Piece = tuple[Channel, str]
 
 
 class ThinkSplitter:
-    """Tells reasoning from answer in text whose tags may be cut anywhere by the stream.
+    """Separates reasoning from the answer; the stream may cut a tag anywhere.
 
-    Only tags around the beginning count: an answer that mentions `<think>` later keeps it.
+    Only tags around the beginning count; a later `<think>` stays in the answer.
     """
 
     def __init__(self, thinking: Thinking) -> None:
@@ -184,14 +185,14 @@ class ThinkSplitter:
         self._held = ""
 
     def feed(self, text: str) -> list[Piece]:
-        """Take new text and return what is certain by now."""
+        """Add text and return the pieces that are certain by now."""
         if self._state == "after":
             return [("answer", text)] if text else []
         text, self._held = self._held + text, ""
         return self._before(text) if self._state == "before" else self._inside(text)
 
     def flush(self) -> list[Piece]:
-        """Return what was held back, since the text has ended."""
+        """Return the text held back, at the end."""
         channel: Channel = "reasoning" if self._state == "inside" else "answer"
         text, self._held = self._held, ""
         return [(channel, text)] if text else []
@@ -212,12 +213,19 @@ class ThinkSplitter:
         if tag:
             self._state = "after"
         else:
-            end = len(text) - _overlap(text)
+            end = len(text) - overlap_length(text, (_CLOSE,))
             reasoning, self._held = text[:end], text[end:]
         pieces: list[Piece] = [("reasoning", reasoning), ("answer", answer)]
         return [(channel, piece) for channel, piece in pieces if piece]
 
 
-def _overlap(text: str) -> int:
-    """How many characters at the end of a text may begin a closing tag."""
-    return next((n for n in range(len(_CLOSE) - 1, 0, -1) if text.endswith(_CLOSE[:n])), 0)
+def overlap_length(text: str, marks: Sequence[str]) -> int:
+    """The number of characters at the end of a text that may begin one of the marks."""
+    longest = 0
+    for mark in marks:
+        start = text.find(mark[0], max(0, len(text) - len(mark) + 1))
+        while start >= 0 and not mark.startswith(text[start:]):
+            start = text.find(mark[0], start + 1)
+        if start >= 0:
+            longest = max(longest, len(text) - start)
+    return longest

@@ -11,14 +11,14 @@ from timeful.core.source import Chunk, End
 from timeful.core.units import NO_TIME, Duration
 
 READ_AHEAD = 64
-"""Chunks that are read before anybody pulls them; after that the server has to wait."""
+"""Chunks to read ahead of the consumer; then the server has to wait."""
 
 
 class StreamBuffer:
-    """What was read and not yet pulled; `pull` in one thread, `put` in an event loop.
+    """Pieces read but not yet pulled; `pull` in one thread, `put` in an event loop.
 
-    Nothing is read while the buffer is full, so a thought that nobody follows stops costing
-    (a server may give up on it in the end, which is then an error).
+    Nothing is read while the buffer is full, so a thought that nothing pulls stops costing. The
+    server may time out in the end, which is then an error.
 
     Args:
         capacity: How many chunks are read ahead, at least 1.
@@ -40,7 +40,7 @@ class StreamBuffer:
 
     @property
     def arrived(self) -> Duration:
-        """When the piece that was pulled last had arrived, since the request was sent."""
+        """The arrival of the piece pulled last, since the request was sent."""
         return self._arrived
 
     def pull(self) -> Chunk | End:
@@ -75,8 +75,8 @@ class StreamBuffer:
     def close(self) -> None:
         """Stop the reader, which closes the connection; harmless when called again.
 
-        A reader that has come to the end is left alone: it hands its connection back, and to
-        cancel it then can leave connections open that were being closed along with it.
+        A reader at its end is not cancelled: it is returning its connection, and cancelling it
+        could leave connections open that are being closed.
         """
         with self._condition:
             if self._is_closed:
@@ -93,7 +93,7 @@ class StreamBuffer:
     # --- the event loop that reads -----------------------------------------------------------
 
     def on_close(self, stop: Callable[[], object]) -> None:
-        """Set what `close` calls, from any thread; it may also have been closed by now."""
+        """Set the function that `close` calls, from any thread; call it now if already closed."""
         with self._condition:
             if not self._is_closed:
                 self._stop = stop
@@ -101,7 +101,7 @@ class StreamBuffer:
         stop()
 
     def begin(self) -> None:
-        """Count arrivals from now on: a request is about to be sent, maybe once more."""
+        """Measure arrivals from now on: a request is about to be sent, perhaps again."""
         self._began = monotonic_ns()
 
     async def put(self, piece: Chunk | End) -> None:

@@ -1,6 +1,6 @@
-"""A question to a model whose answer must be of some form; what is wrong is told, and asked again.
+"""Questions whose answer must be parsed: a wrong answer is sent back with its error.
 
-For work outside time: annotating and judging. Who thinks while a world moves uses an agent.
+For work outside simulated time: annotating and judging.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,17 +16,17 @@ from timeful.seeding import child_seed
 T = TypeVar("T")
 
 Failure = Literal["answer", "endpoint"]
-"""What an answer failed by: its form, to the last try, or that the endpoint gave none."""
+"""Why there is no value: the answers were malformed, or the endpoint gave none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StructuredQuestion:
-    """How a question is asked.
+    """The parameters of a question.
 
     Args:
         label: The kind of question, for records and errors.
         max_tokens: The most tokens of an answer; None for no limit.
-        tries: How often it is asked in all, at least 1.
+        tries: The number of attempts, at least 1.
         seed: The seed of the first try; each further one has its own.
     """
 
@@ -38,7 +38,7 @@ class StructuredQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StructuredAnswer(Generic[T]):
-    """What came of a question: a value, or an error and by what it failed."""
+    """The result of a question: a value, or an error and its kind."""
 
     value: T | None
     error: str = ""
@@ -49,17 +49,17 @@ class StructuredAnswer(Generic[T]):
 def ask_structured(
     model: Model, messages: Sequence[Message], read: Callable[[str], T], how: StructuredQuestion
 ) -> StructuredAnswer[T]:
-    """Ask until the answer can be read.
+    """Ask until the answer can be parsed.
 
-    A further try shows the model its last answer and what is wrong with it, never more, so that
-    a question does not grow. A stream that broke off is asked again as it was. An endpoint that
-    gave nothing has been tried again by the model itself, and is given up.
+    A further attempt shows the model its last answer and the error only, so the prompt does not
+    grow. After a broken stream the same prompt is sent again. An endpoint without any answer is
+    given up, since the model has retried already.
 
     Args:
-        model: Whom to ask.
+        model: The model to ask.
         messages: The question.
-        read: Reads an answer; a ValueError says what is wrong with it, to the model as well.
-        how: How.
+        read: Parses an answer; the text of its ValueError is shown to the model.
+        how: The parameters.
     """
     error, failure, conversation = "", None, tuple(messages)
     for number in range(how.tries):
@@ -85,14 +85,14 @@ def ask_structured(
 
 
 def strip_fence(text: str) -> str:
-    """An answer without the fence that models put around JSON, if it is nothing but that."""
+    """An answer without the Markdown fence around it, if there is nothing else."""
     text = text.strip()
     fenced = fullmatch(r"```(?:json)?[ ]*\n(.*)\n[ ]*```", text, DOTALL)
     return fenced[1] if fenced else text
 
 
 class _Reply:
-    """What a model says, as far as it came."""
+    """An answer so far."""
 
     def __init__(self) -> None:
         self.text = ""
@@ -111,9 +111,9 @@ class _Reply:
 
 
 def _repair(answer: str, error: str) -> tuple[Message, Message]:
-    """What was said, and what is wrong with it."""
+    """The model's answer, and its error."""
     return (
-        # Some servers refuse a message of an assistant that says nothing.
+        # Some servers refuse an empty message of the assistant.
         Message("assistant", answer.strip() or "(nothing)"),
         Message(
             "user",

@@ -1,4 +1,4 @@
-"""How many tokens a piece of streamed text is, while only the server knows."""
+"""Token counts of streamed text, for which only the server knows the tokens."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -24,7 +24,7 @@ def words(text: str) -> Iterator[str]:
 
 
 class TokenCounter:
-    """Counts the tokens of a stream delta by delta, and says when its budget is passed.
+    """Counts the tokens of a stream delta by delta, up to a budget.
 
     If the server reports a running total, that is the count. If not, it is estimated as
 
@@ -32,7 +32,7 @@ class TokenCounter:
 
     over the whole stream so far, since servers send at most a few deltas a token and usual text
     has about 4 bytes a token. The server was told the budget too, so an estimate by bytes never
-    exceeds it: a true answer of long words must not be cut. The budget counts as passed when
+    exceeds it: a valid answer of long words must not be cut. The budget counts as passed when
     the reported total or the number of deltas is above it, or when the text is longer than any
     text of so many tokens (8 bytes a token, and 32).
 

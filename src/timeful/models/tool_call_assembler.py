@@ -1,4 +1,4 @@
-"""Calls of tools in a stream: fragments in, the text in which models without an API call out.
+"""Tool calls in a stream: from fragments to the text form of models without a calling API.
 
 Servers agree on little: indices may be missing or all 0, ids missing or new with every fragment,
 names repeated, arguments whole, in fragments, or `{}` before the true ones. So a fragment begins
@@ -13,13 +13,13 @@ from re import compile as pattern
 from timeful.models.sse import CallPiece
 
 _TAG = pattern(r"<(?=/?(?:tool_call|think)>)")
-"""Where a tag begins that an argument holds; JSON can say the same without one."""
+"""The beginning of a tag within an argument; JSON can escape it."""
 _LESS = r"\\u003c"
 
 
 @dataclass(slots=True)
 class _Call:
-    """A call under way; `whole` is its arguments once they are a JSON object."""
+    """An incomplete call; `whole` is its arguments once they are a JSON object."""
 
     index: int | None
     name: str = ""
@@ -28,19 +28,19 @@ class _Call:
     whole: dict[str, object] | None = None
 
     def add(self, piece: CallPiece) -> None:
-        """Take a fragment; what comes after whole arguments is said once more, or is nothing."""
+        """Add a fragment; fragments after complete arguments are repetitions."""
         self.name = self.name or piece.name
         self.id = self.id or piece.id or ""
         if self.whole:
             return
         if self.whole is not None and piece.arguments.strip():
-            self.arguments, self.whole = "", None  # {} only stood in for them
+            self.arguments, self.whole = "", None  # {} was a placeholder
         self.arguments += piece.arguments
         if self.arguments.rstrip().endswith("}"):
             self.whole = _object(self.arguments)
 
     def text(self) -> str:
-        """The call between tags; arguments that are no object are quoted as they came."""
+        """The call between tags; arguments that are not an object are quoted as they came."""
         arguments = self.arguments if self.whole is not None else _quoted(self.arguments or "{}")
         identity = f', "id": {_quoted(self.id)}' if self.id else ""
         call = f'{{"name": {_quoted(self.name)}, "arguments": {arguments}{identity}}}'
@@ -50,8 +50,8 @@ class _Call:
 class ToolCallAssembler:
     """Joins the fragments of the calls of one answer; calls come out in the order of their start.
 
-    A call is known as soon as its arguments are a JSON object, and at the end of the answer
-    whatever they are. Only of `{}` this is not sure while nothing else follows.
+    A call is complete as soon as its arguments are a JSON object, or at the end of the answer.
+    `{}` may still be a placeholder, until another call follows.
     """
 
     def __init__(self) -> None:
@@ -59,13 +59,13 @@ class ToolCallAssembler:
         self._given = 0
 
     def feed(self, pieces: Iterable[CallPiece]) -> str:
-        """Take fragments and return the text of the calls that are known now."""
+        """Add fragments and return the text of the calls that are now complete."""
         for piece in pieces:
             self._of(piece).add(piece)
         return self._known(is_end=False)
 
     def flush(self) -> str:
-        """Return the text of the calls that were held back, since the answer has ended."""
+        """Return the text of the remaining calls, at the end of the answer."""
         return self._known(is_end=True)
 
     def _of(self, piece: CallPiece) -> _Call:

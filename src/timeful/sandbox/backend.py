@@ -1,4 +1,4 @@
-"""What every way to confine a program shares: what it is given, and what it makes of that."""
+"""The protocol of sandbox backends, and the environment they share."""
 
 import os
 import pwd
@@ -18,10 +18,10 @@ _CHILD = Path(__file__).with_name("workspace_child.py")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Box:
-    """What a program is to see.
+    """The files that a program can see.
 
     Attributes:
-        folder: The one it may write.
+        folder: The folder it may write.
         files: Path below its work folder -> file or folder elsewhere, for reading.
         hidden: Files and folders of the Python prefix that it must not read.
     """
@@ -38,7 +38,7 @@ class Launch:
     Attributes:
         command: Begins with the sandbox's own, if it has one.
         environment: All variables.
-        settings: What workspace_child.py is told.
+        settings: The settings for workspace_child.py.
         is_alone: Whether RLIMIT_NPROC counts the processes of the sandbox only.
     """
 
@@ -53,12 +53,12 @@ class Backend(Protocol):
 
     @property
     def name(self) -> str:
-        """In one word."""
+        """The name in one word."""
         ...
 
     @property
     def description(self) -> str:
-        """What the user should know: what confines programs, and why nothing better does."""
+        """For the user: what confines programs, and why nothing better does."""
         ...
 
     def launch(self, box: Box) -> Launch:
@@ -76,7 +76,7 @@ def python() -> list[str]:
 
 
 def environment(temporary: str) -> dict[str, str]:
-    """All the variables that a program gets."""
+    """All environment variables of a program."""
     one_thread = ("OPENBLAS", "OMP", "MKL", "NUMEXPR")
     return {
         "HOME": temporary,
@@ -101,7 +101,7 @@ def python_folders() -> list[Path]:
 
 
 def _python_parts(prefix: Path) -> list[Path]:
-    """A prefix; what is Python's in it only, if somebody lives there (`--prefix=$HOME`)."""
+    """A prefix; only Python's folders in it if it contains the home (`--prefix=$HOME`)."""
     with suppress(KeyError):  # not every user has a name
         home = Path(pwd.getpwuid(os.geteuid()).pw_dir)
         if home.resolve().is_relative_to(prefix.resolve()):

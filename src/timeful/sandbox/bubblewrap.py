@@ -1,4 +1,4 @@
-"""Bubblewrap: a file system, a network and a process tree of one's own, without being root."""
+"""Bubblewrap: a separate file system, network and process tree, without being root."""
 
 import base64
 import os
@@ -35,7 +35,7 @@ class Bubblewrap:
 
     @property
     def description(self) -> str:
-        """Say what confines programs."""
+        """A description for the user."""
         return (
             "Programs run in bubblewrap: no files but their own and Python's, no network, no "
             f"other processes.{self.because}"
@@ -96,7 +96,7 @@ def _mounts(box: Box) -> list[str]:
 
 
 def _hidden_places(hidden: Iterable[Path], *, mounted: Sequence[Path]) -> list[Path]:
-    """Where they are to be seen: a folder with two names is mounted at both."""
+    """Their paths in the sandbox: a folder with two names is mounted at both."""
     paths = list[Path]()
     for real in (path.resolve() for path in hidden if path.exists()):
         for folder in mounted:

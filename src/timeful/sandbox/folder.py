@@ -1,7 +1,7 @@
-"""The folder of a workspace on our side: what a program left there is never trusted.
+"""The folder of a workspace on our side; its contents are never trusted.
 
-A program may leave symlinks, pipes and folders without end: so every component of a path is opened
-on its own without following links, and only regular files up to a size are read.
+A program may leave symlinks, pipes and deep folders: every component of a path is opened without
+following links, and only regular files up to a size are read.
 """
 
 import os
@@ -35,18 +35,18 @@ class Folder:
         self.given = 0.0
 
     def open_up(self) -> None:
-        """Undo it if a program has closed these folders, to itself and to us."""
+        """Restore the access rights of these folders, which a program may have removed."""
         for folder in (self.work, self.tmp, self.shm):
             with suppress(OSError):
                 folder.chmod(0o700)
 
     def empty_tmp(self) -> None:
-        """Delete what programs left in what they took for their home and for temporary files."""
+        """Delete the files that programs left in their home and temporary folder."""
         self._delete(self.tmp)
         self.tmp.mkdir()
 
     def read(self, name: str, *, most: int) -> bytes | None:
-        """What is in a file below `work`; None if there is none, or it is not to be trusted."""
+        """The contents of a file below `work`; None if it is not a small regular file."""
         parent = self._open_parent(name)
         if parent is None:
             return None
@@ -64,7 +64,7 @@ class Folder:
             return file.read(most)
 
     def remove(self, name: str) -> None:
-        """Remove what an earlier run left at a path below `work`.
+        """Remove a file or folder that an earlier run left below `work`.
 
         Raises:
             SandboxError: If it cannot be removed.

@@ -1,4 +1,4 @@
-"""Landlock and seccomp: rules that a process lays upon itself, where namespaces are forbidden."""
+"""Landlock and seccomp: a process restricts itself, where namespaces are forbidden."""
 
 import base64
 import ctypes
@@ -50,7 +50,7 @@ class Landlock:
 
     @property
     def description(self) -> str:
-        """Say what confines programs."""
+        """A description for the user."""
         return (
             "Programs run under Landlock and seccomp: no files but their own and Python's, no "
             f"network, no signals to other processes.{self.because}"

@@ -1,29 +1,14 @@
-"""What a run of a program may use, and what is kept of its output."""
+"""The limits of a run of a program, and its truncated output."""
 
 from dataclasses import dataclass
 
 from timeful.errors import SettingsError
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkLimits:
-    """What one run of a program may use, with all processes it starts; each above 0.
+class PositiveLimits:
+    """Limits whose fields must be above 0 and finite."""
 
-    Attributes:
-        wall_s: Seconds of wall time. When they are over everything is killed.
-        memory_bytes: Memory of all processes together; also what one may ask for.
-        processes: Processes and threads.
-        file_bytes: The size of a file, those that are read back included.
-        disk_bytes: All files of the workspace together.
-        output_bytes: How much of what is printed is kept: its beginning and its end.
-    """
-
-    wall_s: float = 60.0
-    memory_bytes: int = 4 << 30
-    processes: int = 64
-    file_bytes: int = 200 << 20
-    disk_bytes: int = 1 << 30
-    output_bytes: int = 64 << 10
+    __slots__: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in self.__slots__:
@@ -33,8 +18,29 @@ class WorkLimits:
                 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkLimits(PositiveLimits):
+    """Limits of one run of a program, with all processes it starts; each above 0.
+
+    Attributes:
+        wall_s: Seconds of wall time; then all its processes are killed.
+        memory_bytes: Memory of all processes together, and of each.
+        processes: Processes and threads.
+        file_bytes: The size of a file, those that are read back included.
+        disk_bytes: All files of the workspace together.
+        output_bytes: The printed bytes that are kept: half from each end.
+    """
+
+    wall_s: float = 60.0
+    memory_bytes: int = 4 << 30
+    processes: int = 64
+    file_bytes: int = 200 << 20
+    disk_bytes: int = 1 << 30
+    output_bytes: int = 64 << 10
+
+
 class Output:
-    """The beginning and the end of what is printed."""
+    """The beginning and the end of the printed text."""
 
     def __init__(self, most: int) -> None:
         self._half = (most + 1) // 2
@@ -42,7 +48,7 @@ class Output:
         self.total = 0
 
     def add(self, piece: bytes) -> None:
-        """Take what comes next."""
+        """Append printed bytes."""
         self.total += len(piece)
         room = self._half - len(self._head)
         self._head += piece[:room]

@@ -25,7 +25,8 @@ from pathlib import Path
 from typing import Any
 
 from timeful.core.clock import monotonic_ns
-from timeful.errors import SandboxError, SettingsError
+from timeful.errors import SandboxError
+from timeful.sandbox.limits import PositiveLimits
 
 MACHINES = ("x86_64", "aarch64")
 _CHILD = Path(__file__).with_name("policy_child.py")
@@ -35,8 +36,8 @@ _MESSAGE_LENGTH = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """What a policy may use; each above 0.
+class Limits(PositiveLimits):
+    """Limits of a policy; each above 0.
 
     `cpu_s` and `wall_s` hold for loading it and for each action. `cpu_s` counts computing only,
     so that a busy machine takes nothing away; the wall limit is for code that only waits, or
@@ -51,16 +52,9 @@ class Limits:
     output_bytes: int = 4096
     code_bytes: int = 200_000
 
-    def __post_init__(self) -> None:
-        for name in self.__slots__:
-            if not 0 < getattr(self, name) < float("inf"):
-                raise SettingsError(
-                    f"limit {name} must be above 0 and finite, got {getattr(self, name)}"
-                )
-
 
 def unavailable() -> str | None:
-    """Why no policy can be run on this machine, as far as can be told without trying."""
+    """The reason why this machine cannot run policies; None if it probably can."""
     if sys.platform == "linux" and platform.machine() in MACHINES:
         return None
     return (
@@ -249,7 +243,7 @@ class _Child:
         self._process.kill()
 
     def end(self) -> None:
-        """Kill the process and let go of everything."""
+        """Kill the process and close its pipes."""
         self._process.kill()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
@@ -270,6 +264,6 @@ class _Child:
 
 
 def _clean(text: str) -> str:
-    """Make a policy's words fit for a record and a terminal: one short, printable line."""
+    """A policy's text as one short, printable line."""
     line = "".join(c if c.isprintable() else " " for c in text)
     return line if len(line) <= _MESSAGE_LENGTH else line[:_MESSAGE_LENGTH] + "..."

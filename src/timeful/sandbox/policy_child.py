@@ -64,15 +64,15 @@ class TimeUpError(BaseException):
 
 
 class Nowhere(io.TextIOBase):
-    """Where a policy prints to."""
+    """Discards printed text."""
 
     def write(self, text: str) -> int:
-        """Forget the text."""
+        """Discard the text."""
         return len(text)
 
 
 class NoMoreModules(MetaPathFinder):
-    """Says what can be imported, once nothing more can."""
+    """Explains which modules a policy may import."""
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> NoReturn:
         """Refuse."""
@@ -151,7 +151,7 @@ class Worker:
 
 
 def _raised(subject: str, error: BaseException) -> str:
-    """What was raised, and where; the text of an error is a policy's code, too."""
+    """The exception and its line; its `str` may run the policy's code."""
     try:
         text = str(error)
     except Exception:  # noqa: BLE001
@@ -192,7 +192,7 @@ def _filter(numbers: Sequence[int], audit: int) -> bytes:
 
 
 def _forbid_system_calls() -> None:
-    """Let the kernel refuse what a policy has no need of, for ever.
+    """Let the kernel refuse all other system calls, permanently.
 
     Raises:
         OSError: If this kernel cannot.
@@ -211,7 +211,7 @@ def _forbid_system_calls() -> None:
 
 
 def confine(*, memory_bytes: int, life_s: int) -> None:
-    """Give up everything but computing, for good."""
+    """Give up everything but computing, permanently."""
     if os.geteuid() == 0:
         try:
             os.setgroups([])
@@ -233,7 +233,7 @@ def confine(*, memory_bytes: int, life_s: int) -> None:
 
 
 def _tidy() -> None:
-    """Leave a policy nothing to stumble over."""
+    """Remove the state of this process that a policy could read."""
     os.environ.clear()
     sys.argv[:] = ["policy"]
     sys.path.clear()

@@ -1,4 +1,4 @@
-"""What a tree of processes uses, read from /proc."""
+"""The resources of a tree of processes, read from /proc."""
 
 import os
 import signal
@@ -24,7 +24,7 @@ def descendants(root: int) -> list[int]:
 
 
 def threads(pids: Iterable[int]) -> int:
-    """How many threads they have together, the first of each included."""
+    """The number of their threads, main threads included."""
     total = 0
     for pid in pids:
         with suppress(*_GONE):
@@ -33,7 +33,7 @@ def threads(pids: Iterable[int]) -> int:
 
 
 def threads_of_user() -> int:
-    """How many threads this user has on the machine: what RLIMIT_NPROC is compared with."""
+    """The number of this user's threads on the machine, which RLIMIT_NPROC limits."""
     me = os.geteuid()
     pids = []
     with os.scandir("/proc") as entries:
@@ -94,7 +94,7 @@ def unnamed(pids: Iterable[int]) -> int:
 
 
 def closed(pids: Iterable[int]) -> set[int]:
-    """Those that do not let us see which files they hold, though they have not ended."""
+    """The running processes that hide their open files from us."""
     return {pid for pid in pids if _resident(pid) and not os.access(f"/proc/{pid}/fd", os.R_OK)}
 
 
@@ -113,7 +113,7 @@ def _resident(pid: int) -> int:
 
 
 def _proportional(pid: int) -> int:
-    """Shares counted in part; all in full if it does not let us look."""
+    """The proportional share of shared pages; in full if it cannot be read."""
     try:
         for line in _read(f"/proc/{pid}/smaps_rollup").splitlines():
             if line.startswith("Pss:"):

@@ -1,4 +1,4 @@
-"""No walls at all: limits only. For machines where nothing else runs, and on request."""
+"""No confinement, only limits: for machines without another backend, on request."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ class Unsafe:
 
     @property
     def description(self) -> str:
-        """Say that nothing confines programs."""
+        """A description for the user."""
         return (
             "UNSAFE: programs that a model wrote run as you, with your files and your network."
             f"{self.because}"

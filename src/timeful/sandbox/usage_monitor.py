@@ -1,4 +1,4 @@
-"""What a run uses with all its processes, found out from outside."""
+"""The resources that a run uses with all its processes, measured from outside."""
 
 import signal
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ DISK_MS, CLOSED_MS = 100, 1000
 
 
 class UsageMonitor:
-    """Looks at the processes below one, and at what they write.
+    """Measures the processes below one, and the files they write.
 
     Args:
         root: The process that a sandbox is.
@@ -34,7 +34,7 @@ class UsageMonitor:
         self.trusted = (self._root, *processes.descendants(self._root))
 
     def too_much(self) -> str:
-        """Which limit a run has broken that no single process can be held to; "" if none."""
+        """The limit of all processes together that a run has exceeded; "" if none."""
         limits, pids = self._limits, self._look()
         if processes.threads(pids) > limits.processes:
             return f"over its {limits.processes} processes"
@@ -51,7 +51,7 @@ class UsageMonitor:
         return ""
 
     def too_much_disk(self) -> str:
-        """Whether it is the disk, of a run or of what one has left."""
+        """The error if a run, or files left by earlier ones, exceed the disk limit; else ""."""
         disk_bytes = self._folder.disk_bytes()
         if disk_bytes is None:
             disk_bytes = self._used_standing_still()
@@ -76,9 +76,9 @@ class UsageMonitor:
         return self.seen
 
     def _used_standing_still(self) -> float:
-        """What is on disk, when files are moved so often that they are nowhere where we look."""
+        """The bytes on disk, measured with the processes stopped, since they move files."""
         disk_bytes, stopped = None, set[int]()
-        for _ in range(10):  # who was forked meanwhile did not hear us
+        for _ in range(10):  # processes forked meanwhile were not stopped
             processes.kill(self._look(), signal.SIGSTOP)
             stopped.update(self.seen)
             if (disk_bytes := self._folder.disk_bytes()) is not None:

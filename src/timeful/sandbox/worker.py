@@ -1,4 +1,4 @@
-"""A sandbox under way: it is started, told to run, watched, and ended, whatever happens in it."""
+"""A running sandbox: starts it, sends it programs, watches their limits, and ends it."""
 
 import json
 import os
@@ -179,7 +179,7 @@ class Worker:
                 os.close(fd)
 
     def _watch(self, output: Output, *, until: int) -> str:
-        """Wait for the answer to a run, and stop it when it goes too far; why it was stopped."""
+        """Wait for the answer to a run and stop it at a limit; returns the reason, or ""."""
         why, next_look = "", monotonic_ns()
         while b"\n" not in self._rest and monotonic_ns() < until:
             ready = self._poll(max(0, next_look - monotonic_ns()) / 1e6)
@@ -226,9 +226,9 @@ class Worker:
         return answer
 
     def _drain(self, output: Output, *, pieces: int = 1 << 10) -> None:
-        """Read what is there, and no more than is there: somebody may hold the other end.
+        """Read the available output without waiting: other processes may hold the pipe open.
 
-        They may even go on writing, without walls; so the number of pieces has a limit, too.
+        Without confinement they may even keep writing, so the number of pieces is limited.
         """
         try:
             for _ in range(pieces):
@@ -246,7 +246,7 @@ class Worker:
 
 
 def _resource_limits(limits: WorkLimits, *, is_alone: bool) -> dict[str, int]:
-    """What the kernel holds each process to."""
+    """The limits that the kernel enforces for each process."""
     present = 1 if is_alone else processes.threads_of_user()
     return {
         "DATA": limits.memory_bytes,

@@ -3,7 +3,7 @@
     with Workspace(files={"train.csv": path}, outputs=["submission.csv"]) as workspace:
         ran = workspace.run(code, limit_s=5)
 
-What is promised, by each way to confine them, stands in docs/sandbox.md.
+docs/sandbox.md lists the promises of each backend.
 """
 
 import threading
@@ -28,10 +28,10 @@ _PACKAGE = Path(__file__).parents[1]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
-    """How a run went.
+    """The result of a run.
 
     Attributes:
-        stdout: What it printed, errors included; the middle is left out if it is long.
+        stdout: Its output, errors included; the middle of a long output is omitted.
         error: What was wrong, such as "exit code 1" or "over its time of 5 s"; "" if nothing.
         seconds: Wall time from the program's start to its end, the warm modules not included.
         files: Those of the outputs that are there, small enough, and regular files.
@@ -46,14 +46,13 @@ class RunResult:
 class Workspace:
     """A folder, and programs that run in it, one at a time and each in a fresh process.
 
-    What a program leaves in the folder is there for the next one, except for the outputs: these
-    are removed before each run, so that nobody takes an old one for a new one. Nothing else of a
-    run stays, neither processes nor variables.
+    Files that a program leaves in the folder stay for the next one, except for the outputs, which
+    are removed before each run. Processes and variables do not stay.
 
     Args:
         files: Path below the folder -> file or folder elsewhere, which programs may read.
         outputs: Paths below the folder that are read back after each run.
-        limits: What each run may use.
+        limits: Limits of each run.
         warm: Modules that are imported once, before the first run, by a process that then forks
             for each. Without any, a new Python is started for each run.
         backend: What confines programs; None to choose by trying.
@@ -216,10 +215,10 @@ def works(backend: Backend, *, confines: bool = True) -> str:
 
 
 def choose_backend(*, unsafe: bool = False) -> Backend:
-    """Choose what confines programs on this machine, by trying each way.
+    """Choose the first backend that works on this machine.
 
     Args:
-        unsafe: Whether programs may run without walls if nothing can confine them.
+        unsafe: Whether programs may run unconfined if no backend works.
 
     Raises:
         SandboxError: If nothing can and `unsafe` is not given; it says why.

@@ -51,7 +51,7 @@ class Lines:
         self._rest = b""
 
     def send(self, value: object) -> None:
-        """Send one; nobody to hear it is no error, since the next `take` says so."""
+        """Send a value; a closed socket is reported by the next `take`."""
         with suppress(OSError):
             self.control.sendall(json.dumps(value).encode() + b"\n")
 
@@ -64,7 +64,7 @@ class Lines:
         return json.loads(line)
 
     def is_stopped(self, number: int) -> bool:
-        """Read what is there, and ask whether this run is to stop, or nobody listens any more."""
+        """Whether this run must stop, or the socket is closed; reads the available lines."""
         if not self._more():
             return True
         while b"\n" in self._rest:
@@ -104,7 +104,7 @@ def main() -> None:
 
 
 def _run(request: dict[str, Any], settings: dict[str, Any], lines: Lines) -> dict[str, Any]:
-    """Run a program to its end, or to that of its time; how it went."""
+    """Run a program to its end or its time limit; returns the report."""
     child = os.fork()
     if child == 0:
         _become(request, settings)
@@ -170,7 +170,7 @@ def _descendants() -> list[int]:
 
 
 def _become(request: dict[str, Any], settings: dict[str, Any]) -> NoReturn:
-    """Be the run: confine this process for good, and only then look at the program."""
+    """In the fork: confine this process for good, then run the program."""
     status = NOT_CONFINED
     try:
         _confine(settings, request["limits"])
@@ -195,7 +195,7 @@ def _confine(settings: dict[str, Any], limits: dict[str, int]) -> None:
     if settings["confined"]:
         _drop_capabilities()
         _prctl(NO_NEW_PRIVILEGES, 1)
-    _prctl(DEATH_SIGNAL, signal.SIGKILL)  # nobody watches a run whose worker was killed
+    _prctl(DEATH_SIGNAL, signal.SIGKILL)  # a run must not outlive its worker
     # The supervisor, which may be an ordinary user, must see what a run uses.
     _prctl(DUMPABLE, 1)
     if settings["landlock"]:

@@ -7,6 +7,7 @@ from typing import Literal
 
 from timeful.models.local.checkpoint import Checkpoint
 from timeful.models.local.request import Request, TokenSample
+from timeful.models.sse import overlap_length
 from timeful.serving.engine import Engine
 from timeful.tools import BadCallError, ToolCall, read_call
 
@@ -152,15 +153,6 @@ class ToolCallReader:
         self._is_inside = False
         call = _call(text)
         return ("", (call,)) if call is not None else (f"{_OPEN}{text}", ())
-
-
-def overlap_length(text: str, marks: Sequence[str]) -> int:
-    """The number of characters at the end of a text that may begin one of the marks."""
-    longest = min(len(text), max(map(len, marks), default=1) - 1)
-    for count in range(longest, 0, -1):
-        if any(len(mark) > count and text.endswith(mark[:count]) for mark in marks):
-            return count
-    return 0
 
 
 def _call(text: str) -> ToolCall | None:

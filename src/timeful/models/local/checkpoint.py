@@ -1,4 +1,4 @@
-"""A checkpoint on disk: found whole before anything heavy is loaded, and loaded once.
+"""A checkpoint on disk: checked before anything heavy is imported, and loaded once.
 
 A folder as `save_pretrained` writes it: `config.json`, weights, a tokenizer, a chat template. A
 name of a hub is no folder; nothing is ever fetched.
@@ -35,7 +35,7 @@ class Checkpoint:
         stop_ids: The tokens that end a text.
         context: The most tokens of a prompt and its answer together.
         detokenizer: Turns its tokens into text.
-        generation: How it answers where nobody says otherwise, by its `generation_config.json`.
+        generation: Its default sampling parameters, from `generation_config.json`.
     """
 
     model: Any
@@ -47,7 +47,7 @@ class Checkpoint:
     generation: GenerationConfig = field(default_factory=GenerationConfig)
 
     def check_room(self, length: int, minimum: int) -> int:
-        """How many tokens may follow so many of a prompt.
+        """The number of tokens that may follow a prompt.
 
         Raises:
             ModelError: If there is no prompt, or less room than wanted.
@@ -89,7 +89,7 @@ def hold(
 
 
 def check(path: Path) -> None:
-    """Find what would keep a checkpoint from being loaded; imports nothing heavy.
+    """Check that a checkpoint can be loaded; imports nothing heavy.
 
     Raises:
         SettingsError: If an extra is missing, or a part of the checkpoint, or if its weights are
@@ -127,7 +127,7 @@ def require(
     *,
     extra: str = "local",
 ) -> None:
-    """Find out whether an extra is there.
+    """Check that an extra is installed.
 
     Raises:
         SettingsError: If a library that it needs is not.
@@ -189,7 +189,7 @@ def load(
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Without a bar of progress for each worker; whoever wants bars has them again afterwards."""
+    """Without progress bars, which would appear once a worker."""
     from transformers.utils import logging  # noqa: PLC0415 - as above
 
     was_shown = logging.is_progress_bar_enabled()
@@ -301,7 +301,7 @@ def _embedding_shape(path: Path) -> list[int] | None:
 
 
 def _header(path: Path) -> dict[str, Any]:
-    """What a safetensors file holds, by name: its length in 8 bytes, then JSON, then numbers."""
+    """The header of a safetensors file: its length in 8 bytes, then JSON, then the tensors."""
     if not path.is_file():
         return {}
     with path.open("rb") as file:

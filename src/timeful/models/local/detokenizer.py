@@ -1,4 +1,4 @@
-"""Tokens as text, one by one: the pieces joined are the text of all of them.
+"""Tokens as text, one by one: the joined pieces are the text of all tokens.
 
 What a token adds depends on what stands before it: a space between words, half a character that
 the next token completes. So each is decoded together with the last ones that had a text, and
@@ -12,16 +12,16 @@ from collections.abc import Sequence
 from typing import Any
 
 INCOMPLETE = "\ufffd"
-"""What a decoder writes for bytes that are no character yet."""
+"""The decoder's text for bytes of an incomplete character."""
 
 _MOST = 1 << 20
 
 _FIRST = 8
-"""Tokens without a text at the very beginning that are looked back at."""
+"""The most leading tokens without text that are decoded again with the next one."""
 
 
 class Detokenizer:
-    """The pieces of one tokenizer, shared by all who read its tokens.
+    """The text of one tokenizer's tokens; cached, and shared by all readers.
 
     Args:
         tokenizer: A tokenizer of transformers.
@@ -58,7 +58,7 @@ class Detokenizer:
 
 
 class TokenReader:
-    """Tells the piece of each token as it comes; `flush` what is left of half a character."""
+    """Reads the text of token after token; `flush` gives an incomplete character at the end."""
 
     __slots__ = ("_before", "_has_text", "_held", "_special", "_texts")
 
@@ -70,7 +70,7 @@ class TokenReader:
         self._held: list[int] = []
 
     def feed(self, token: int) -> str:
-        """What this token adds; "" while it is not known."""
+        """The text that this token adds; "" while a character is incomplete."""
         if self._held:
             self._held.append(token)
             piece = self._texts.added(self._before, self._held, special=self._special)
@@ -88,6 +88,6 @@ class TokenReader:
         return piece
 
     def flush(self) -> str:
-        """What is left at the end: bytes that never became a character."""
+        """The text of an incomplete character at the end."""
         ids, self._held = self._held, []
         return self._texts.added(self._before, ids, special=self._special) if ids else ""

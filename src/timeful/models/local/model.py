@@ -1,4 +1,4 @@
-"""A model in this process, as agents ask it: chunks of one token each, and which tokens."""
+"""A model in this process: chunks of one token each, with their token ids."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from timeful.models.sse import Thinking, ThinkSplitter
 
 
 class LocalModel:
-    """A `Model` over a slot of a batcher; cheap, and one for each episode.
+    """A `Model` over a slot of a batcher: cheap, one for each episode.
 
     It remembers its conversations by their tokens, so a prompt that continues one holds the very
     tokens that were drawn (see `prefix_cache.py`). Two episodes therefore never share one.
@@ -80,8 +80,8 @@ class LocalModel:
 class LocalSource:
     """The chunks of one thought; a `TokenSource`.
 
-    A token that ends the thought, or is half of a character, is a chunk without a text: it took
-    its time as well.
+    A token that ends the thought, or is part of a character, is a chunk without text: it takes
+    its time, too.
 
     Args:
         checkpoint: Whose tokens they are.
@@ -193,7 +193,7 @@ class LocalSource:
                 raise self._error
 
     def _read(self, sample: TokenSample) -> None:
-        """Turn a token into its chunk; where it ends a thought and begins the answer, into two."""
+        """Turn a token into its chunk, or into two at the end of the reasoning."""
         text = self._reader.feed(sample.token)
         if sample.finish is not None:
             text += self._reader.flush()

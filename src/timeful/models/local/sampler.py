@@ -52,10 +52,10 @@ class Sampler:
         self.rows = rows
 
     def check(self, request: Request) -> None:
-        """Find out whether a request can be answered.
+        """Check that a request can be answered.
 
         Raises:
-            ModelError: If its prompt is empty, leaves no room, or holds what is no token.
+            ModelError: If its prompt is empty, leaves no room, or has an unknown token.
         """
         prompt = request.prompt_ids
         self.checkpoint.check_room(len(prompt), 1)
@@ -88,7 +88,7 @@ class Sampler:
 
 
 class Batch:
-    """Requests on their way, which more may join between two steps; made by `Sampler.batch`.
+    """Requests in progress; more may join between two steps. Made by `Sampler.batch`.
 
     Args:
         sampler: Whose it is.
@@ -104,7 +104,7 @@ class Batch:
 
     @property
     def is_alive(self) -> bool:
-        """Whether anybody is on the way."""
+        """Whether any request is in progress."""
         return bool(self._rows)
 
     @property
@@ -115,11 +115,11 @@ class Batch:
         return self._sampler.rows - sum(row.finish is None for row in self._rows)
 
     def join(self, requests: Sequence[Request], listeners: Sequence[Listener | None]) -> list[Row]:
-        """Read the prompts of so many as are free, and let them take part from the next step on.
+        """Read the prompts of new requests, at most `free`; they take part from the next step on.
 
         Args:
-            requests: At least one; that each can be answered was checked.
-            listeners: For each of them, who is told of each token as it is drawn; None for nobody.
+            requests: At least one; each was checked.
+            listeners: For each request, called for each token as it is drawn; or None.
         """
         of = self._sampler.checkpoint
         pairs = zip(requests, listeners, strict=True)
@@ -146,7 +146,7 @@ class Batch:
         return rows
 
     def step(self) -> list[Row]:
-        """Draw a token for each row; returns those whose last one it was."""
+        """Draw a token for each row; returns the rows that ended."""
         ids, logprobs = self._draws.draw(self._logits)
         done = _tell(self._rows, ids, logprobs)
         alive = [i for i, row in enumerate(self._rows) if row.finish is None]
@@ -160,7 +160,7 @@ class Batch:
         return done
 
     def _keep(self, alive: list[int]) -> None:
-        """Let all others leave."""
+        """Remove all other rows."""
         if len(alive) < len(self._rows):
             self._rows = [self._rows[i] for i in alive]
             self._decoder.keep(alive)
@@ -168,7 +168,7 @@ class Batch:
 
 
 class Row:
-    """One request on its way.
+    """One request in progress.
 
     Args:
         request: What is asked.
@@ -199,7 +199,7 @@ class Row:
         self._top: list[Alternatives] = []
 
     def take(self, token: int, logprob: float, top: Alternatives) -> None:
-        """Append a token, and see whether it is the last one."""
+        """Append a token, and check whether it is the last one."""
         self._ids.append(token)
         self._logprobs.append(logprob)
         if self.request.top:
@@ -214,7 +214,7 @@ class Row:
             self.finish = self.finish or "length"
 
     def completion(self) -> Completion:
-        """What was drawn, when it is done."""
+        """The answer, when it is complete."""
         assert self.finish is not None, "it has run to its end"
         return Completion(
             ids=tuple(self._ids),
@@ -234,7 +234,7 @@ class Row:
 
 
 def _tell(rows: Sequence[Row], ids: Tensor, logprobs: Tensor) -> list[Row]:
-    """Hand each row that goes on its token; returns those that end with it."""
+    """Give each active row its token; returns the rows that ended."""
     own = logprobs.gather(1, ids[:, None])[:, 0].tolist()
     done: list[Row] = []
     for i, (row, token, logprob) in enumerate(zip(rows, ids.tolist(), own, strict=True)):
@@ -254,7 +254,7 @@ def _best(logprobs: Tensor, count: int) -> Alternatives:
 
 @contextmanager
 def _evaluating(model: Any) -> Generator[None, None, None]:
-    """Without gradients and without dropout, whatever a trainer has set."""
+    """Without gradients and dropout, whatever a trainer has set."""
     was_training = model.training
     model.eval()
     try:
