@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 
 from timeful.agents.agile import agile
-from timeful.agents.playbook import playbook
+from timeful.agents.prompt_kit import prompt_kit
 from timeful.core.clock import WallClock, cpu_seconds, monotonic_ns
 from timeful.core.source import Chunk, End
 from timeful.core.units import in_seconds, milliseconds
@@ -64,7 +64,7 @@ def main() -> None:
         agile,
         planner=planner,
         reactor=reactor,
-        playbook=playbook("overcooked"),
+        prompts=prompt_kit("overcooked"),
         reserve=milliseconds(TICK_MS / 2),
     )
     began, cpu = monotonic_ns(), cpu_seconds()

@@ -1,13 +1,13 @@
 """AgileThinker in the kitchen: one thread plans without pause, the other finishes dishes in time.
 
-The agent is the one that plays Freeway; only its playbook is the kitchen's. Rules stand in for
+The agent is the one that plays Freeway; only its prompt kit is the kitchen's. Rules stand in for
 both models, and are asked with the same prompts as language models would be.
 """
 
 from functools import partial
 
 from timeful.agents.agile import agile
-from timeful.agents.playbook import playbook
+from timeful.agents.prompt_kit import prompt_kit
 from timeful.agents.prompts.kitchen import NAMES
 from timeful.environments.kitchen.cases import multi_dish_case
 from timeful.environments.kitchen.policy import decide
@@ -36,7 +36,7 @@ def cook(name, interface):
         agile,
         planner=RuleModel(plan, name="planner"),
         reactor=RuleModel(react, name="reactor"),
-        playbook=playbook("kitchen"),
+        prompts=prompt_kit("kitchen"),
         reserve=tokens(12),
     )
     world = Kitchen(case, KitchenSettings(writes_itself=True), child(7, "jitter"))

@@ -13,7 +13,7 @@ from timeful.version import __version__
 if TYPE_CHECKING:
     from timeful.agents.agile import agile
     from timeful.agents.planning import planning
-    from timeful.agents.playbook import playbook
+    from timeful.agents.prompt_kit import prompt_kit
     from timeful.agents.reactive import reactive
     from timeful.agents.session import Session
     from timeful.agents.thought import Thought
@@ -51,7 +51,7 @@ __all__ = [
     "milliseconds",
     "planning",
     "play",
-    "playbook",
+    "prompt_kit",
     "reactive",
     "seconds",
     "tokens",
@@ -77,7 +77,7 @@ _PLACES = {
     "milliseconds": "core.units",
     "planning": "agents.planning",
     "play": "runs.play",
-    "playbook": "agents.playbook",
+    "prompt_kit": "agents.prompt_kit",
     "reactive": "agents.reactive",
     "seconds": "core.units",
     "tokens": "models.pace",

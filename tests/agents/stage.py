@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from timeful.agents.connection import Interface
-from timeful.agents.playbook import Playbook
+from timeful.agents.prompt_kit import PromptKit
 from timeful.agents.prompts.freeway import NAMES
 from timeful.agents.session import Agent
 from timeful.core.clock import Clock, VirtualClock
@@ -15,7 +15,7 @@ from timeful.errors import IllegalActionError
 from timeful.interfaces.fixed_rate import FixedRate
 from timeful.models.model import Guidance
 from timeful.models.pace import TOKEN
-from timeful.records.events import AnyEvent, EpisodeFailed, ThoughtEnded, ThoughtStarted, Turned
+from timeful.records.events import AnyEntry, EpisodeFailed, ThoughtEnded, ThoughtStarted, Turned
 from timeful.records.recorder import Recorder
 from timeful.runs.episode import EpisodeSetting, play_episode
 
@@ -78,12 +78,12 @@ class Tape:
         return self
 
 
-def book(*, plans_go_stale: bool = True) -> Playbook:
+def book(*, plans_go_stale: bool = True) -> PromptKit:
     def react(view: Any, guidance: Sequence[Guidance]) -> str:
         quoted = "".join(f"[{g.turn}: {g.text}]" for g in guidance)
         return f"react {view.turn} {quoted}"
 
-    return Playbook(
+    return PromptKit(
         actions=("U", "D", "S"),
         names=NAMES,
         plans_go_stale=plans_go_stale,
@@ -96,7 +96,7 @@ def book(*, plans_go_stale: bool = True) -> Playbook:
 @dataclass(frozen=True)
 class Played:
     ok: bool
-    events: list[AnyEvent]
+    events: list[AnyEntry]
 
     @property
     def actions(self) -> str:

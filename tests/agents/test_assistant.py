@@ -33,7 +33,7 @@ from timeful.models.pace import Pace
 from timeful.models.scripted import ScriptedModel
 from timeful.records.events import (
     Acted,
-    AnyEvent,
+    AnyEntry,
     EpisodeFailed,
     Happened,
     Noted,
@@ -63,7 +63,7 @@ def task(*lengths: int) -> MainTask:
 
 def play(
     *emails: Email, interface: Interface, say: Say | str = HANDLE, lengths: tuple[int, ...] = (400,)
-) -> list[AnyEvent]:
+) -> list[AnyEntry]:
     """Write parts of so many tokens at 0.05 s, and answer about emails by a function."""
 
     def answer(prompt: Prompt) -> str:
@@ -90,11 +90,11 @@ def play(
     return recorder.events  # type: ignore[return-value]
 
 
-def acted(events: list[AnyEvent]) -> list[tuple[float, str]]:
+def acted(events: list[AnyEntry]) -> list[tuple[float, str]]:
     return [(round(in_seconds(e.at), 3), e.action) for e in events if isinstance(e, Acted)]
 
 
-def happened(events: list[AnyEvent], *what: str) -> list[tuple[float, str]]:
+def happened(events: list[AnyEntry], *what: str) -> list[tuple[float, str]]:
     found = [e for e in events if isinstance(e, Happened) and e.what in what]
     return [(round(in_seconds(e.at), 3), e.what) for e in found]
 

@@ -13,7 +13,7 @@ from tests.environments.kitchen.menus import SILENT, case, critical, problem, so
 from timeful.agents.agile import agile
 from timeful.agents.connection import Interface
 from timeful.agents.controller import ControllerSettings, Resumption, controller
-from timeful.agents.playbook import playbook
+from timeful.agents.prompt_kit import prompt_kit
 from timeful.agents.prompts.kitchen import NAMES, Briefing, Situation, read_choice
 from timeful.agents.prompts.tutor import Lesson
 from timeful.core.clock import VirtualClock
@@ -36,7 +36,7 @@ from timeful.models.rules import Answer, RuleModel
 from timeful.models.scripted import ScriptedModel
 from timeful.records.events import (
     Acted,
-    Event,
+    Entry,
     Happened,
     Looked,
     Noted,
@@ -76,7 +76,7 @@ def played(
     tutor: Any = None,
     calls: int = 40,
     resumption: Resumption = "stream",
-) -> list[Event]:
+) -> list[Entry]:
     recorder = Recorder()
     setting = ControllerSettings(
         calls=calls, resumption=resumption, briefing=Briefing(rule="THE RULE")
@@ -95,15 +95,15 @@ def played(
     return recorder.events
 
 
-def of(events: Sequence[Event], kind: type[Any]) -> list[Any]:
+def of(events: Sequence[Entry], kind: type[Any]) -> list[Any]:
     return [event for event in events if isinstance(event, kind)]
 
 
-def happened(events: Sequence[Event]) -> list[tuple[str, float]]:
+def happened(events: Sequence[Entry]) -> list[tuple[str, float]]:
     return [(event.what, in_ticks(event.at)) for event in of(events, Happened)]
 
 
-def tutored(events: Sequence[Event]) -> str:
+def tutored(events: Sequence[Entry]) -> str:
     """The recorded text of the tutor, in the order in which it came."""
     kinds = {event.thought: event.purpose for event in of(events, ThoughtStarted)}
     chunks = [event for event in of(events, ThoughtChunk) if kinds[event.thought] == "tutor"]
@@ -376,7 +376,7 @@ def react(view: Any, _: Any) -> Answer:
     return Answer(f"\\boxed{{{WORDS[str(decide(view, view.at))]}}}", 12)
 
 
-def agile_in_the_kitchen(interface: Interface) -> list[Event]:
+def agile_in_the_kitchen(interface: Interface) -> list[Entry]:
     heard: list[str] = []
 
     def reactor(prompt: Prompt) -> list[Chunk]:
@@ -398,7 +398,7 @@ def agile_in_the_kitchen(interface: Interface) -> list[Event]:
             agile,
             planner=RuleModel(lambda v, _: Answer("Watch D1.\n\\boxed{WAIT}", 30), name="planner"),
             reactor=ScriptedModel(reactor),
-            playbook=playbook("kitchen"),
+            prompts=prompt_kit("kitchen"),
             reserve=tokens(12),
         ),
         clock=VirtualClock(),
@@ -421,7 +421,7 @@ def test_agile_thinker_runs_the_whole_kitchen(name: str) -> None:
 
 
 def test_a_plan_is_read_in_the_words_of_the_kitchen() -> None:
-    book = playbook("kitchen")
+    book = prompt_kit("kitchen")
     plan = book.read_plan("\\boxed{PREPARE-D1\nSTAGE-D1\nTUTOR-Q2}")
     assert plan.actions == ('<prepare dish="D1"/>', '<stage dish="D1"/>', '<tutor problem="Q2"/>')
     assert not book.read_action("\\boxed{FINISH-D9}").actions

@@ -9,9 +9,16 @@ from time import perf_counter
 
 import pytest
 
-from timeful.agents.players.explorer import PLAYERS
-from timeful.agents.players.reading import ending, first_title, is_harmful, is_way, listed, said
 from timeful.agents.prompts.timely import BRIEFINGS
+from timeful.agents.scripted_policies.explorer import PLAYERS
+from timeful.agents.scripted_policies.reading import (
+    ending,
+    first_title,
+    is_harmful,
+    is_way,
+    listed,
+    said,
+)
 from timeful.agents.tool_user import Reply, Round, Transcript, find_calls, tool_user
 from timeful.core.clock import VirtualClock
 from timeful.core.units import START, Duration, seconds

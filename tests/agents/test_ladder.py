@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from tests.environments.coding.runners import FakeRan, FakeRunner, wrote
-from timeful.agents.players.ladder import PACE as OWN
-from timeful.agents.players.ladder import PLAYERS
-from timeful.agents.players.scripts import ladder
+from timeful.agents.scripted_policies.ladder import PACE as OWN
+from timeful.agents.scripted_policies.ladder import PLAYERS
+from timeful.agents.scripted_policies.scripts import ladder
 from timeful.agents.tool_user import Reply, Round, Transcript, tool_user
 from timeful.core.clock import VirtualClock
 from timeful.core.units import milliseconds, seconds

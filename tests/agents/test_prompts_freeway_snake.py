@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from timeful.agents.answers import Outcome, parse_action, parse_code, parse_plan
+from timeful.agents.action_parser import Outcome, parse_action, parse_code, parse_plan
 from timeful.agents.prompts import freeway, snake
 from timeful.environments.freeway import CarView, FreewayView
 from timeful.environments.game import MODES

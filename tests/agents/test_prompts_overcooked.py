@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from timeful.agents.answers import Outcome, parse_action, parse_code, parse_plan
+from timeful.agents.action_parser import Outcome, parse_action, parse_code, parse_plan
 from timeful.agents.prompts import overcooked
 from timeful.agents.prompts.overcooked import NAMES
 from timeful.environments.overcooked import Overcooked, OvercookedView

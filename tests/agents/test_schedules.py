@@ -26,12 +26,12 @@ def model(count: int, answer: str) -> ScriptedModel:
 
 
 def test_a_reactive_thought_that_ends_with_the_turn_still_counts() -> None:
-    played = play(partial(reactive, model=model(8, U), playbook=book(), budget=tokens(8)), turns=4)
+    played = play(partial(reactive, model=model(8, U), prompts=book(), budget=tokens(8)), turns=4)
     assert played.actions == "UUUU"
 
 
 def test_a_reactive_thought_one_token_too_long_is_cut_and_the_default_is_taken() -> None:
-    played = play(partial(reactive, model=model(9, U), playbook=book(), budget=tokens(8)), turns=4)
+    played = play(partial(reactive, model=model(9, U), prompts=book(), budget=tokens(8)), turns=4)
     assert played.actions == "ssss"
     assert [e.state for e in played.ended("react")] == ["cancelled"] * 4
     assert [e.tokens for e in played.ended("react")] == [8] * 4
@@ -54,26 +54,26 @@ def test_a_reactive_thought_one_token_too_long_is_cut_and_the_default_is_taken()
 def test_a_plan_is_followed_from_the_turn_in_which_it_is_complete(
     length: int, expected: str
 ) -> None:
-    played = play(partial(planning, model=model(length, PLAN), playbook=book()), turns=6)
+    played = play(partial(planning, model=model(length, PLAN), prompts=book()), turns=6)
     assert played.actions == expected
 
 
 def test_a_plan_that_does_not_go_stale_starts_from_its_first_action() -> None:
-    agent = partial(planning, model=model(9, PLAN), playbook=book(plans_go_stale=False))
+    agent = partial(planning, model=model(9, PLAN), prompts=book(plans_go_stale=False))
     assert play(agent, turns=6).actions == "sUDUDU"
 
 
 def test_a_plan_and_a_thought_are_thrown_away_when_the_world_restarts() -> None:
     # Without a restart: sDUDUD. The world puts the agent back in turn 3, so a new thought begins
     # at turn 3, complete in turn 5, which takes the plan's second action.
-    agent = partial(planning, model=model(9, PLAN), playbook=book())
+    agent = partial(planning, model=model(9, PLAN), prompts=book())
     assert play(agent, turns=6, restarts=[3]).actions == "sDUsDU"
 
 
 def test_guidance_from_before_a_restart_is_not_shown() -> None:
     reactor = model(1, U)
     planner = model(12, "ANSWER")
-    agent = partial(agile, planner=planner, reactor=reactor, playbook=book(), reserve=tokens(2))
+    agent = partial(agile, planner=planner, reactor=reactor, prompts=book(), reserve=tokens(2))
     play(agent, turns=6, restarts=[3])
     assert "ANSWER" in reactor_prompts(reactor)[2]
     assert "ANSWER" not in reactor_prompts(reactor)[3]
@@ -81,12 +81,12 @@ def test_guidance_from_before_a_restart_is_not_shown() -> None:
 
 
 def test_when_the_plan_is_used_up_the_default_is_taken() -> None:
-    agent = partial(planning, model=model(40, "\\boxed{UUUUUUU}"), playbook=book())
+    agent = partial(planning, model=model(40, "\\boxed{UUUUUUU}"), prompts=book())
     assert play(agent, turns=12).actions == "ssssUUUssUUU"
 
 
 def test_an_unreadable_plan_is_noted_and_nothing_is_done() -> None:
-    played = play(partial(planning, model=model(3, "\\boxed{UP?!7}"), playbook=book()), turns=3)
+    played = play(partial(planning, model=model(3, "\\boxed{UP?!7}"), prompts=book()), turns=3)
     assert played.actions == "sss"
     assert {e.topic for e in played.events if isinstance(e, Noted)} == {"plan"}
 
@@ -98,7 +98,7 @@ def reactor_prompts(reactor: ScriptedModel) -> list[str]:
 def test_the_reactor_sees_every_word_said_before_its_part_of_the_turn() -> None:
     planner = ScriptedModel(lambda _: " ".join(f"w{i}" for i in range(100)))
     reactor = model(2, U)
-    agent = partial(agile, planner=planner, reactor=reactor, playbook=book(), reserve=tokens(2))
+    agent = partial(agile, planner=planner, reactor=reactor, prompts=book(), reserve=tokens(2))
     played = play(agent, turns=3)
     assert played.actions == "UUU"
     shown = [prompt.split("[0: ")[1].rstrip("]").split() for prompt in reactor_prompts(reactor)]
@@ -110,7 +110,7 @@ def test_the_end_of_a_plan_is_never_lost(length: int) -> None:
     # The published schedule never shows the answer of plans that end within the reserve.
     reactor = model(1, U)
     planner = model(length, "ANSWER")
-    agent = partial(agile, planner=planner, reactor=reactor, playbook=book(), reserve=tokens(2))
+    agent = partial(agile, planner=planner, reactor=reactor, prompts=book(), reserve=tokens(2))
     play(agent, turns=6)
     assert any("ANSWER" in prompt for prompt in reactor_prompts(reactor)[: length // 8 + 2])
 
@@ -119,7 +119,7 @@ def test_the_end_of_a_plan_is_never_lost(length: int) -> None:
 def test_agile_acts_in_every_turn_whatever_the_reserve(reserve: int) -> None:
     reactor = model(1, U)
     agent = partial(
-        agile, planner=model(20, PLAN), reactor=reactor, playbook=book(), reserve=tokens(reserve)
+        agile, planner=model(20, PLAN), reactor=reactor, prompts=book(), reserve=tokens(reserve)
     )
     assert play(agent, turns=6).actions == "UUUUUU"
 
@@ -127,7 +127,7 @@ def test_agile_acts_in_every_turn_whatever_the_reserve(reserve: int) -> None:
 def test_the_last_conclusion_is_shown_until_the_next_one() -> None:
     reactor = model(1, U)
     agent = partial(
-        agile, planner=model(12, "ANSWER"), reactor=reactor, playbook=book(), reserve=tokens(2)
+        agile, planner=model(12, "ANSWER"), reactor=reactor, prompts=book(), reserve=tokens(2)
     )
     play(agent, turns=6)
     prompts = reactor_prompts(reactor)
@@ -138,7 +138,7 @@ def test_the_last_conclusion_is_shown_until_the_next_one() -> None:
 def test_one_plan_at_a_time_no_matter_how_slow() -> None:
     planner = model(10_000, PLAN)
     reactor = model(1, U)
-    agent = partial(agile, planner=planner, reactor=reactor, playbook=book(), reserve=tokens(2))
+    agent = partial(agile, planner=planner, reactor=reactor, prompts=book(), reserve=tokens(2))
     played = play(agent, turns=8)
     assert len(planner.asked) == 1
     assert [e.state for e in played.ended("plan")] == ["orphaned"]
@@ -148,7 +148,7 @@ def test_one_plan_at_a_time_no_matter_how_slow() -> None:
 def test_on_shared_throughput_the_planner_waits_while_the_reactor_thinks() -> None:
     planner, reactor = model(1000, PLAN), model(2, U)
     agent = partial(
-        agile_concurrent, planner=planner, reactor=reactor, playbook=book(), reserve=tokens(3)
+        agile_concurrent, planner=planner, reactor=reactor, prompts=book(), reserve=tokens(3)
     )
     played = play(agent, turns=4)
     assert played.actions == "UUUU"
@@ -165,7 +165,7 @@ def test_the_reduced_form_shows_only_finished_answers() -> None:
         agile_reduced,
         planner=model(12, "ANSWER"),
         reactor=reactor,
-        playbook=book(),
+        prompts=book(),
         reserve=tokens(2),
     )
     play(agent, turns=6)
@@ -182,7 +182,7 @@ def forced_model(prompt: Prompt) -> str:
 def test_a_cut_answer_is_forced_within_the_budget() -> None:
     asked = ScriptedModel(forced_model)
     agent = partial(
-        reactive_forced, model=asked, playbook=book(), budget=tokens(8), forced=tokens(1)
+        reactive_forced, model=asked, prompts=book(), budget=tokens(8), forced=tokens(1)
     )
     played = play(agent, turns=3)
     assert played.actions == "UUU"
@@ -193,7 +193,7 @@ def test_a_cut_answer_is_forced_within_the_budget() -> None:
 
 def test_after_three_useless_forced_calls_the_default_is_taken() -> None:
     agent = partial(
-        reactive_forced, model=model(100, "?"), playbook=book(), budget=tokens(8), forced=tokens(1)
+        reactive_forced, model=model(100, "?"), prompts=book(), budget=tokens(8), forced=tokens(1)
     )
     played = play(agent, turns=3)
     assert played.actions == "sss"
@@ -204,7 +204,7 @@ def test_forcing_costs_time_like_any_other_call() -> None:
     agent = partial(
         reactive_forced,
         model=ScriptedModel(forced_model),
-        playbook=book(),
+        prompts=book(),
         budget=tokens(8),
         forced=tokens(1),
     )
@@ -219,7 +219,7 @@ def failing(_: Prompt) -> list[ModelError]:
 
 
 def test_a_failing_reactor_fails_the_episode_at_the_model() -> None:
-    agent = partial(reactive, model=ScriptedModel(failing), playbook=book(), budget=tokens(8))
+    agent = partial(reactive, model=ScriptedModel(failing), prompts=book(), budget=tokens(8))
     played = play(agent)
     assert not played.ok
     assert played.failure.boundary == "model"
@@ -231,7 +231,7 @@ def test_a_failing_planner_is_not_swallowed_by_the_reactor() -> None:
         agile,
         planner=ScriptedModel(failing),
         reactor=model(1, U),
-        playbook=book(),
+        prompts=book(),
         reserve=tokens(2),
     )
     assert play(agent).failure.boundary == "model"
@@ -264,13 +264,13 @@ def frozen(played_turns: int, agent: object) -> Played:
 
 
 def test_a_frozen_world_waits_for_the_agent() -> None:
-    slow = partial(reactive, model=model(50, U), playbook=book(), budget=tokens(99))
+    slow = partial(reactive, model=model(50, U), prompts=book(), budget=tokens(99))
     assert frozen(4, slow).actions == "UUUU"
-    assert frozen(4, partial(planning, model=model(60, PLAN), playbook=book())).actions == "UUUU"
+    assert frozen(4, partial(planning, model=model(60, PLAN), prompts=book())).actions == "UUUU"
 
 
 def test_a_frozen_world_loses_its_patience_in_the_end() -> None:
-    agent = partial(reactive, model=model(150, U), playbook=book(), budget=tokens(1000))
+    agent = partial(reactive, model=model(150, U), prompts=book(), budget=tokens(1000))
     assert frozen(3, agent).actions == "sUs"
 
 
@@ -278,7 +278,7 @@ def test_the_same_episode_twice_is_the_same_record() -> None:
     def once() -> list[object]:
         reactor = model(2, U)
         agent = partial(
-            agile, planner=model(21, PLAN), reactor=reactor, playbook=book(), reserve=tokens(2)
+            agile, planner=model(21, PLAN), reactor=reactor, prompts=book(), reserve=tokens(2)
         )
         return list(play(agent).events[:-1])
 
@@ -294,7 +294,7 @@ def reasoner(length: int) -> ScriptedModel:
 @pytest.mark.parametrize("kind", [agile, agile_concurrent])
 def test_the_reactor_is_shown_the_reasoning_and_not_the_answer_alone(kind: Any) -> None:
     reactor = model(1, U)
-    agent = partial(kind, planner=reasoner(12), reactor=reactor, playbook=book(), reserve=tokens(2))
+    agent = partial(kind, planner=reasoner(12), reactor=reactor, prompts=book(), reserve=tokens(2))
     play(agent, turns=3)
     prompts = reactor_prompts(reactor)
     assert "idea5" in prompts[0]
@@ -307,7 +307,7 @@ def test_the_reactor_is_shown_the_reasoning_and_not_the_answer_alone(kind: Any) 
 def test_the_reduced_form_never_shows_reasoning() -> None:
     reactor = model(1, U)
     agent = partial(
-        agile_reduced, planner=reasoner(12), reactor=reactor, playbook=book(), reserve=tokens(2)
+        agile_reduced, planner=reasoner(12), reactor=reactor, prompts=book(), reserve=tokens(2)
     )
     play(agent, turns=6)
     prompts = reactor_prompts(reactor)
@@ -318,7 +318,7 @@ def test_the_reduced_form_never_shows_reasoning() -> None:
 @pytest.mark.parametrize("kind", [agile, agile_concurrent, agile_reduced])
 def test_a_restart_ends_the_thought_under_way_before_the_next_begins(kind: Any) -> None:
     planner = model(1000, PLAN)
-    agent = partial(kind, planner=planner, reactor=model(1, U), playbook=book(), reserve=tokens(2))
+    agent = partial(kind, planner=planner, reactor=model(1, U), prompts=book(), reserve=tokens(2))
     played = play(agent, turns=6, restarts=[3])
     ends = [(e.at, e.state, e.cause) for e in played.ended("plan")]
     assert ends[0] == (tokens(3 * 8), "cancelled", "the world restarted")
@@ -328,7 +328,7 @@ def test_a_restart_ends_the_thought_under_way_before_the_next_begins(kind: Any) 
 
 def test_each_thought_has_a_seed_of_its_own_and_the_same_one_again() -> None:
     def seeds() -> list[int]:
-        agent = partial(reactive, model=model(1, U), playbook=book(), budget=tokens(8))
+        agent = partial(reactive, model=model(1, U), prompts=book(), budget=tokens(8))
         played = play(agent, turns=5)
         return [e.seed for e in played.events if isinstance(e, ThoughtStarted)]
 

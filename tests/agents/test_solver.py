@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from timeful.agents.players.solver import PLAYERS
 from timeful.agents.prompts.timely import BRIEFINGS
+from timeful.agents.scripted_policies.solver import PLAYERS
 from timeful.agents.tool_user import tool_user
 from timeful.core.clock import VirtualClock
 from timeful.core.units import Duration

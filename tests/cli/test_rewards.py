@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from tests.rewards.material import RIGHT, WRONG, failed, one, says, talk, task
 from timeful.cli.main import app
 from timeful.errors import RecordError, RewardError, SettingsError
-from timeful.records.events import Event
+from timeful.records.events import Entry
 from timeful.records.recorder import Recorder
 from timeful.rewards.registry import Reward
 
@@ -22,7 +22,7 @@ def timeful(*arguments: object) -> str:
     return run.output
 
 
-def write(path: Path, events: list[Event]) -> None:
+def write(path: Path, events: list[Entry]) -> None:
     recorder = Recorder(path)
     for event in events:
         recorder.write(event)

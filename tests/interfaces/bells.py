@@ -28,7 +28,7 @@ from timeful.interfaces.reflex import Reflex
 from timeful.models.model import Prompt
 from timeful.models.pace import TOKEN, tokens
 from timeful.models.scripted import ScriptedModel
-from timeful.records.events import AnyEvent
+from timeful.records.events import AnyEntry
 from timeful.records.recorder import Recorder
 from timeful.runs.episode import EpisodeSetting, play_episode
 
@@ -265,7 +265,7 @@ class Played:
     """What became of an episode: its record, its hash, and what the agent saw."""
 
     ok: bool
-    events: list[AnyEvent]
+    events: list[AnyEntry]
     sha256: str
     actor: Actor
 

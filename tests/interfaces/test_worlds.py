@@ -20,10 +20,10 @@ from timeful.agents.assistant import assistant
 from timeful.agents.connection import Interface
 from timeful.agents.controller import ControllerSettings, controller
 from timeful.agents.planning import planning
-from timeful.agents.playbook import playbook
 from timeful.agents.proactive.agent import proactive
 from timeful.agents.proactive.retrieval import EAGER, retrieval
 from timeful.agents.proactive.settings import load_agent
+from timeful.agents.prompt_kit import prompt_kit
 from timeful.agents.reactive import reactive
 from timeful.agents.session import Agent, Session
 from timeful.agents.tabular.deliberation import DeliberationLearner, DeliberationPolicy, deliberate
@@ -103,17 +103,17 @@ def law(name: str, setup: Setup) -> Interface:
 
 def game(name: str, agent: str) -> Setup:
     """Two models search where that is fast; elsewhere they say where to go."""
-    book = playbook(name)
+    book = prompt_kit(name)
     fast = name == "freeway"
     says = ScriptedModel(lambda _: "so far so good \\boxed{U}")
     planner = SearchModel.deep() if fast else says
     reactor = SearchModel.shallow() if fast else says
     span = tokens(2048)
     agents: dict[str, Agent] = {
-        "reactive": partial(reactive, model=reactor, playbook=book, budget=tokens(1500)),
-        "planning": partial(planning, model=planner, playbook=book),
+        "reactive": partial(reactive, model=reactor, prompts=book, budget=tokens(1500)),
+        "planning": partial(planning, model=planner, prompts=book),
         "agile": partial(
-            agile, planner=planner, reactor=reactor, playbook=book, reserve=tokens(512)
+            agile, planner=planner, reactor=reactor, prompts=book, reserve=tokens(512)
         ),
     }
     return Setup(

@@ -7,13 +7,13 @@ from timeful.errors import RecordError
 from timeful.judges.candidates import candidate
 from timeful.judges.ruler import Group, rule_judge, ruler
 from timeful.models.model import Message
-from timeful.records.events import Event, ThoughtChunk, ThoughtEnded, ThoughtStarted
+from timeful.records.events import Entry, ThoughtChunk, ThoughtEnded, ThoughtStarted
 
 
 def thought(
     number: int, asked: list[tuple[str, str]] | None, *said: Chunk, answer: str
-) -> list[Event]:
-    chunks: list[Event] = [
+) -> list[Entry]:
+    chunks: list[Entry] = [
         ThoughtChunk(
             at=1, thought=number, channel=chunk.channel, tokens=chunk.tokens, text=chunk.text
         )
@@ -103,7 +103,7 @@ def test_episodes_of_one_prompt_are_judged_together() -> None:
         (thought(1, None, answer="4"), "not kept"),
     ],
 )
-def test_what_a_record_does_not_hold_is_said(events: list[Event], reason: str) -> None:
+def test_what_a_record_does_not_hold_is_said(events: list[Entry], reason: str) -> None:
     with pytest.raises(RecordError, match=reason):
         candidate(events)
     with pytest.raises(RecordError, match="no thought 3"):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timeful.agents.answers import Outcome, parse_action, parse_code, parse_plan
+from timeful.agents.action_parser import Outcome, parse_action, parse_code, parse_plan
 from timeful.core.source import Chunk, End
 from timeful.environments.freeway import Freeway, minimum_crossing
 from timeful.environments.game import DIFFICULTIES

@@ -9,9 +9,9 @@ from tests.runs.jobs import Count, play, settings
 from timeful.errors import RecordError
 from timeful.records.events import (
     Acted,
+    Entry,
     EpisodeEnded,
     EpisodeStarted,
-    Event,
     Happened,
     Noted,
     Observed,
@@ -26,7 +26,7 @@ from timeful.records.summary import summarize
 from timeful.records.timeline import conversation, joined, line
 
 
-def recorded(path: Path | None = None, number: int = 3) -> list[Event]:
+def recorded(path: Path | None = None, number: int = 3) -> list[Entry]:
     recorder = Recorder(path)
     play(Count(number), recorder)
     recorder.close()
@@ -136,7 +136,7 @@ def test_chunks_in_a_row_are_one_and_nothing_else_is() -> None:
     assert list(joined([])) == []
 
 
-def thought(number: int, messages: list[tuple[str, str]] | None) -> list[Event]:
+def thought(number: int, messages: list[tuple[str, str]] | None) -> list[Entry]:
     started = ThoughtStarted(
         at=0,
         thought=number,
@@ -189,7 +189,7 @@ def test_what_a_thought_was_asked_is_shown_in_full() -> None:
         (thought(3, None), "were not kept; play it again with --transcripts full"),
     ],
 )
-def test_messages_that_are_not_there_are_an_error(events: list[Event], message: str) -> None:
+def test_messages_that_are_not_there_are_an_error(events: list[Entry], message: str) -> None:
     with pytest.raises(RecordError, match=message):
         list(conversation(events, 3))
 

@@ -6,10 +6,10 @@ from tests.environments.dialogue.material import one, says
 from timeful.dialogues.opportunity import write_opportunities
 from timeful.records.events import (
     Acted,
+    Entry,
     EpisodeEnded,
     EpisodeFailed,
     EpisodeStarted,
-    Event,
     Happened,
     Noted,
     ThoughtEnded,
@@ -45,7 +45,7 @@ def task(
     tokens: tuple[int, ...] = (3,),
     notes: tuple[str, ...] = (),
     **said: Any,
-) -> list[Event]:
+) -> list[Entry]:
     """A whole record of a task that was over when so much counted."""
     over = {"reason": reason, "counted": counted, "cut": "", **facts}
     settings = {"episode": {"budget_ns": budget, "budget": f"{budget}ns", **said}}
@@ -58,12 +58,12 @@ def task(
     ]
 
 
-def failed(events: list[Event]) -> list[Event]:
+def failed(events: list[Entry]) -> list[Entry]:
     """The same record, of an episode that broke at its very end."""
     return [*events[:-1], EpisodeFailed(at=0, boundary="model", error="gone")]
 
 
-def within(event: Event) -> Within:
+def within(event: Entry) -> Within:
     return Within(at=event.at, module="body", what=event)  # type: ignore[arg-type]
 
 
@@ -72,12 +72,12 @@ READY_LATER = {"pay": (5,)}
 
 def talk(
     *turns: tuple[str | None, tuple[Any, ...]], ranges: dict[str, tuple[int, ...]] | None = None
-) -> list[Event]:
+) -> list[Entry]:
     """A conversation: of each turn what was said for it, None if nothing was, and its references.
 
     What is said is the text of a prediction, see `says`.
     """
-    events: list[Event] = [EpisodeStarted(at=0, version="0", settings={})]
+    events: list[Entry] = [EpisodeStarted(at=0, version="0", settings={})]
     for number, (said, _) in enumerate(turns, 1):
         data = {"turn": number, "speaker": "customer", "text": f"w{number}", "observed": []}
         events.append(

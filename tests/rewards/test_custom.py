@@ -8,7 +8,7 @@ import pytest
 
 from tests.rewards.material import RIGHT, WRONG, failed, task, thought
 from timeful.errors import RecordError, RewardError, SettingsError
-from timeful.records.events import Event, Happened
+from timeful.records.events import Entry, Happened
 from timeful.rewards.registry import Reward, reward_of
 
 DOCS = Path(__file__).parents[2] / "docs" / "rewards.md"
@@ -20,7 +20,7 @@ def own(folder: Path, code: str, *, name: str = "mine") -> str:
     return f"{folder / name}.py:of"
 
 
-def calls(events: list[Event], count: int) -> list[Event]:
+def calls(events: list[Entry], count: int) -> list[Entry]:
     """The same record, with so many replies of tools."""
     data = {"tool": "get_duration", "id": "", "text": "1 s", "took": 0}
     reply = Happened(at=0, number=1, what="reply", data=data, reward=0.0, score=0.0)
@@ -33,7 +33,7 @@ def test_the_example_of_the_docs_pays_what_it_says(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(code)
     name = f"{tmp_path}/mine.py:frugal"
 
-    def of(events: list[Event], **parameters: float) -> float | None:
+    def of(events: list[Entry], **parameters: float) -> float | None:
         return reward_of(events, Reward(name=name, parameters=parameters))
 
     assert of(task(RIGHT, counted=10, budget=20)) == 1.0

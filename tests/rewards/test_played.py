@@ -5,7 +5,7 @@ import pytest
 
 from tests.agents.proactive.material import PAY, Played, actions, topics
 from tests.environments.dialogue.material import one, talk
-from timeful.agents.proactive import reading
+from timeful.agents.proactive import parse
 from timeful.core.source import Chunk
 from timeful.core.units import Duration, seconds
 from timeful.environments.dialogue.timing import Stamped
@@ -13,7 +13,7 @@ from timeful.metrics.budgets import right_in_time, utilisation
 from timeful.models.pace import Pace
 from timeful.models.role import ModelRole
 from timeful.models.scripted import ScriptedModel
-from timeful.records.events import Event
+from timeful.records.events import Entry
 from timeful.records.recorder import Recorder
 from timeful.rewards.outcome import Outcome, read_outcome
 from timeful.rewards.proactor import LOST
@@ -28,7 +28,7 @@ from timeful.tasks.rows import TaskRow, summarize
 
 def played(
     family: Family, case: str, who: str, span: Duration, rig: SharedSettings
-) -> tuple[list[Event], TaskRow, Outcome]:
+) -> tuple[list[Entry], TaskRow, Outcome]:
     recorder = Recorder()
     spec = TaskEpisode(
         family=family,
@@ -46,7 +46,7 @@ def played(
     return recorder.events, summarize(recorder.events), outcome
 
 
-def rewards(events: list[Event], *names: str) -> list[float | None]:
+def rewards(events: list[Entry], *names: str) -> list[float | None]:
     return [reward_of(events, Reward(name=name)) for name in names]
 
 
@@ -136,4 +136,4 @@ def test_what_is_left_of_an_answer_counts_and_every_topic_is_one_that_agents_not
     turns = read_turns(Played(model, talk(0.0), Stamped()).events)
     assert turns is not None
     assert turns[1].rac > 0
-    assert all(f"`{topic}`" in (reading.__doc__ or "") for topic in UNUSABLE)
+    assert all(f"`{topic}`" in (parse.__doc__ or "") for topic in UNUSABLE)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.rewards.material import CODE, GAME, RIGHT, WRONG, failed, one, says, talk, task
 from timeful.errors import RecordError, SettingsError
-from timeful.records.events import Acted, Event, Noted
+from timeful.records.events import Acted, Entry, Noted
 from timeful.records.recorder import Recorder, read_record
 from timeful.rewards import registry
 from timeful.rewards.proactor import LOST
@@ -50,7 +50,7 @@ TALK = talk(
 RULER = {1: 0.9, 2: 0.4, 3: 1.0}
 
 
-def of(name: str, events: list[Event] = TALK, **given: Any) -> float | None:
+def of(name: str, events: list[Entry] = TALK, **given: Any) -> float | None:
     parameters = given.pop("parameters", {})
     kind = REWARDS[name]
     if kind.needs_progress:
@@ -179,7 +179,7 @@ def test_the_last_answer_in_time_says_whether_an_empty_set_is_silence() -> None:
     bad, more = (Noted(at=1, topic=topic, text="") for topic in ("no-json", "skipped-turns"))
     refused = msgspec.structs.replace(first, legal=False, error="no")
 
-    def lost(before: Event, *said: Event) -> list[int]:
+    def lost(before: Entry, *said: Entry) -> list[int]:
         place = quiet.index(before)
         turns = read_turns([*quiet[:place], *said, *quiet[place:]]) or {}
         return [number for number, one in turns.items() if one is LOST]

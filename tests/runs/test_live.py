@@ -12,7 +12,7 @@ from tests.agents.stage import book, play, tokens
 from tests.servers.fake import FakeServer, Say, Think, Wait
 from timeful.agents.agile import agile, agile_concurrent
 from timeful.models.chat import OpenAIModel
-from timeful.records.events import Event, Wall
+from timeful.records.events import Entry, Wall
 from timeful.records.recorder import record_hash
 
 
@@ -27,14 +27,14 @@ def script(body: dict[str, Any], delays: random.Random | None) -> Iterator[Any]:
     yield Say(f"\\boxed{{{words.choice('UDS')}}}")
 
 
-def episode(agent: Any, delays: random.Random | None) -> list[Event]:
+def episode(agent: Any, delays: random.Random | None) -> list[Entry]:
     with FakeServer(lambda body: script(body, delays)) as server:
         planner = OpenAIModel(model="planner", base_url=server.base_url)
         reactor = OpenAIModel(model="reactor", base_url=server.base_url)
         try:
             played = play(
                 partial(
-                    agent, planner=planner, reactor=reactor, playbook=book(), reserve=tokens(12)
+                    agent, planner=planner, reactor=reactor, prompts=book(), reserve=tokens(12)
                 ),
                 turns=4,
                 step=24,

@@ -16,7 +16,7 @@ from timeful.environments.patrol.world import Patrol
 from timeful.errors import EpisodeError, ModelError, SettingsError
 from timeful.interfaces.make import make_interface
 from timeful.models.scripted import ScriptedModel
-from timeful.records.events import EpisodeStarted, Event
+from timeful.records.events import Entry, EpisodeStarted
 from timeful.records.recorder import read_record, record_hash
 from timeful.runs.play import play
 
@@ -30,7 +30,7 @@ async def slip(session: Session) -> None:
     raise ValueError("a slip")
 
 
-def settings(events: tuple[Event, ...]) -> dict[str, object]:
+def settings(events: tuple[Entry, ...]) -> dict[str, object]:
     assert isinstance(events[0], EpisodeStarted)
     return events[0].settings
 

@@ -57,11 +57,11 @@ class StalledModel:
 
 def agents(model: StalledModel, other: StalledModel) -> list[Agent]:
     span = milliseconds(20)
-    two = {"planner": other, "reactor": model, "playbook": book(), "reserve": span}
+    two = {"planner": other, "reactor": model, "prompts": book(), "reserve": span}
     return [
-        partial(reactive, model=model, playbook=book(), budget=span),
-        partial(reactive_forced, model=model, playbook=book(), budget=span, forced=span // 8),
-        partial(planning, model=model, playbook=book()),
+        partial(reactive, model=model, prompts=book(), budget=span),
+        partial(reactive_forced, model=model, prompts=book(), budget=span, forced=span // 8),
+        partial(planning, model=model, prompts=book()),
         *(partial(kind, **two) for kind in (agile, agile_concurrent, agile_reduced)),
     ]
 

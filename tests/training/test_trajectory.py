@@ -1,6 +1,6 @@
 """What an optimiser sees of a record, token by token."""
 
-from timeful.records.events import Event, Happened, Sampled, ThoughtStarted
+from timeful.records.events import Entry, Happened, Sampled, ThoughtStarted
 from timeful.training.trajectory import WORLD, read_sequences, turn_rewards
 
 
@@ -40,7 +40,7 @@ def test_what_was_put_in_is_of_the_world_and_what_was_sampled_of_its_thought() -
 
 
 def test_a_thought_goes_on_with_the_last_conversation_that_its_prompt_begins_with() -> None:
-    events: list[Event] = [begun(n) for n in range(4)]
+    events: list[Entry] = [begun(n) for n in range(4)]
     events += [said(0, (1,), 2), said(1, (1,), 2), said(2, (1, 2), 3), said(3, (1, 2, 8), 4)]
     first, second = read_sequences(events)
     assert (first.ids, first.turns) == ((1, 2, 8, 4), (0, WORLD, 3))
@@ -54,7 +54,7 @@ def test_thoughts_come_in_the_order_they_began_and_silent_ones_give_no_row() -> 
 
 
 def test_only_the_thoughts_of_the_model_are_counted_and_credited() -> None:
-    events: list[Event] = [brought(9.0), begun(0, model="judge"), said(0, (6,), 6), brought(8.0)]
+    events: list[Entry] = [brought(9.0), begun(0, model="judge"), said(0, (6,), 6), brought(8.0)]
     events += [begun(1), said(1, (1,), 2), brought(1.0), begun(2, model="judge"), brought(2.0)]
     events += [begun(3), said(3, (1, 2), 3)]
     (row,) = read_sequences(events, model="policy")

@@ -6,7 +6,7 @@ state, with the planner's words so far as guidance. Whatever the planner has sai
 its last token; when it starts afresh, its last conclusion is still shown beside the new words.
 """
 
-from timeful.agents.playbook import Playbook
+from timeful.agents.prompt_kit import PromptKit
 from timeful.agents.session import Session
 from timeful.agents.thought import Thought
 from timeful.core.units import Duration
@@ -14,7 +14,7 @@ from timeful.models.model import Guidance, Model
 
 
 async def agile(
-    session: Session, planner: Model, reactor: Model, playbook: Playbook, *, reserve: Duration
+    session: Session, planner: Model, reactor: Model, prompts: PromptKit, *, reserve: Duration
 ) -> None:
     """Plan and react side by side, each with throughput of its own.
 
@@ -22,26 +22,26 @@ async def agile(
         session: The session.
         planner: The model that thinks at length.
         reactor: The model that decides each turn.
-        playbook: How to ask.
+        prompts: The prompts of the game.
         reserve: What is left to the reactor at the end of each turn (T_R in the paper).
     """
-    plan = _Plan(session, planner, playbook)
+    plan = _Plan(session, planner, prompts)
     while not session.over:
         await session.wait(plan.thought, until=session.next_tick - reserve)
-        await _react(session, reactor, playbook, plan.words(), reserve)
+        await _react(session, reactor, prompts, plan.words(), reserve)
         await session.wait_for_tick()
         plan.renew()
 
 
 async def agile_concurrent(
-    session: Session, planner: Model, reactor: Model, playbook: Playbook, *, reserve: Duration
+    session: Session, planner: Model, reactor: Model, prompts: PromptKit, *, reserve: Duration
 ) -> None:
     """Plan and react in turns, on one throughput (appendix C.5): the planner waits meanwhile."""
-    plan = _Plan(session, planner, playbook)
+    plan = _Plan(session, planner, prompts)
     while not session.over:
         await session.wait(plan.thought, until=session.next_tick - reserve)
         paused = plan.thought.interrupt("the reactor's turn")
-        await _react(session, reactor, playbook, plan.words(), reserve)
+        await _react(session, reactor, prompts, plan.words(), reserve)
         if paused:
             plan.thought.resume()
         await session.wait_for_tick()
@@ -49,13 +49,13 @@ async def agile_concurrent(
 
 
 async def agile_reduced(
-    session: Session, planner: Model, reactor: Model, playbook: Playbook, *, reserve: Duration
+    session: Session, planner: Model, reactor: Model, prompts: PromptKit, *, reserve: Duration
 ) -> None:
     """Show the reactor only what finished plans answered (appendix C.3, table 10)."""
-    plan = _Plan(session, planner, playbook)
+    plan = _Plan(session, planner, prompts)
     while not session.over:
         await session.wait(plan.thought, until=session.next_tick - reserve)
-        await _react(session, reactor, playbook, plan.answers(), reserve)
+        await _react(session, reactor, prompts, plan.answers(), reserve)
         await session.wait_for_tick()
         plan.renew()
 
@@ -63,29 +63,29 @@ async def agile_reduced(
 async def _react(
     session: Session,
     reactor: Model,
-    playbook: Playbook,
+    prompts: PromptKit,
     guidance: tuple[Guidance, ...],
     reserve: Duration,
 ) -> None:
-    prompt = playbook.react(session.view, guidance)
+    prompt = prompts.react(session.view, guidance)
     answer = await session.think(reactor, prompt, limit=reserve)
-    session.act(playbook.read_action(answer))
+    session.act(prompts.read_action(answer))
 
 
 class _Plan:
     """The planning thread: one thought at a time, and what the last finished one concluded."""
 
-    def __init__(self, session: Session, planner: Model, playbook: Playbook) -> None:
+    def __init__(self, session: Session, planner: Model, prompts: PromptKit) -> None:
         self._session = session
         self._planner = planner
-        self._playbook = playbook
+        self._prompts = prompts
         self._concluded: tuple[Guidance, ...] = ()
         self._begin()
 
     def _begin(self) -> None:
         self._restarts = self._session.restarts
         self.thought: Thought = self._session.think(
-            self._planner, self._playbook.plan(self._session.view)
+            self._planner, self._prompts.plan(self._session.view)
         )
 
     def renew(self) -> None:

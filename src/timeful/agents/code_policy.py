@@ -9,8 +9,8 @@ turn in which it fails is a turn with the default action, and the record says wh
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from timeful.agents.answers import parse_code
-from timeful.agents.playbook import Playbook
+from timeful.agents.action_parser import parse_code
+from timeful.agents.prompt_kit import PromptKit
 from timeful.agents.session import Session
 from timeful.errors import SandboxError
 from timeful.models.model import Model
@@ -33,25 +33,25 @@ class Program(Protocol):
 
 
 async def code_policy(
-    session: Session, model: Model, playbook: Playbook, *, launch: Callable[[str], Program]
+    session: Session, model: Model, prompts: PromptKit, *, launch: Callable[[str], Program]
 ) -> None:
     """Write a program, let it play, and write a better one meanwhile.
 
     Args:
         session: The session.
         model: The model that writes.
-        playbook: How to ask.
+        prompts: The prompts of the game.
         launch: Starts a program from its source; raises SandboxError if it cannot be run.
     """
     program: Program | None = None
     try:
         while not session.over:
-            thought = session.think(model, playbook.code(session.view))
+            thought = session.think(model, prompts.code(session.view))
             while not session.over:
                 if await session.wait(thought, until=session.next_tick):
                     program = await _replace(session, program, thought.answer, launch)
                 if program is not None:
-                    await _play(session, program, playbook)
+                    await _play(session, program, prompts)
                 await session.wait_for_tick()
                 if thought.done:
                     break
@@ -77,11 +77,11 @@ async def _replace(
     return new
 
 
-async def _play(session: Session, program: Program, playbook: Playbook) -> None:
+async def _play(session: Session, program: Program, prompts: PromptKit) -> None:
     state = session.view.json_state()
     try:
         action = await session.call(lambda: program.next_action(state), name="next_action")
     except SandboxError as error:
         session.note("code", str(error))
         return
-    session.act(playbook.read_action("\\boxed{" + action + "}"))
+    session.act(prompts.read_action("\\boxed{" + action + "}"))

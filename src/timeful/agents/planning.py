@@ -9,21 +9,21 @@ agent back to its start, plan and thought are thrown away.
 
 from collections import deque
 
-from timeful.agents.playbook import Playbook
+from timeful.agents.prompt_kit import PromptKit
 from timeful.agents.session import Session
 from timeful.agents.thought import Thought
 from timeful.models.model import Model
 
 
-async def planning(session: Session, model: Model, playbook: Playbook) -> None:
+async def planning(session: Session, model: Model, prompts: PromptKit) -> None:
     """Plan, execute, and plan again meanwhile."""
     plan: deque[str] = deque()
     while not session.over:
         asked, restarts = session.turn, session.restarts
-        thought = session.think(model, playbook.plan(session.view))
+        thought = session.think(model, prompts.plan(session.view))
         while not session.over:
             if await session.wait(thought, until=session.next_tick):
-                plan = _read(session, playbook, thought, age=session.turn - asked)
+                plan = _read(session, prompts, thought, age=session.turn - asked)
             if plan:
                 session.act(plan.popleft())
             await session.wait_for_tick()
@@ -34,9 +34,9 @@ async def planning(session: Session, model: Model, playbook: Playbook) -> None:
                 break
 
 
-def _read(session: Session, playbook: Playbook, thought: Thought, *, age: int) -> deque[str]:
-    parsed = playbook.read_plan(thought.answer)
+def _read(session: Session, prompts: PromptKit, thought: Thought, *, age: int) -> deque[str]:
+    parsed = prompts.read_plan(thought.answer)
     if not parsed.actions:
         session.note("plan", f"{parsed.outcome}: {parsed.detail}")
-    passed = age if playbook.plans_go_stale else 0
+    passed = age if prompts.plans_go_stale else 0
     return deque(parsed.actions[passed:])

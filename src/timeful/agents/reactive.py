@@ -6,7 +6,7 @@ beginning of an answer, and the model has to name its action at once. Forced cal
 like any other; the budget covers them, so the reasoning is cut a little earlier.
 """
 
-from timeful.agents.playbook import Playbook
+from timeful.agents.prompt_kit import PromptKit
 from timeful.agents.session import Session
 from timeful.core.units import NO_TIME, Duration
 from timeful.models.model import Model
@@ -15,18 +15,18 @@ FORCED_CALLS = 3
 FORCED_TOKENS = 4  # an action and a closing brace, in any tokenizer
 
 
-async def reactive(session: Session, model: Model, playbook: Playbook, *, budget: Duration) -> None:
+async def reactive(session: Session, model: Model, prompts: PromptKit, *, budget: Duration) -> None:
     """Think afresh about every state, for at most `budget`."""
     while not session.over:
-        answer = await session.think(model, playbook.react(session.view), limit=budget)
-        session.act(playbook.read_action(answer))
+        answer = await session.think(model, prompts.react(session.view), limit=budget)
+        session.act(prompts.read_action(answer))
         await session.wait_for_tick()
 
 
 async def reactive_forced(
     session: Session,
     model: Model,
-    playbook: Playbook,
+    prompts: PromptKit,
     *,
     budget: Duration,
     forced: Duration,
@@ -36,25 +36,25 @@ async def reactive_forced(
     Args:
         session: The session.
         model: A model that reasons at length.
-        playbook: How to ask.
+        prompts: The prompts of the game.
         budget: The longest that a turn's thinking may take, all calls together.
         forced: How much of it is kept for each of up to three forced calls.
     """
     while not session.over:
-        asked = playbook.react(session.view)
+        asked = prompts.react(session.view)
         cut = max(NO_TIME, budget - FORCED_CALLS * forced)
         thought = session.think(model, asked, limit=cut)
-        parsed = playbook.read_action(await thought)
+        parsed = prompts.read_action(await thought)
         calls = 0
         while not parsed.actions and calls < FORCED_CALLS:
             calls += 1
             session.note("forced", f"call {calls} after {parsed.outcome}")
             rest = await session.think(
                 model,
-                playbook.force(asked, thought.text),
+                prompts.force(asked, thought.text),
                 limit=forced,
                 max_tokens=FORCED_TOKENS,
             )
-            parsed = playbook.read_forced(rest)
+            parsed = prompts.read_forced(rest)
         session.act(parsed)
         await session.wait_for_tick()

@@ -7,7 +7,7 @@ kind of model it is under, so the same function runs under all of them.
 from collections.abc import Callable, Coroutine, Generator
 from typing import Any, Literal, TypeVar
 
-from timeful.agents.answers import Parsed
+from timeful.agents.action_parser import Parsed
 from timeful.agents.connection import Connection
 from timeful.agents.thought import Thought, ThoughtRecorder
 from timeful.core.activity import Activity

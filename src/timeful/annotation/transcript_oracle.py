@@ -21,7 +21,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from timeful.agents.proactive.values import Finder, words
+from timeful.agents.proactive.slot_filling import Finder, words
 from timeful.annotation.response_parser import References
 from timeful.catalogs.catalog import Action
 from timeful.catalogs.knowledge import Knowledge

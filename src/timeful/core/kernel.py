@@ -33,12 +33,12 @@ from timeful.core.activity import (
     Event,
     Interrupted,
 )
+from timeful.core.call import Call
 from timeful.core.clock import Clock, VirtualClock, WallClock
 from timeful.core.instruments import Log
 from timeful.core.source import Source
 from timeful.core.stream import Pacing, Stream, StreamObserver
 from timeful.core.units import START, Duration, Instant
-from timeful.core.work import Call
 from timeful.errors import KernelError
 
 T = TypeVar("T")

@@ -15,7 +15,7 @@ from timeful.dialogues.dialogue import Speaker
 from timeful.domains.domain import Domain
 from timeful.domains.nlg import Exchange
 from timeful.domains.realizer import Realizer, enumerate_words, terminate
-from timeful.domains.script import Again, Done, Dropped, Event, Line, Raised, Refused, Script
+from timeful.domains.script import Again, Done, Dropped, Line, Raised, Refused, Script, ScriptEvent
 from timeful.domains.user_simulator import Topic, UserSimulator
 
 
@@ -56,7 +56,7 @@ class _Conversation:
     def _raise(self, topic: Topic, before: tuple[str, ...]) -> None:
         """The customer raises a topic and may provide a value at once."""
         opening = self._realizer.pick(self._domain.speech.openings[topic.workflow])
-        events: list[Event] = [Raised(topic.number, topic.workflow)]
+        events: list[ScriptEvent] = [Raised(topic.number, topic.workflow)]
         topic.is_raised = True
         actions = self._actions(topic)
         slots = [slot.name for action in actions for slot in self._parameters(action)]
@@ -114,7 +114,7 @@ class _Conversation:
         while missing:
             at_once = missing if self._happens(self._habits.together) else missing[:1]
             self._ask(action, at_once, is_first=missing == self._user.needs(topic, action))
-            events: list[Event] = []
+            events: list[ScriptEvent] = []
             self._customer(self._user.answer(topic, at_once, events, wrong=wrong), *events)
             missing = self._missing(topic, action)
         if wrong and not after:
@@ -169,7 +169,7 @@ class _Conversation:
             if ahead and self._happens(self._habits.ahead):
                 action, slot = ahead[0]
                 self._ask(action, [slot], is_first=[slot] == self._user.needs(topic, action))
-                events: list[Event] = []
+                events: list[ScriptEvent] = []
                 self._customer(self._user.answer(topic, [slot], events), *events)
             elif self._happens(0.4):
                 self._exchange(self._talk.chat)
@@ -206,11 +206,11 @@ class _Conversation:
         if free:
             self._system(Done(None, free[int(self._rng.integers(len(free)))], ()))
 
-    def _correct(self, topic: Topic, slot: str, *events: Event) -> None:
+    def _correct(self, topic: Topic, slot: str, *events: ScriptEvent) -> None:
         """The customer corrects a value."""
         label = self._domain.speech.slots[slot].label
         old = self._user.provided(topic)[slot]
-        corrected: list[Event] = []
+        corrected: list[ScriptEvent] = []
         value = self._user.provide(topic, slot, corrected)
         text = self._realizer.pick(self._talk.correct, label=label, value=value, old=old)
         self._customer(text, *corrected, *events)
@@ -222,10 +222,10 @@ class _Conversation:
 
     # Lines
 
-    def _agent(self, text: str, *events: Event) -> None:
+    def _agent(self, text: str, *events: ScriptEvent) -> None:
         self._add_line("agent", text, *events)
 
-    def _customer(self, text: str, *events: Event) -> None:
+    def _customer(self, text: str, *events: ScriptEvent) -> None:
         self._add_line("customer", self._realizer.style(text), *events)
 
     def _system(self, done: Done) -> None:
@@ -234,7 +234,7 @@ class _Conversation:
         fitting = tuple(text for text in words if values or "{values}" not in text)
         self._add_line("action", self._realizer.pick(fitting, values=values), done)
 
-    def _add_line(self, speaker: Speaker, text: str, *events: Event) -> None:
+    def _add_line(self, speaker: Speaker, text: str, *events: ScriptEvent) -> None:
         self._lines.append(Line(speaker, text, events))
 
     # Queries

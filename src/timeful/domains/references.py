@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from timeful.catalogs.catalog import Action, Catalog
 from timeful.catalogs.ontology import Ontology
 from timeful.dialogues.opportunity import Level, Opportunity, Status
-from timeful.domains.script import Again, Done, Dropped, Event, Raised, Refused, Script, Told
+from timeful.domains.script import Again, Done, Dropped, Raised, Refused, Script, ScriptEvent, Told
 
 _PRIORITY: tuple[Status, ...] = (
     "triggered",
@@ -92,7 +92,7 @@ class _State:
             for name, (status, values) in candidates.items()
         )
 
-    def _take(self, event: Event, turn: int) -> Iterable[tuple[str, Status, dict[str, str]]]:
+    def _take(self, event: ScriptEvent, turn: int) -> Iterable[tuple[str, Status, dict[str, str]]]:
         """Apply an event; return the actions that it triggered or dismissed."""
         if isinstance(event, Raised):
             workflow_actions = self._ontology.workflows[event.workflow].actions

@@ -54,7 +54,7 @@ class Dropped:
     topic: int
 
 
-Event = Raised | Told | Done | Again | Refused | Dropped
+ScriptEvent = Raised | Told | Done | Again | Refused | Dropped
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Line:
 
     speaker: Speaker
     text: str
-    events: tuple[Event, ...] = ()
+    events: tuple[ScriptEvent, ...] = ()
 
 
 Script = tuple[Line, ...]

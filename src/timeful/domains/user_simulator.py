@@ -6,7 +6,7 @@ import numpy as np
 
 from timeful.domains.domain import Domain
 from timeful.domains.realizer import Realizer, terminate
-from timeful.domains.script import Event, Told
+from timeful.domains.script import ScriptEvent, Told
 
 
 @dataclass(slots=True)
@@ -63,7 +63,7 @@ class UserSimulator:
         return [slot for slot in self.needs(topic, action) if slot not in provided]
 
     def answer(
-        self, topic: Topic, slots: list[str], events: list[Event], *, wrong: str | None = None
+        self, topic: Topic, slots: list[str], events: list[ScriptEvent], *, wrong: str | None = None
     ) -> str:
         """Provide values, a wrong one for the slot `wrong`, and append them to `events`."""
         texts = []
@@ -74,7 +74,7 @@ class UserSimulator:
         return " ".join(texts)
 
     def provide(
-        self, topic: Topic, slot: str, events: list[Event], *, is_wrong: bool = False
+        self, topic: Topic, slot: str, events: list[ScriptEvent], *, is_wrong: bool = False
     ) -> str:
         """Provide a value, append it to `events` and return it."""
         lasts = self._domain.speech.slots[slot].lasting

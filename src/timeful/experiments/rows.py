@@ -10,7 +10,7 @@ import msgspec
 from timeful.core.units import in_seconds
 from timeful.errors import RecordError, SettingsError
 from timeful.experiments.suite import Suite
-from timeful.records.events import EpisodeEnded, EpisodeFailed, EpisodeStarted, Event
+from timeful.records.events import Entry, EpisodeEnded, EpisodeFailed, EpisodeStarted
 from timeful.records.recorder import record_hash
 
 
@@ -35,7 +35,7 @@ class RowMaker:
         """The type of the rows."""
         return self.struct or generic_row_type(self.fields, self.columns)
 
-    def make(self, events: Iterable[Event]) -> Any:
+    def make(self, events: Iterable[Entry]) -> Any:
         """Make the row of one episode.
 
         Raises:
@@ -46,7 +46,7 @@ class RowMaker:
             return self.summarize(events)
         return self._make_generic(list(events))
 
-    def _make_generic(self, events: list[Event]) -> Any:
+    def _make_generic(self, events: list[Entry]) -> Any:
         start = next((e for e in events if isinstance(e, EpisodeStarted)), None)
         end = next((e for e in events if isinstance(e, EpisodeEnded | EpisodeFailed)), None)
         if start is None or end is None:
@@ -66,7 +66,7 @@ class RowMaker:
         kind = self.row_type
         return kind(**{name: values.get(name) for name in kind.__struct_fields__})
 
-    def _numbers(self, events: list[Event]) -> Mapping[str, Any]:
+    def _numbers(self, events: list[Entry]) -> Mapping[str, Any]:
         assert self.summarize is not None, "called only where there is one"
         numbers = self.summarize(events)
         if not isinstance(numbers, Mapping):

@@ -17,13 +17,13 @@ from timeful.core.activity import Interrupted
 from timeful.core.kernel import Kernel
 from timeful.core.units import FAR, START
 from timeful.environments.environment import Environment, Living
-from timeful.interfaces.window import Window
+from timeful.interfaces.visibility import Visibility
 from timeful.records.recorder import Recorder
 
 _AIM = "what comes next has changed"
 
 
-class EventDriven(Window):
+class EventDriven(Visibility):
     """Lets a world that moves by itself move at its own instants.
 
     Args:

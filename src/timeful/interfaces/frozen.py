@@ -17,11 +17,11 @@ from timeful.core.stream import Stream
 from timeful.core.units import FAR, START, Duration, Instant
 from timeful.environments.environment import Environment, Living
 from timeful.errors import SettingsError
-from timeful.interfaces.window import Window
+from timeful.interfaces.visibility import Visibility
 from timeful.records.recorder import Recorder
 
 
-class Frozen(Window):
+class Frozen(Visibility):
     """Moves the world one change for each action.
 
     Args:

@@ -6,10 +6,10 @@ from typing import cast
 
 from timeful.errors import RecordError
 from timeful.models.model import Message, Role
-from timeful.records.events import Event, ThoughtChunk, ThoughtEnded, ThoughtStarted
+from timeful.records.events import Entry, ThoughtChunk, ThoughtEnded, ThoughtStarted
 
 
-def candidate(events: Iterable[Event], *, thought: int | None = None) -> tuple[Message, ...]:
+def candidate(events: Iterable[Entry], *, thought: int | None = None) -> tuple[Message, ...]:
     """The messages of a thought and its answer.
 
     The last thought of a conversation contains all its messages. Several conversations, such as

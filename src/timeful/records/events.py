@@ -1,4 +1,4 @@
-"""The events of an episode, as they stand in its record: one JSON object a line.
+"""The entries of a record: one JSON object a line, with its type in the field `event`.
 
 `at` is the simulated instant in nanoseconds. Real time, CPU time and retries stand only in
 `Wall` events, which the hash of a record leaves out: all else is the same for the same seed.
@@ -12,13 +12,13 @@ Boundary = Literal["model", "world", "sandbox", "agent", "process"]
 """What an episode can break at; the process is that which played it."""
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event"):
+class Entry(msgspec.Struct, frozen=True, kw_only=True, tag_field="event"):
     """Something that happened at an instant."""
 
     at: int
 
 
-class EpisodeStarted(Event, frozen=True, kw_only=True, tag="episode-started"):
+class EpisodeStarted(Entry, frozen=True, kw_only=True, tag="episode-started"):
     """The first event: which episode this is, and under which settings."""
 
     schema: int = 2
@@ -26,7 +26,7 @@ class EpisodeStarted(Event, frozen=True, kw_only=True, tag="episode-started"):
     settings: dict[str, Any]
 
 
-class Happened(Event, frozen=True, kw_only=True, tag="happened"):
+class Happened(Entry, frozen=True, kw_only=True, tag="happened"):
     """Something happened in a world of events, whether anybody could see it or not.
 
     `number` counts what happened, from 1; `what` is the world's own word for it.
@@ -39,7 +39,7 @@ class Happened(Event, frozen=True, kw_only=True, tag="happened"):
     score: float
 
 
-class Observed(Event, frozen=True, kw_only=True, tag="observed"):
+class Observed(Entry, frozen=True, kw_only=True, tag="observed"):
     """The agent could see, from now on, what happened in the world at `happened_at`.
 
     `turn` is its number. `state` is left out of short records: the world can be played again
@@ -51,7 +51,7 @@ class Observed(Event, frozen=True, kw_only=True, tag="observed"):
     state: dict[str, Any] | None
 
 
-class ThoughtStarted(Event, frozen=True, kw_only=True, tag="thought-started"):
+class ThoughtStarted(Entry, frozen=True, kw_only=True, tag="thought-started"):
     """A thought began; `limit` is the span after which it is cut, in nanoseconds."""
 
     thought: int
@@ -64,7 +64,7 @@ class ThoughtStarted(Event, frozen=True, kw_only=True, tag="thought-started"):
     messages: list[tuple[str, str]] | None
 
 
-class ThoughtChunk(Event, frozen=True, kw_only=True, tag="thought-chunk"):
+class ThoughtChunk(Entry, frozen=True, kw_only=True, tag="thought-chunk"):
     """A chunk of a thought, at the instant of its last token."""
 
     thought: int
@@ -73,7 +73,7 @@ class ThoughtChunk(Event, frozen=True, kw_only=True, tag="thought-chunk"):
     text: str
 
 
-class ThoughtPaused(Event, frozen=True, kw_only=True, tag="thought-paused"):
+class ThoughtPaused(Entry, frozen=True, kw_only=True, tag="thought-paused"):
     """A thought was interrupted; it may be resumed. `undelivered` is what was known already."""
 
     thought: int
@@ -82,13 +82,13 @@ class ThoughtPaused(Event, frozen=True, kw_only=True, tag="thought-paused"):
     undelivered: str
 
 
-class ThoughtResumed(Event, frozen=True, kw_only=True, tag="thought-resumed"):
+class ThoughtResumed(Entry, frozen=True, kw_only=True, tag="thought-resumed"):
     """An interrupted thought went on."""
 
     thought: int
 
 
-class ThoughtEnded(Event, frozen=True, kw_only=True, tag="thought-ended"):
+class ThoughtEnded(Entry, frozen=True, kw_only=True, tag="thought-ended"):
     """A thought ended: completed, cancelled, failed or orphaned. Each ends exactly once.
 
     `text_sha256` is of all its text on both channels; `answer` is the text of the answer.
@@ -103,7 +103,7 @@ class ThoughtEnded(Event, frozen=True, kw_only=True, tag="thought-ended"):
     answer: str
 
 
-class Sampled(Event, frozen=True, kw_only=True, tag="sampled"):
+class Sampled(Entry, frozen=True, kw_only=True, tag="sampled"):
     """The tokens of a thought that just ended, where its model can tell them.
 
     `ids` are those that were delivered: a thought that was cut has no more. `logprobs` belong to
@@ -119,14 +119,14 @@ class Sampled(Event, frozen=True, kw_only=True, tag="sampled"):
     kept: int
 
 
-class CallStarted(Event, frozen=True, kw_only=True, tag="call-started"):
+class CallStarted(Entry, frozen=True, kw_only=True, tag="call-started"):
     """A tool call began."""
 
     call: int
     tool: str
 
 
-class CallEnded(Event, frozen=True, kw_only=True, tag="call-ended"):
+class CallEnded(Entry, frozen=True, kw_only=True, tag="call-ended"):
     """A tool call ended: completed, cancelled or orphaned. Each ends exactly once."""
 
     call: int
@@ -135,7 +135,7 @@ class CallEnded(Event, frozen=True, kw_only=True, tag="call-ended"):
     error: str | None
 
 
-class Acted(Event, frozen=True, kw_only=True, tag="acted"):
+class Acted(Entry, frozen=True, kw_only=True, tag="acted"):
     """The agent intervened. An illegal action is reported and has no effect.
 
     `by` is "reflex" where the interface reacted in its place.
@@ -148,26 +148,26 @@ class Acted(Event, frozen=True, kw_only=True, tag="acted"):
     by: Literal["agent", "reflex"] = "agent"
 
 
-class Polled(Event, frozen=True, kw_only=True, tag="polled"):
+class Polled(Entry, frozen=True, kw_only=True, tag="polled"):
     """The interface looked at the world; `found` counts what it saw that was new."""
 
     found: int
 
 
-class Looked(Event, frozen=True, kw_only=True, tag="looked"):
+class Looked(Entry, frozen=True, kw_only=True, tag="looked"):
     """The agent took what it could see; `through` is the number of the latest of it."""
 
     through: int
 
 
-class Noted(Event, frozen=True, kw_only=True, tag="noted"):
+class Noted(Entry, frozen=True, kw_only=True, tag="noted"):
     """The agent left a remark, such as what became of an answer that it could not use."""
 
     topic: str
     text: str
 
 
-class Turned(Event, frozen=True, kw_only=True, tag="turned"):
+class Turned(Entry, frozen=True, kw_only=True, tag="turned"):
     """The world moved one turn, with the agent's action or, when none had come, its default."""
 
     turn: int
@@ -177,7 +177,7 @@ class Turned(Event, frozen=True, kw_only=True, tag="turned"):
     score: float
 
 
-class EpisodeEnded(Event, frozen=True, kw_only=True, tag="episode-ended"):
+class EpisodeEnded(Entry, frozen=True, kw_only=True, tag="episode-ended"):
     """The last event of an episode that ran to its end."""
 
     reason: str
@@ -185,14 +185,14 @@ class EpisodeEnded(Event, frozen=True, kw_only=True, tag="episode-ended"):
     score: float
 
 
-class EpisodeFailed(Event, frozen=True, kw_only=True, tag="episode-failed"):
+class EpisodeFailed(Entry, frozen=True, kw_only=True, tag="episode-failed"):
     """The last event of an episode that broke; `boundary` names what it broke at."""
 
     boundary: Boundary
     error: str
 
 
-class Wall(Event, frozen=True, kw_only=True, tag="wall"):
+class Wall(Entry, frozen=True, kw_only=True, tag="wall"):
     """What the machine spent: real and CPU seconds, and attempts beyond the first."""
 
     real_s: float
@@ -224,11 +224,11 @@ Inner = (
 """What a record says of one agent."""
 
 
-class Within(Event, frozen=True, kw_only=True, tag="within"):
+class Within(Entry, frozen=True, kw_only=True, tag="within"):
     """Something that happened to a module of the agent; its name, and that of any around it."""
 
     module: str
     what: Inner
 
 
-AnyEvent = Inner | Within
+AnyEntry = Inner | Within

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from timeful.errors import RecordError
-from timeful.records.events import Acted, AnyEvent, Event, Turned, Wall, Within
+from timeful.records.events import Acted, AnyEntry, Entry, Turned, Wall, Within
 
 _DECISIONS = (Acted, Turned)
 
@@ -22,7 +22,7 @@ class Recorder:
     """
 
     def __init__(self, path: Path | str | None = None) -> None:
-        self.events: list[Event] = []
+        self.events: list[Entry] = []
         self.settings: dict[str, Any] | None = None
         self._encode = msgspec.json.Encoder().encode
         self._hash = sha256()
@@ -32,7 +32,7 @@ class Recorder:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = path.open("wb")
 
-    def write(self, event: Event) -> None:
+    def write(self, event: Entry) -> None:
         """Append one event."""
         self.events.append(event)
         line = self._encode(event) + b"\n"
@@ -63,7 +63,7 @@ class ModuleRecorder(Recorder):
         self._outer = outer
         self._module = module
 
-    def write(self, event: Event) -> None:
+    def write(self, event: Entry) -> None:
         """Append one event, under the name of the module."""
         module = self._module
         if isinstance(event, Within):
@@ -71,12 +71,12 @@ class ModuleRecorder(Recorder):
         self._outer.write(Within(at=event.at, module=module, what=event))  # type: ignore[arg-type]
 
 
-def within(events: Iterable[Event], module: str) -> list[Event]:
+def within(events: Iterable[Entry], module: str) -> list[Entry]:
     """The events of one module, by its name after those around it: "controller/body"."""
     return [e.what for e in events if isinstance(e, Within) and e.module == module]
 
 
-def read_record(path: Path) -> Iterator[AnyEvent]:
+def read_record(path: Path) -> Iterator[AnyEntry]:
     """Read a record event by event.
 
     Raises:
@@ -89,7 +89,7 @@ def read_record(path: Path) -> Iterator[AnyEvent]:
             f"there is no record {str(path)!r}: it {what}; records are the .jsonl files in the "
             "folder `episodes` of a run"
         )
-    decoder = msgspec.json.Decoder(AnyEvent)
+    decoder = msgspec.json.Decoder(AnyEntry)
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             try:
@@ -98,7 +98,7 @@ def read_record(path: Path) -> Iterator[AnyEvent]:
                 raise RecordError(f"{path.name}, line {number}: not an event ({error})") from error
 
 
-def record_hash(events: Iterable[Event]) -> str:
+def record_hash(events: Iterable[Entry]) -> str:
     """The hash of events, `Wall` events apart; equal to `Recorder.sha256` of the same."""
     recorder = Recorder()
     for event in events:

@@ -7,10 +7,10 @@ import msgspec
 
 from timeful.errors import RecordError
 from timeful.records.events import (
+    Entry,
     EpisodeEnded,
     EpisodeFailed,
     EpisodeStarted,
-    Event,
     ThoughtEnded,
     ThoughtStarted,
     Turned,
@@ -19,7 +19,7 @@ from timeful.records.recorder import Recorder
 from timeful.records.rows import EpisodeRow
 
 
-def summarize(events: Iterable[Event]) -> EpisodeRow:  # noqa: C901 - one case for each event
+def summarize(events: Iterable[Entry]) -> EpisodeRow:  # noqa: C901 - one case for each event
     """Sum up one episode; the settings of its record name it under `episode`.
 
     Raises:

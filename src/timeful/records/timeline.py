@@ -7,7 +7,7 @@ import msgspec
 
 from timeful.core.units import in_seconds
 from timeful.errors import RecordError
-from timeful.records.events import Event, ThoughtChunk, ThoughtEnded, ThoughtStarted, Within
+from timeful.records.events import Entry, ThoughtChunk, ThoughtEnded, ThoughtStarted, Within
 
 _WIDTH = 100
 _DIGITS = 6
@@ -24,7 +24,7 @@ _LEAST = 1_000_000
 millisecond on. A world of turns has deadlines and horizons too, which are small counts."""
 
 
-def line(event: Event) -> str:
+def line(event: Entry) -> str:
     """One event in one line: the instant in seconds, what happened, its fields, and to whom.
 
     Instants and spans are in seconds where the record tells that they are some: in the fields of
@@ -39,9 +39,9 @@ def line(event: Event) -> str:
     return f"{in_seconds(at):>12.3f}  {name:<16} {words}"
 
 
-def joined(events: Iterable[Event]) -> Iterator[Event]:
+def joined(events: Iterable[Entry]) -> Iterator[Entry]:
     """Chunks of one thought that follow each other directly, as one that ends with the last."""
-    last: Event | None = None
+    last: Entry | None = None
     for event in events:
         both = None if last is None else _both(last, event)
         if both is None and last is not None:
@@ -51,7 +51,7 @@ def joined(events: Iterable[Event]) -> Iterator[Event]:
         yield last
 
 
-def conversation(events: Iterable[Event], thought: int) -> Iterator[str]:
+def conversation(events: Iterable[Entry], thought: int) -> Iterator[str]:
     """What a thought was asked, and what it answered, in full; modules have thoughts of their own.
 
     Raises:
@@ -82,7 +82,7 @@ def conversation(events: Iterable[Event], thought: int) -> Iterator[str]:
         raise RecordError(f"there is no thought {thought} in this record; {there}")
 
 
-def _both(first: Event, second: Event) -> Event | None:
+def _both(first: Entry, second: Entry) -> Entry | None:
     """Two chunks as one, if they are of one thought and channel."""
     match first, second:
         case Within(), Within() if first.module == second.module:

@@ -20,7 +20,7 @@ from traceback import extract_tb
 from types import ModuleType
 
 from timeful.errors import RewardError, SettingsError, unknown
-from timeful.records.events import Event
+from timeful.records.events import Entry
 
 PROGRESS = "progress"
 
@@ -78,7 +78,7 @@ class CustomReward:
             ) from None
 
     def of(
-        self, events: Sequence[Event], parameters: Mapping[str, object], progress: float | None
+        self, events: Sequence[Entry], parameters: Mapping[str, object], progress: float | None
     ) -> float | None:
         """Compute the reward of a record.
 

@@ -11,10 +11,10 @@ import msgspec
 
 from timeful.errors import RecordError
 from timeful.records.events import (
+    Entry,
     EpisodeEnded,
     EpisodeFailed,
     EpisodeStarted,
-    Event,
     Happened,
     Noted,
     ThoughtEnded,
@@ -97,7 +97,7 @@ class _Reader:
     tokens: int = 0
     notes: set[str] = field(default_factory=set)
 
-    def take(self, event: Event) -> None:
+    def take(self, event: Entry) -> None:
         match event:
             case EpisodeStarted():
                 self.settings = event.settings
@@ -113,7 +113,7 @@ class _Reader:
                 pass
 
 
-def read_outcome(events: Iterable[Event]) -> Outcome | None:
+def read_outcome(events: Iterable[Entry]) -> Outcome | None:
     """Read the outcome of a task.
 
     Args:

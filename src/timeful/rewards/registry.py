@@ -22,7 +22,7 @@ from statistics import fmean
 from typing import Any, Literal
 
 from timeful.errors import RecordError, SettingsError, check_known
-from timeful.records.events import EpisodeEnded, EpisodeFailed, Event
+from timeful.records.events import Entry, EpisodeEnded, EpisodeFailed
 from timeful.rewards import budget, proactor
 from timeful.rewards.custom import CustomReward, is_custom, load_custom
 from timeful.rewards.outcome import Outcome, read_outcome
@@ -214,7 +214,7 @@ class Reward:
 
 
 def reward_of(
-    events: Iterable[Event],
+    events: Iterable[Entry],
     reward: Reward,
     *,
     progress: float | None = None,
@@ -271,7 +271,7 @@ def _of_turn(reward: Reward, values: TurnValues, progress: float, ruler: float) 
     return rule(inputs, reward.all_parameters)
 
 
-def _has_ended(events: Iterable[Event]) -> bool:
+def _has_ended(events: Iterable[Entry]) -> bool:
     ends = [event for event in events if isinstance(event, EpisodeEnded | EpisodeFailed)]
     if not ends:
         raise RecordError("the record is incomplete: it lacks its last event")

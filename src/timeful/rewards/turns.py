@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from timeful.errors import RecordError
 from timeful.metrics.proactor.episodes import Conversed, read_conversation
-from timeful.records.events import Acted, Event, Noted
+from timeful.records.events import Acted, Entry, Noted
 from timeful.rewards.proactor import LOST, TurnValues, turn_values
 
 UNUSABLE = frozenset(
@@ -17,7 +17,7 @@ UNUSABLE = frozenset(
 
 
 def read_turns(
-    events: Iterable[Event], *, turn: int | None = None, needs_references: bool = True
+    events: Iterable[Entry], *, turn: int | None = None, needs_references: bool = True
 ) -> dict[int, TurnValues] | None:
     """The reward values of a conversation by turn; None if the episode failed.
 
@@ -57,7 +57,7 @@ def read_turns(
     return values
 
 
-def _unusable(events: Sequence[Event], read: Conversed) -> set[int]:
+def _unusable(events: Sequence[Entry], read: Conversed) -> set[int]:
     """The turns with an empty set because of an unusable answer.
 
     The agent sends an empty set then, so that the conversation continues. With the reward of

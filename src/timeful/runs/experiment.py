@@ -9,7 +9,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import msgspec
 
 from timeful.errors import RecordError, SettingsError
-from timeful.records.events import EpisodeFailed, EpisodeStarted, Event
+from timeful.records.events import Entry, EpisodeFailed, EpisodeStarted
 from timeful.records.folder import open_folder
 from timeful.records.recorder import Recorder, read_record
 from timeful.runs.batch import RUN, Job, Row, Spec, run_batch
@@ -56,7 +56,7 @@ class Experiment(Generic[S, R]):
 
     name: str
     play: Callable[[S, Recorder], object]
-    summarize: Callable[[Iterable[Event]], R]
+    summarize: Callable[[Iterable[Entry]], R]
     row: type[R]
     check: Callable[[Sequence[S]], None]
     write_report: Callable[[Sequence[R], Path, Mapping[str, Any]], Path]
@@ -69,7 +69,7 @@ class Experiment(Generic[S, R]):
         return Job(play=self.play, sum_up=sum_up, give_up=_give_up, row=self.row)
 
 
-def _sum_up(record: Path, *, summarize: Callable[[Iterable[Event]], R]) -> R:
+def _sum_up(record: Path, *, summarize: Callable[[Iterable[Entry]], R]) -> R:
     return summarize(read_record(record))
 
 

@@ -18,7 +18,7 @@ from timeful.errors import EpisodeError, SettingsError
 from timeful.interfaces.compatibility import WORLDS, check_fits, world_name
 from timeful.interfaces.make import make_interface
 from timeful.models.pace import tokens
-from timeful.records.events import EpisodeEnded, Event, Happened, Turned
+from timeful.records.events import Entry, EpisodeEnded, Happened, Turned
 from timeful.records.recorder import Recorder
 from timeful.runs.episode import EpisodeSetting, boundary_of, run_episode
 from timeful.seeding import child_seed
@@ -36,7 +36,7 @@ class Episode:
         error: The error that ended the episode; None if it came to its end.
     """
 
-    events: tuple[Event, ...] = field(repr=False)
+    events: tuple[Entry, ...] = field(repr=False)
     error: Exception | None = None
 
     @property

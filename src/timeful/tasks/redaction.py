@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from timeful.environments.timed.world import ANSWER
 from timeful.records.events import (
     Acted,
+    Entry,
     EpisodeFailed,
-    Event,
     Happened,
     Noted,
     ThoughtChunk,
@@ -33,12 +33,12 @@ class RedactingRecorder(Recorder):
         super().__init__()
         self._recorder = recorder
 
-    def write(self, event: Event) -> None:
+    def write(self, event: Entry) -> None:
         """Append one event, redacted."""
         self._recorder.write(redact(event))
 
 
-def redact(event: Event) -> Event:
+def redact(event: Entry) -> Entry:
     """Remove the words of prompts, answers and calls from an event."""
     match event:
         case ThoughtStarted():

@@ -11,10 +11,10 @@ from timeful.errors import RecordError
 from timeful.metrics.budgets import utilisation
 from timeful.records.events import (
     Acted,
+    Entry,
     EpisodeEnded,
     EpisodeFailed,
     EpisodeStarted,
-    Event,
     Happened,
     Noted,
     ThoughtEnded,
@@ -115,7 +115,7 @@ class _Tally:
     notes: list[str] = field(default_factory=list)
 
 
-def summarize(events: Iterable[Event]) -> TaskRow:
+def summarize(events: Iterable[Entry]) -> TaskRow:
     """Compute the row of an episode.
 
     Raises:
@@ -134,7 +134,7 @@ def summarize(events: Iterable[Event]) -> TaskRow:
         raise RecordError(f"the record is not of a task episode: {error}") from error
 
 
-def _add(event: Event, tally: _Tally) -> None:
+def _add(event: Entry, tally: _Tally) -> None:
     match event:
         case ThoughtStarted():
             tally.rounds += 1

@@ -17,7 +17,7 @@ from timeful.models.local.model import LocalModel
 from timeful.models.local.request import GenerationConfig
 from timeful.models.local.sampler import Sampler
 from timeful.models.pace import TOKEN_TIME, Pace
-from timeful.records.events import EpisodeFailed, Event
+from timeful.records.events import Entry, EpisodeFailed
 from timeful.records.recorder import Recorder
 from timeful.seeding import child, child_seed
 from timeful.training.rollout_tasks import RolloutTask
@@ -40,7 +40,7 @@ class Rollout:
 
     task: RolloutTask
     sampling: int
-    events: tuple[Event, ...]
+    events: tuple[Entry, ...]
     ok: bool
 
     @property

@@ -8,7 +8,7 @@ rewritten, say because a message was left out, another sequence begins.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from timeful.records.events import Event, Happened, Sampled, ThoughtStarted
+from timeful.records.events import Entry, Happened, Sampled, ThoughtStarted
 
 WORLD = -1
 """The turn of the world's tokens."""
@@ -55,7 +55,7 @@ class TrainingSequence:
 
 
 def read_sequences(
-    events: Iterable[Event], *, model: str | None = None
+    events: Iterable[Entry], *, model: str | None = None
 ) -> tuple[TrainingSequence, ...]:
     """The sequences of an episode, one for each conversation; none if nothing was sampled.
 
@@ -77,7 +77,7 @@ def read_sequences(
     return tuple(sequences)
 
 
-def turn_rewards(events: Iterable[Event], *, model: str | None = None) -> tuple[float, ...]:
+def turn_rewards(events: Iterable[Entry], *, model: str | None = None) -> tuple[float, ...]:
     """The world's rewards after each thought began and before the next one did.
 
     Rewards before the first thought belong to none and are left out.
@@ -91,7 +91,7 @@ def turn_rewards(events: Iterable[Event], *, model: str | None = None) -> tuple[
     return tuple(rewards)
 
 
-def _read_samples(events: Iterable[Event], model: str | None) -> list[tuple[int, Sampled]]:
+def _read_samples(events: Iterable[Entry], model: str | None) -> list[tuple[int, Sampled]]:
     """What was sampled, with the number of its thought among those of the model, from 0."""
     turns: dict[int, int] = {}
     samples: list[tuple[int, Sampled]] = []

@@ -15,11 +15,11 @@ pytest.importorskip("jinja2")
 
 from tests.agents.proactive.material import Played
 from timeful.agents.proactive.agent import Shown
-from timeful.agents.proactive.lookup import Lookup
-from timeful.agents.proactive.reading import read_actions, read_questions
+from timeful.agents.proactive.features import Lookup
+from timeful.agents.proactive.parse import read_actions, read_questions
 from timeful.agents.proactive.retrieval import CAUTIOUS, EAGER, Retrieval, retrieval
 from timeful.agents.proactive.settings import load_agent
-from timeful.agents.proactive.values import Finder
+from timeful.agents.proactive.slot_filling import Finder
 from timeful.core.units import milliseconds
 from timeful.dialogues.dialogue import Dialogue, ObservedAction, Turn
 from timeful.dialogues.opportunity import Inputs, Opportunity

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.environments.coding.archives import archive
-from timeful.agents.players.scripts import ladder
+from timeful.agents.scripted_policies.scripts import ladder
 from timeful.core.units import START, Instant, in_seconds, milliseconds, seconds
 from timeful.environments.coding.cases import Case, open_case
 from timeful.environments.coding.prepare import prepare

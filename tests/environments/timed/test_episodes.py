@@ -23,7 +23,7 @@ from timeful.environments.timed.world import ANSWER, TimedTask, TimeSettings
 from timeful.interfaces.event_driven import EventDriven
 from timeful.models.model import Message
 from timeful.models.scripted import ScriptedModel
-from timeful.records.events import EpisodeFailed, Event, Happened, Wall
+from timeful.records.events import Entry, EpisodeFailed, Happened, Wall
 from timeful.records.recorder import Recorder
 from timeful.runs.episode import EpisodeSetting, play_episode
 from timeful.tools import ToolCall
@@ -38,9 +38,9 @@ class Stamped(Recorder):
 
     def __init__(self) -> None:
         super().__init__()
-        self.stamps: list[tuple[int, Event]] = []
+        self.stamps: list[tuple[int, Entry]] = []
 
-    def write(self, event: Event) -> None:
+    def write(self, event: Entry) -> None:
         self.stamps.append((monotonic_ns(), event))
         super().write(event)
 

@@ -23,10 +23,10 @@ from timeful.metrics.proactor.episodes import (
 from timeful.metrics.proactor.turns import mean_scores, score_turn
 from timeful.records.events import (
     Acted,
+    Entry,
     EpisodeEnded,
     EpisodeFailed,
     EpisodeStarted,
-    Event,
     Happened,
     Noted,
     ThoughtEnded,
@@ -52,7 +52,7 @@ def over(**facts: object) -> Happened:
     return happened("over", dialogue="d1", **facts)
 
 
-def read(*events: Event) -> Conversed:
+def read(*events: Entry) -> Conversed:
     found = read_conversation([START, *events, END])
     assert found is not None
     return found
@@ -190,7 +190,7 @@ def test_a_failed_episode_is_none_and_a_record_of_something_else_is_refused() ->
 
 def lived(
     dialogue: Dialogue, timing: Timing, acts: list[tuple[float, int, int]]
-) -> Iterator[Event]:
+) -> Iterator[Entry]:
     """Events in the order in which an interface writes them; acts are part of the whole time."""
     world = Conversation(dialogue, timing, seed=2)
     changes = []

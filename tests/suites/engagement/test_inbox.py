@@ -19,8 +19,8 @@ from timeful.experiments.suite import ReportData
 from timeful.experiments.sweep import Choice, plan_episodes
 from timeful.records.events import (
     Acted,
+    Entry,
     EpisodeEnded,
-    Event,
     Happened,
     Polled,
     ThoughtEnded,
@@ -41,7 +41,7 @@ LIKE = InboxEpisode(transcripts="answers")
 PAPER = ("event-driven", "polling", "loop")
 
 
-def played(spec: InboxEpisode) -> list[Event]:
+def played(spec: InboxEpisode) -> list[Entry]:
     recorder = Recorder()
     assert play(spec, recorder), recorder.events[-2]
     return recorder.events

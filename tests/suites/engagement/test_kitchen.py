@@ -21,7 +21,7 @@ from timeful.errors import RecordError, SettingsError
 from timeful.models.filler_text import FillerModel, Passage
 from timeful.models.role import read_role
 from timeful.models.rules import Answer, RuleModel
-from timeful.records.events import Event, Happened, Looked, Observed, ThoughtEnded
+from timeful.records.events import Entry, Happened, Looked, Observed, ThoughtEnded
 from timeful.records.recorder import Recorder
 from timeful.suites.engagement.kitchen import play as kitchen_play
 from timeful.suites.engagement.kitchen.numbers import (
@@ -74,7 +74,7 @@ def spec(method: str = "EP", *, rig: Rig | None = None, **changes: Any) -> Kitch
     return replace(usual, **changes)
 
 
-def played(which: KitchenSpec) -> list[Event]:
+def played(which: KitchenSpec) -> list[Entry]:
     recorder = Recorder()
     assert play(which, recorder), recorder.events[-2]
     return recorder.events
@@ -294,7 +294,7 @@ class Script:
         return Answer(next(self.answers, "<end/>"), 12)
 
 
-def scripted(monkeypatch: pytest.MonkeyPatch, which: KitchenSpec, *answers: str) -> list[Event]:
+def scripted(monkeypatch: pytest.MonkeyPatch, which: KitchenSpec, *answers: str) -> list[Entry]:
     monkeypatch.setattr(kitchen_play, "RuleModel", lambda _, name: _model(Script(*answers), name))
     return played(which)
 
@@ -426,7 +426,7 @@ class Whim:
         return Cook()(situation, rng)
 
 
-def check_laws(events: Sequence[Event], made: Trace, which: KitchenSpec) -> None:
+def check_laws(events: Sequence[Entry], made: Trace, which: KitchenSpec) -> None:
     assert all(one.at <= other.at for one, other in pairwise(events))
     # On the stove: from the end of staging to the end of finishing.
     changes = [(d.end, 1) for d in made.deeds if d.verb == "stage" and d.end is not None]
@@ -450,7 +450,7 @@ def check_laws(events: Sequence[Event], made: Trace, which: KitchenSpec) -> None
     assert all(one[1] <= other[0] for one, other in pairwise(busy))
 
 
-def check_texts(events: Sequence[Event], made: Trace) -> None:
+def check_texts(events: Sequence[Entry], made: Trace) -> None:
     """Tokens are neither lost nor counted twice, however often a text was broken off."""
     told: dict[str, int] = {}
     for event in events:
@@ -473,7 +473,7 @@ def check_texts(events: Sequence[Event], made: Trace) -> None:
     assert len({thought.thought for thought in thoughts}) == len(thoughts)
 
 
-def check_seeing(events: Sequence[Event]) -> None:
+def check_seeing(events: Sequence[Entry]) -> None:
     """Everything that happened is seen once, in order, and nothing before it happened."""
     happened = {e.number: e.at for e in events if isinstance(e, Happened)}
     observed = [e for e in events if isinstance(e, Observed)]

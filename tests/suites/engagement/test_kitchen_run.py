@@ -16,7 +16,7 @@ from timeful.environments.kitchen.settings import KitchenSettings
 from timeful.errors import RecordError, SettingsError
 from timeful.models.model_spec import ModelSpec
 from timeful.models.role import ModelRole, read_role
-from timeful.records.events import Event, Happened, ThoughtPaused, Wall
+from timeful.records.events import Entry, Happened, ThoughtPaused, Wall
 from timeful.records.recorder import Recorder, read_record, record_hash
 from timeful.runs.experiment import Finished, report_again, run_experiment
 from timeful.suites.engagement.kitchen.play import play
@@ -182,7 +182,7 @@ def live(base_url: str, method: str, tape: Path | None = None) -> KitchenSpec:
     return KitchenSpec(setting="multi-dish", case=menu, sample=0, method=how, rig=rig)
 
 
-def episode(method: str, delays: random.Random | None, tape: Path | None = None) -> list[Event]:
+def episode(method: str, delays: random.Random | None, tape: Path | None = None) -> list[Entry]:
     with FakeServer(lambda body: script(body, delays)) as server:
         recorder = Recorder()
         assert play(live(server.base_url, method, tape), recorder), recorder.events[-2]

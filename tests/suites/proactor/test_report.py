@@ -10,7 +10,7 @@ pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
 
 from tests.suites.proactor.material import RIG, SMALL, foresee, run, turns
-from timeful.agents.proactive import agent, reading
+from timeful.agents.proactive import agent, parse
 from timeful.dialogues.prediction import Prediction
 from timeful.errors import SettingsError
 from timeful.metrics.proactor.episodes import Conversed, SentPrediction
@@ -153,7 +153,7 @@ def test_the_published_rows_of_each_data_stand_once(tmp_path: Path) -> None:
 
 def test_what_agents_note_is_explained(tmp_path: Path) -> None:
     rows = run(tmp_path, SMALL).rows
-    topics = re.findall(r"^\| `(.+)` \|", str(reading.__doc__), re.MULTILINE)
+    topics = re.findall(r"^\| `(.+)` \|", str(parse.__doc__), re.MULTILINE)
     topics += re.findall(r"`(\w+-\w+)`", str(agent.__doc__))
     assert set(topics) == set(NOTES) - {"refused-prediction"}
     said = " ".join(text_tables(rows, {"source": {"size": 2}}).split())

@@ -10,9 +10,9 @@ from click.testing import CliRunner, Result
 
 from timeful.cli.main import app
 from timeful.records.events import (
+    Entry,
     EpisodeEnded,
     EpisodeStarted,
-    Event,
     Happened,
     ThoughtChunk,
     ThoughtEnded,
@@ -49,7 +49,7 @@ def thought(
     at: int = 0,
     thinking: str = "",
     state: str = "completed",
-) -> list[Event]:
+) -> list[Entry]:
     """A thought that said something, all at one instant."""
     chunk = ThoughtChunk(at=at, thought=number, channel="reasoning", tokens=1, text=thinking)
     return [
@@ -78,7 +78,7 @@ def thought(
     ]
 
 
-def run_of(folder: Path, suite: str, records: dict[str, list[Event]], **settings: Any) -> Path:
+def run_of(folder: Path, suite: str, records: dict[str, list[Entry]], **settings: Any) -> Path:
     """A run folder with these records."""
     folder.mkdir(parents=True)
     about = {"suite": suite, "version": "0", **settings}
@@ -100,7 +100,7 @@ def game(
     budget_s: int = 10,
     reason: str = "ended",
     state: str = "completed",
-) -> list[Event]:
+) -> list[Entry]:
     """An episode of one thought in a game."""
     ns = budget_s * 10**9
     episode = {"case": case, "budget_ns": ns, "latency": "none", "run": run}

@@ -10,7 +10,7 @@ import pytest
 
 from tests.training.data.making import game, rows_of, run_of, thought, timeful
 from timeful.errors import RecordError, RewardError, SettingsError
-from timeful.records.events import EpisodeEnded, EpisodeFailed, EpisodeStarted, Event
+from timeful.records.events import Entry, EpisodeEnded, EpisodeFailed, EpisodeStarted
 from timeful.training.data.conversations import conversations
 
 OPENING = [("system", "You play."), ("user", "A cave.")]
@@ -399,7 +399,7 @@ def test_the_card_says_what_each_column_holds_who_spoke_and_whose_it_is(
 
 
 def test_failed_episodes_are_counted_and_broken_records_named(tmp_path: Path) -> None:
-    failed: list[Event] = [
+    failed: list[Entry] = [
         start(episode={"case": "cave"}),
         *thought(1, OPENING, "x"),
         EpisodeFailed(at=5, boundary="model", error="gone"),

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from timeful.agents.proactive.reading import Read, read_actions, read_questions
+from timeful.agents.proactive.parse import Read, read_actions, read_questions
 from timeful.agents.proactive.settings import CONTEXT, STATES, TOOLS, AgentFile, Prompts
 from timeful.agents.proactive.states import observed, states_text, update
 from timeful.agents.session import Session

@@ -29,9 +29,9 @@ from typing import Any
 import numpy as np
 
 from timeful.agents.proactive.agent import Shown
-from timeful.agents.proactive.lookup import Found, Lookup
-from timeful.agents.proactive.reading import ACTIONS, QUESTIONS
-from timeful.agents.proactive.values import label
+from timeful.agents.proactive.features import Found, Lookup
+from timeful.agents.proactive.parse import ACTIONS, QUESTIONS
+from timeful.agents.proactive.slot_filling import label
 from timeful.catalogs.knowledge import Knowledge
 from timeful.dialogues.dialogue import Turn
 from timeful.dialogues.opportunity import Level, Opportunity, Status, write_opportunities

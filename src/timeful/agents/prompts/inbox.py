@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from timeful.agents.answers import Outcome
+from timeful.agents.action_parser import Outcome
 from timeful.agents.prompts.sections import joined
-from timeful.agents.tags import Forms, ParsedTag, parse_tag
+from timeful.agents.xml_actions import Forms, ParsedTag, parse_tag
 from timeful.core.units import in_seconds
 from timeful.environments.inbox.actions import is_count, is_span
 from timeful.environments.inbox.settings import URGENCIES, InboxSettings

@@ -8,14 +8,14 @@ last the rule of the interface, which is the experiment's to word.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from timeful.agents.answers import Outcome
+from timeful.agents.action_parser import Outcome
 from timeful.agents.prompts.sections import (
     code_answer,
     guidance_section,
     joined,
     state_as_json,
 )
-from timeful.agents.tags import Forms, parse_tag
+from timeful.agents.xml_actions import Forms, parse_tag
 from timeful.core.units import Instant
 from timeful.environments.game import View
 from timeful.environments.kitchen.actions import Action, parse
@@ -227,7 +227,7 @@ def _due(dish: DishView, now: Instant) -> str:
     return f"{end} ({left:g} ticks left)" if left >= 0 else f"{end}, which has passed"
 
 
-# --- in words of a fixed list, for agents that plan and react (a playbook) ---------------------
+# --- in words of a fixed list, for agents that plan and react (a prompt kit) ---------------------
 
 
 def _words() -> dict[str, str]:

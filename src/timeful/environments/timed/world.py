@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from timeful.core.activity import Event
+from timeful.core.call import Call
 from timeful.core.kernel import Kernel
 from timeful.core.units import NO_TIME, START, Duration, Instant, in_seconds, seconds
-from timeful.core.work import Call
 from timeful.environments.environment import Observation
 from timeful.environments.event_queue import EventQueue
 from timeful.environments.timed.latency import Constant, Latency

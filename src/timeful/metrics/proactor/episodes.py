@@ -22,10 +22,10 @@ from timeful.metrics.proactor.files import PredictedTurn
 from timeful.metrics.proactor.turns import MeanScores, mean_scores
 from timeful.records.events import (
     Acted,
+    Entry,
     EpisodeEnded,
     EpisodeFailed,
     EpisodeStarted,
-    Event,
     Happened,
     Noted,
     ThoughtEnded,
@@ -171,7 +171,7 @@ class _Reading:
     facts: _Facts | None = None
     end: EpisodeEnded | EpisodeFailed | None = None
 
-    def take(self, event: Event) -> None:
+    def take(self, event: Entry) -> None:
         match event:
             case EpisodeStarted():
                 self.settings = event.settings
@@ -208,7 +208,7 @@ class _Reading:
             self.facts = msgspec.convert(event.data, _Facts, strict=False)
 
 
-def read_conversation(events: Iterable[Event]) -> Conversed | None:
+def read_conversation(events: Iterable[Entry]) -> Conversed | None:
     """Read an agent's predictions in a conversation from its record.
 
     Returns:

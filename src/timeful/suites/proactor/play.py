@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import lru_cache, partial
 
 from timeful.agents.proactive.agent import proactive
-from timeful.agents.proactive.lookup import Lookup
+from timeful.agents.proactive.features import Lookup
 from timeful.agents.proactive.retrieval import Retrieval
 from timeful.core.clock import Clock, VirtualClock, WallClock
 from timeful.core.units import seconds

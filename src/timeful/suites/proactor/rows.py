@@ -15,7 +15,7 @@ from timeful.metrics.proactor.files import PredictedTurn
 from timeful.metrics.proactor.matching import best_match
 from timeful.metrics.proactor.turns import METRICS
 from timeful.metrics.proactor.workflow import transitions
-from timeful.records.events import EpisodeEnded, EpisodeFailed, EpisodeStarted, Event
+from timeful.records.events import Entry, EpisodeEnded, EpisodeFailed, EpisodeStarted
 from timeful.records.recorder import record_hash
 
 Verdict = Literal["early", "in time", "too late", "false", "not ready"]
@@ -115,7 +115,7 @@ class ProactorRow(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str
 
 
-def summarize(events: Iterable[Event]) -> ProactorRow:
+def summarize(events: Iterable[Entry]) -> ProactorRow:
     """Sum up one episode; the settings of its record name it.
 
     Raises:

@@ -6,7 +6,7 @@ from timeful.agents.agile import agile, agile_concurrent, agile_reduced
 from timeful.agents.code_policy import code_policy
 from timeful.agents.connection import Interface
 from timeful.agents.planning import planning
-from timeful.agents.playbook import playbook
+from timeful.agents.prompt_kit import prompt_kit
 from timeful.agents.reactive import FORCED_TOKENS, reactive, reactive_forced
 from timeful.agents.session import Agent
 from timeful.core.clock import Clock, VirtualClock, WallClock
@@ -61,7 +61,7 @@ _TWO_THREADS = {
 
 def agent(spec: EpisodeSpec, *, api_key: str = "") -> Agent:
     """Put the agent of an episode together."""
-    book = playbook(spec.game)
+    book = prompt_kit(spec.game)
 
     def make(role: Role) -> Model:
         choice = spec.planner if role == "planner" else spec.reactor
@@ -70,25 +70,25 @@ def agent(spec: EpisodeSpec, *, api_key: str = "") -> Agent:
     budget = spec.span(spec.budget or spec.step)
     match spec.agent:
         case "reactive":
-            return partial(reactive, model=make("reactor"), playbook=book, budget=budget)
+            return partial(reactive, model=make("reactor"), prompts=book, budget=budget)
         case "reactive-budget":
             model = make("planner")
             return partial(
                 reactive_forced,
                 model=model,
-                playbook=book,
+                prompts=book,
                 budget=budget,
                 forced=_forced(spec, model),
             )
         case "planning":
-            return partial(planning, model=make("planner"), playbook=book)
+            return partial(planning, model=make("planner"), prompts=book)
         case "code-policy":
-            return partial(code_policy, model=make("planner"), playbook=book, launch=PolicyProcess)
+            return partial(code_policy, model=make("planner"), prompts=book, launch=PolicyProcess)
     return partial(
         _TWO_THREADS[spec.agent],
         planner=make("planner"),
         reactor=make("reactor"),
-        playbook=book,
+        prompts=book,
         reserve=spec.span(spec.reserve or spec.step),
     )
 

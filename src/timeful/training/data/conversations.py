@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from timeful.errors import RecordError, SettingsError
-from timeful.records.events import Event, ThoughtChunk, ThoughtEnded, ThoughtStarted, Within
+from timeful.records.events import Entry, ThoughtChunk, ThoughtEnded, ThoughtStarted, Within
 from timeful.tools import BadCallError, read_call
 
 Said = dict[str, str]
@@ -72,7 +72,7 @@ class _Open:
         return shown[before][0] == "assistant" and bool(self.conversation.completion)
 
 
-def conversations(events: Iterable[Event]) -> list[Conversation]:
+def conversations(events: Iterable[Entry]) -> list[Conversation]:
     """The conversations of an episode, in the order in which they began.
 
     Thoughts that never ended are left out, as are those that failed.
@@ -110,7 +110,7 @@ def conversations(events: Iterable[Event]) -> list[Conversation]:
     return [one.conversation for one in found if one.conversation.completion]
 
 
-def _unwrapped(event: Event) -> tuple[str, Event]:
+def _unwrapped(event: Entry) -> tuple[str, Entry]:
     return (event.module, event.what) if isinstance(event, Within) else ("", event)
 
 

@@ -18,7 +18,7 @@ from timeful.environments.reasoning.split import SHARES, Shares, Split, split_of
 from timeful.environments.timed.world import TIMER
 from timeful.errors import RecordError, RewardError, SettingsError, check_known
 from timeful.records.events import (
-    AnyEvent,
+    AnyEntry,
     EpisodeEnded,
     EpisodeFailed,
     EpisodeStarted,
@@ -73,7 +73,7 @@ _REASONING = ("timely/reasoning", "traces")
 _TOOLS = {"timely/fiction": FictionTask.tools, "timely/coding": (EXECUTE,)}
 """What is offered beside the timer."""
 
-Worth = Callable[[list[AnyEvent], list[Conversation]], float | None]
+Worth = Callable[[list[AnyEntry], list[Conversation]], float | None]
 """What an episode is worth, from its record; None if this reward says nothing of it. A reward of
 turns gives each conversation that of its turn, else all have the episode's."""
 
@@ -108,7 +108,7 @@ class Episode:
     problem: Problem | None
     tools: str | None
     conversations: list[Conversation]
-    events: list[AnyEvent]
+    events: list[AnyEntry]
 
 
 @dataclass(slots=True)
@@ -205,7 +205,7 @@ class Run:
         path = self._records / f"{key}.jsonl"
         return self._episode(path, list(read_record(path)))
 
-    def _episode(self, path: Path, events: list[AnyEvent]) -> Episode:
+    def _episode(self, path: Path, events: list[AnyEntry]) -> Episode:
         begin = events[0]
         if not isinstance(begin, EpisodeStarted):
             raise RecordError("its beginning is missing")
@@ -265,7 +265,7 @@ class Run:
         return msgspec.json.encode([tool.schema() for tool in tools]).decode()
 
 
-def score(events: list[AnyEvent], said: list[Conversation]) -> float | None:
+def score(events: list[AnyEntry], said: list[Conversation]) -> float | None:
     """The world's own score, at the end."""
     return shared(next((e.score for e in events if isinstance(e, EpisodeEnded)), None), said)
 
@@ -277,7 +277,7 @@ def shared(worth: float | None, said: list[Conversation]) -> float | None:
     return worth
 
 
-def _is_in_time(events: list[AnyEvent], budget: int | None) -> bool:
+def _is_in_time(events: list[AnyEntry], budget: int | None) -> bool:
     """Whether it was over before its deadline; also where the deadline was only told."""
     over = next((e.data for e in events if isinstance(e, Happened) and e.what == "over"), {})
     if over.get("reason") == "deadline":

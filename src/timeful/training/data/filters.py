@@ -21,7 +21,7 @@ import msgspec
 from timeful.core.units import Instant, in_seconds
 from timeful.environments.timed.stopwatch import Stopwatch, TimerSettings
 from timeful.environments.timed.world import TIMER
-from timeful.records.events import EpisodeStarted, Event, Happened, Noted
+from timeful.records.events import Entry, EpisodeStarted, Happened, Noted
 from timeful.training.data.conversations import Conversation
 from timeful.training.data.episodes import Episode
 
@@ -161,5 +161,5 @@ def _claims_right(trace: _Trace, timer: TimerSettings, last: float, slack: float
 
 
 def _settings(events: list[Any]) -> Mapping[str, Any]:
-    begin: Event = events[0]
+    begin: Entry = events[0]
     return begin.settings if isinstance(begin, EpisodeStarted) else {}

@@ -11,7 +11,7 @@ from functools import partial
 import msgspec
 
 from timeful.errors import SettingsError, check_known
-from timeful.records.events import Acted, AnyEvent, ThoughtEnded
+from timeful.records.events import Acted, AnyEntry, ThoughtEnded
 from timeful.rewards.custom import is_custom
 from timeful.rewards.registry import REWARDS, Reward, reward_of
 from timeful.rewards.turns import read_turns
@@ -61,11 +61,11 @@ def check_fits(name: str, suite: str) -> None:
         raise SettingsError(f"{name} is a reward of {what}, and this is a run of {suite}")
 
 
-def _of_task(events: list[AnyEvent], said: list[Conversation], *, reward: Reward) -> float | None:
+def _of_task(events: list[AnyEntry], said: list[Conversation], *, reward: Reward) -> float | None:
     return shared(reward_of(events, reward), said)
 
 
-def _of_turns(events: list[AnyEvent], said: list[Conversation], *, reward: Reward) -> float | None:
+def _of_turns(events: list[AnyEntry], said: list[Conversation], *, reward: Reward) -> float | None:
     turns = read_turns(events) or {}
     predicted = _predicted(events)
     for conversation in said:
@@ -75,7 +75,7 @@ def _of_turns(events: list[AnyEvent], said: list[Conversation], *, reward: Rewar
     return reward_of(events, reward)
 
 
-def _predicted(events: Iterable[AnyEvent]) -> dict[int, int]:
+def _predicted(events: Iterable[AnyEntry]) -> dict[int, int]:
     """The turn that each thought was for: that of the action which it led to."""
     found: dict[int, int] = {}
     thought: int | None = None

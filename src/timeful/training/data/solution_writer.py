@@ -13,7 +13,7 @@ from math import ceil
 
 import numpy as np
 
-from timeful.agents.players import Player
+from timeful.agents.scripted_policies import Player
 from timeful.agents.tool_user import Transcript
 from timeful.core.units import in_seconds, milliseconds
 from timeful.environments.reasoning.problems import Problem

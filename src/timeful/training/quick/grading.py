@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from timeful.records.events import Event
+from timeful.records.events import Entry
 from timeful.tasks.rows import TaskRow, summarize
 from timeful.training.rollout_tasks import RolloutTask
 from timeful.training.rollouts import Player, sampling_seed
@@ -21,7 +21,7 @@ def grade(
     *,
     seed: int,
     out: Path,
-    row: Callable[[Sequence[Event]], TaskRow] = summarize,
+    row: Callable[[Sequence[Entry]], TaskRow] = summarize,
 ) -> None:
     """Play scenes once and write a row of each, whole or not at all.
 

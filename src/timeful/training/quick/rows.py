@@ -9,7 +9,7 @@ from msgspec import structs
 
 from timeful.errors import RecordError
 from timeful.models.pace import Pace
-from timeful.records.events import EpisodeStarted, Event, Happened, ThoughtEnded
+from timeful.records.events import Entry, EpisodeStarted, Happened, ThoughtEnded
 from timeful.tasks.rows import TaskRow, summarize
 from timeful.training.tiny.language import EIGHTHS
 
@@ -54,7 +54,7 @@ class ClockRow(TaskRow, frozen=True, kw_only=True):
         return round(self.budget_ns / self.alpha / pace.per_token)
 
 
-def with_clock(events: Sequence[Event]) -> ClockRow:
+def with_clock(events: Sequence[Entry]) -> ClockRow:
     """Sum up an episode, with what the timer said first."""
     row, settings = summarize(events), next(e for e in events if isinstance(e, EpisodeStarted))
     said = [one.tokens for one in events if isinstance(one, ThoughtEnded)]

@@ -18,10 +18,10 @@ from timeful.environments.inbox.settings import URGENCIES, Scoring, Urgency
 from timeful.errors import RecordError
 from timeful.records.events import (
     Acted,
+    Entry,
     EpisodeEnded,
     EpisodeFailed,
     EpisodeStarted,
-    Event,
     Happened,
     Noted,
     ThoughtEnded,
@@ -115,7 +115,7 @@ class _Reading:
     writing: set[int] = field(default_factory=set)
     deciding: set[int] = field(default_factory=set)
 
-    def take(self, event: Event) -> None:
+    def take(self, event: Entry) -> None:
         """Read one event."""
         match event:
             case Happened():
@@ -158,7 +158,7 @@ class _Reading:
             self.tally.late += what == "late"
 
 
-def summarize(events: Iterable[Event]) -> InboxRow:
+def summarize(events: Iterable[Entry]) -> InboxRow:
     """Sum up one episode; the settings of its record name it, and say what counts how much.
 
     Raises:

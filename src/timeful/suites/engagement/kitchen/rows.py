@@ -22,7 +22,7 @@ import msgspec
 from timeful.core.units import Instant
 from timeful.environments.kitchen.settings import Utility, in_ticks
 from timeful.errors import RecordError
-from timeful.records.events import Event
+from timeful.records.events import Entry
 from timeful.records.recorder import Recorder
 from timeful.suites.engagement.kitchen.trace import Signal, Stretch, Trace, trace
 
@@ -79,7 +79,7 @@ class KitchenRow(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str
 
 
-def summarize(events: Iterable[Event]) -> KitchenRow:
+def summarize(events: Iterable[Entry]) -> KitchenRow:
     """Sum up an episode.
 
     Raises:
@@ -87,7 +87,7 @@ def summarize(events: Iterable[Event]) -> KitchenRow:
     """
     recorder = Recorder()
 
-    def hashed() -> Iterator[Event]:
+    def hashed() -> Iterator[Entry]:
         for event in events:
             recorder.write(event)
             yield event

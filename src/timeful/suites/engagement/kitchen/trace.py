@@ -11,14 +11,14 @@ from timeful.core.units import Instant
 from timeful.environments.kitchen.actions import Action, parse
 from timeful.errors import RecordError
 from timeful.interfaces.polling import POLL
-from timeful.interfaces.window import EVENT
+from timeful.interfaces.visibility import EVENT
 from timeful.records.events import (
     Acted,
-    AnyEvent,
+    AnyEntry,
+    Entry,
     EpisodeEnded,
     EpisodeFailed,
     EpisodeStarted,
-    Event,
     Happened,
     Looked,
     Noted,
@@ -99,7 +99,7 @@ class Trace:
         return next((d for d in self.deeds if d.verb == "finish" and d.dish == dish), None)
 
 
-def trace(events: Iterable[Event]) -> Trace:
+def trace(events: Iterable[Entry]) -> Trace:
     """Read a record.
 
     Raises:
@@ -129,14 +129,14 @@ class _Reader:
         self._unseen: dict[int, str] = {}  # dishes by the number of their signal
         self._deed: Deed | None = None
 
-    def read(self, event: AnyEvent) -> None:
+    def read(self, event: AnyEntry) -> None:
         """Take one event."""
         if isinstance(event, EpisodeStarted):
             self.made = Trace(settings=event.settings)
         elif self.made is not None:
             self._read(self.made, event, Instant(event.at))
 
-    def _read(self, made: Trace, event: AnyEvent, at: Instant) -> None:
+    def _read(self, made: Trace, event: AnyEntry, at: Instant) -> None:
         match event:
             case Acted():
                 self._acted(made, event, at)
@@ -201,7 +201,7 @@ class _Reader:
         if kind == "text":
             made.breaks.setdefault(problem, []).append(int(event.text.split()[0]))
 
-    def _thought(self, made: Trace, event: AnyEvent, at: Instant) -> None:
+    def _thought(self, made: Trace, event: AnyEntry, at: Instant) -> None:
         match event:
             case ThoughtStarted():
                 made.calls += event.purpose == "control"

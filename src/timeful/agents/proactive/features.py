@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import log, sqrt
 from typing import Any
 
-from timeful.agents.proactive.values import Finder, label, words
+from timeful.agents.proactive.slot_filling import Finder, label, words
 from timeful.catalogs.knowledge import Knowledge
 from timeful.dialogues.dialogue import Turn
 from timeful.metrics.proactor.questions import asked_in

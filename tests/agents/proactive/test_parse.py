@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.agents.proactive.material import CATALOG, PAY, actions, questions
 from tests.environments.dialogue.material import one
-from timeful.agents.proactive.reading import read_actions, read_questions
+from timeful.agents.proactive.parse import read_actions, read_questions
 from timeful.dialogues.opportunity import write_opportunities
 from timeful.dialogues.prediction import Prediction, read_prediction
 

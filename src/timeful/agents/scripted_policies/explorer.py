@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from timeful.agents.players import Player
-from timeful.agents.players.mapping import careful
-from timeful.agents.players.reading import (
+from timeful.agents.scripted_policies import Player
+from timeful.agents.scripted_policies.mapping import careful
+from timeful.agents.scripted_policies.reading import (
     Folding,
     call,
     ending,

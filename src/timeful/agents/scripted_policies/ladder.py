@@ -18,8 +18,8 @@ from math import ceil, inf
 
 import numpy as np
 
-from timeful.agents.players import Player
-from timeful.agents.players.scripts import Rung, ladder
+from timeful.agents.scripted_policies import Player
+from timeful.agents.scripted_policies.scripts import Rung, ladder
 from timeful.agents.tool_user import Reply, Transcript
 from timeful.core.units import in_seconds, milliseconds
 from timeful.environments.coding.cases import Case

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timeful.agents.answers import Outcome, parse_action, parse_code, parse_plan
+from timeful.agents.action_parser import Outcome, parse_action, parse_code, parse_plan
 
 FREEWAY = (("U", "D", "S"), {"UP": "U", "DOWN": "D", "STAY": "S"})
 SNAKE = (("L", "R", "U", "D"), {"LEFT": "L", "RIGHT": "R", "UP": "U", "DOWN": "D"})

@@ -1,10 +1,10 @@
-"""A playbook: how an agent asks about one game, and how it reads the answers."""
+"""A prompt kit: the prompts for one game, and the parsers of their answers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from timeful.agents import answers
-from timeful.agents.answers import Parsed
+from timeful.agents import action_parser
+from timeful.agents.action_parser import Parsed
 from timeful.agents.prompts import freeway, kitchen, overcooked, snake
 from timeful.environments.game import View
 from timeful.errors import check_known
@@ -15,7 +15,7 @@ FORCED_START = "That is all the time there is. The final answer is \\boxed{"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Playbook:
+class PromptKit:
     """The prompts of a game, and what its answers may say.
 
     Attributes:
@@ -61,7 +61,7 @@ class Playbook:
 
     def read_action(self, text: str) -> Parsed:
         """Read one action out of an answer."""
-        return answers.parse_action(text, self.actions, self.names)
+        return action_parser.parse_action(text, self.actions, self.names)
 
     def read_forced(self, text: str) -> Parsed:
         """Read one action out of the end of a forced answer."""
@@ -69,11 +69,11 @@ class Playbook:
 
     def read_plan(self, text: str) -> Parsed:
         """Read a sequence of actions out of an answer."""
-        return answers.parse_plan(text, self.actions, self.names)
+        return action_parser.parse_plan(text, self.actions, self.names)
 
 
-_PLAYBOOKS = {
-    "freeway": Playbook(
+_KITS = {
+    "freeway": PromptKit(
         actions=("U", "D", "S"),
         names=freeway.NAMES,
         plans_go_stale=True,
@@ -81,7 +81,7 @@ _PLAYBOOKS = {
         react_text=freeway.react,
         code_text=freeway.code,
     ),
-    "snake": Playbook(
+    "snake": PromptKit(
         actions=("L", "R", "U", "D"),
         names=snake.NAMES,
         plans_go_stale=True,
@@ -89,7 +89,7 @@ _PLAYBOOKS = {
         react_text=snake.react,
         code_text=snake.code,
     ),
-    "overcooked": Playbook(
+    "overcooked": PromptKit(
         actions=("U", "D", "L", "R", "I", "S"),
         names=overcooked.NAMES,
         plans_go_stale=False,
@@ -98,7 +98,7 @@ _PLAYBOOKS = {
         code_text=overcooked.code,
     ),
     # The kitchen with tutoring, where problems are written by the world (`writes_itself`).
-    "kitchen": Playbook(
+    "kitchen": PromptKit(
         actions=tuple(kitchen.NAMES.values()),
         names=kitchen.NAMES,
         plans_go_stale=False,
@@ -109,11 +109,11 @@ _PLAYBOOKS = {
 }
 
 
-def playbook(game: str) -> Playbook:
-    """The playbook of a game.
+def prompt_kit(game: str) -> PromptKit:
+    """The prompt kit of a game.
 
     Raises:
         SettingsError: If there is none.
     """
-    check_known("game", game, _PLAYBOOKS)
-    return _PLAYBOOKS[game]
+    check_known("game", game, _KITS)
+    return _KITS[game]

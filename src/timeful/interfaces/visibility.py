@@ -20,7 +20,7 @@ EVENT = "an event"
 """Why a thought is interrupted when control comes back with something that happened."""
 
 
-class Window:
+class Visibility:
     """The agent's side of an interface; see `timeful.agents.connection.Connection`."""
 
     def __init__(

@@ -24,7 +24,7 @@ from typing import Literal
 
 import numpy as np
 
-from timeful.agents.players import Player
+from timeful.agents.scripted_policies import Player
 from timeful.agents.tool_user import Round, Transcript
 from timeful.core.units import in_seconds, milliseconds
 from timeful.environments.reasoning.problems import Problem

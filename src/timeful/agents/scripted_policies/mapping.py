@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from timeful.agents.players.reading import (
+from timeful.agents.scripted_policies.reading import (
     Folding,
     call,
     ending,

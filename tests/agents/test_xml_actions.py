@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timeful.agents.answers import Outcome
-from timeful.agents.tags import parse_tag
+from timeful.agents.action_parser import Outcome
+from timeful.agents.xml_actions import parse_tag
 
 FORMS = {"open": {"id": True}, "remind": {"id": True, "after": False}, "return": {}}
 

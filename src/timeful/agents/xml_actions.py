@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
-from timeful.agents.answers import Outcome
+from timeful.agents.action_parser import Outcome
 
 _TAG = re.compile(r"<(/?)([A-Za-z][\w.-]*)((?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*?)(/?)>")
 _OPENING = re.compile(r"</?[A-Za-z]")
