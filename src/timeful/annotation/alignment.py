@@ -83,17 +83,18 @@ def align(path: Path, sigmas: Sequence[int] = SIGMAS) -> Aligned:
     for dialogue in read_annotated(path):
         annotators[dialogue.annotator] = annotators.get(dialogue.annotator, 0) + 1
         n_ready += len(dialogue.ready_ranges)
-    wanted = sorted(set(sigmas), reverse=True)
-    found: dict[Unmatched, list[Alignment]] = {
-        one: alignments(read_annotated(path), wanted, unmatched=one) for one in _CONVENTIONS
+    thresholds = sorted(set(sigmas), reverse=True)
+    rows: dict[Unmatched, list[Alignment]] = {
+        convention: alignments(read_annotated(path), thresholds, unmatched=convention)
+        for convention in _CONVENTIONS
     }
     if not annotators:
         raise SettingsError(f"{path.name} holds no dialogue")
     if not n_ready:
         raise SettingsError(f"{path.name} has no ready range: `timeful annotate` makes them")
     return Aligned(
-        skip=found["skip"],
-        zero=found["zero"],
+        skip=rows["skip"],
+        zero=rows["zero"],
         annotators=annotators,
         n_dialogues=sum(annotators.values()),
     )
@@ -127,20 +128,20 @@ def write_kept(path: Path, out: Path, *, sigma: int = 0, unmatched: Unmatched = 
         raise SettingsError(f"{out} is the file that is filtered; choose another")
     if not any(dialogue.observed for dialogue in read_annotated(path)):
         raise SettingsError(f"{path.name} cannot be filtered: {_NOTHING}")
-    kept = 0
+    count = 0
 
-    def chosen() -> Iterator[Dialogue]:
-        nonlocal kept
+    def select_kept() -> Iterator[Dialogue]:
+        nonlocal count
         for dialogue in read_annotated(path):
             if is_kept(dialogue, sigma=sigma, unmatched=unmatched):
-                kept += 1
+                count += 1
                 yield dialogue
 
     out.parent.mkdir(parents=True, exist_ok=True)
     partial = out.with_name(f"part-{out.name}")
-    (write_abcd if is_abcd_shape(out) else write_jsonl)(partial, chosen())
+    (write_abcd if is_abcd_shape(out) else write_jsonl)(partial, select_kept())
     partial.replace(out)
-    return kept
+    return count
 
 
 def read_annotated(path: Path) -> Iterator[Dialogue]:
@@ -154,57 +155,59 @@ def read_annotated(path: Path) -> Iterator[Dialogue]:
     return read_jsonl(path)
 
 
-def align_json(found: Aligned) -> dict[str, Any]:
+def align_json(aligned: Aligned) -> dict[str, Any]:
     """The measures by name."""
-    one = found.skip[0]
+    first = aligned.skip[0]
     return {
-        "annotators": found.annotators,
-        "n_dialogues": found.n_dialogues,
-        "n_observed": one.n_observed,
-        "n_matched": one.n_matched,
-        "coverage": one.coverage,
-        "skip": [alignment_json(row) for row in found.skip],
-        "zero": [alignment_json(row) for row in found.zero],
+        "annotators": aligned.annotators,
+        "n_dialogues": aligned.n_dialogues,
+        "n_observed": first.n_observed,
+        "n_matched": first.n_matched,
+        "coverage": first.coverage,
+        "skip": [alignment_json(row) for row in aligned.skip],
+        "zero": [alignment_json(row) for row in aligned.zero],
     }
 
 
-def align_table(found: Aligned) -> str:
+def align_table(aligned: Aligned) -> str:
     """Table 3 by both conventions, and the published one beneath; at most 80 columns."""
-    one = found.skip[0]
-    who = ", ".join(f"{name or 'not said'} ({count:,})" for name, count in found.annotators.items())
-    if not one.n_observed:
+    ec = aligned.skip[0]
+    annotators = ", ".join(
+        f"{name or 'not said'} ({count:,})" for name, count in aligned.annotators.items()
+    )
+    if not ec.n_observed:
         return (
-            f"references by: {who}\n\n"
+            f"references by: {annotators}\n\n"
             f"{_NOTHING[0].upper()}{_NOTHING[1:]}\n"
             "(coverage: 0 of 0). The references can be used, but EC cannot check them."
         )
     lines = [
-        f"references by: {who}",
+        f"references by: {annotators}",
         "",
         f"{'unmatched left out':>46}{'unmatched as 0':>33}",
         f"{'sigma':<5}{'EC = 1':>8}" + f"{'share':>8}{'dialogue mean':>17}{'> 0.8':>8}" * 2,
     ]
-    for skip, zero in zip(found.skip, found.zero, strict=True):
+    for skip, zero in zip(aligned.skip, aligned.zero, strict=True):
         lines.append(f"{skip.sigma:>5}{skip.n_hit:>8,}{_cells(skip)}{_cells(zero)}")
     lines += [
         "",
-        f"{one.n_matched:,} of {one.n_observed:,} observed actions are ready at some turn of the "
+        f"{ec.n_matched:,} of {ec.n_observed:,} observed actions are ready at some turn of the "
         "reference",
-        f"({_percent(one.coverage)} coverage), in {one.n_dialogues:,} of {found.n_dialogues:,} "
+        f"({_percent(ec.coverage)} coverage), in {ec.n_dialogues:,} of {aligned.n_dialogues:,} "
         "dialogues; a dialogue is kept",
         f"if its mean is above {KEEP_ABOVE}",
-        *foregone(found.skip, by_rule=not {*found.annotators}.isdisjoint(_RULES)),
+        *foregone(aligned.skip, by_rule=not {*aligned.annotators}.isdisjoint(_RULES)),
         "",
         "published, of another annotation: ProActor, Table 3, ABCD by gpt-4o-mini",
     ]
-    shown = {row.sigma for row in found.skip}
+    sigmas = {row.sigma for row in aligned.skip}
     for row in PUBLISHED:
-        if row.sigma in shown:
+        if row.sigma in sigmas:
             mean = f"{row.mean:.4f} ± {row.std:.4f}"
             lines.append(
                 f"{row.sigma:>5}{row.n_hit:>8,}{row.share:>7.2f}%{mean:>17}{row.above:>7.2f}%"
             )
-    if len(shown & {row.sigma for row in PUBLISHED}) == 0:
+    if len(sigmas & {row.sigma for row in PUBLISHED}) == 0:
         lines.append("(not for these sigmas)")
     return "\n".join(lines)
 

@@ -1,19 +1,19 @@
-"""A catalog from a YAML file of settings: sources, ontology, samples, overrides, template.
+"""Builds a catalog from a YAML file of settings: sources, ontology, samples, overrides, template.
 
     catalog_metadata: {name: shop, version: 1.0.0, domain: retail}
     sources:
       - mcp: {name: desk, command: [python, server.py]}     # or url: http://...
       - openapi: {file: orders.yaml, include: [getOrder], prefix: orders-}
       - types: types.yaml                                   # a type specification
-      - agents: agents.yaml                                 # agents of one's own, with steps
-      - domain: shop                                        # ours, or a folder
+      - agents: agents.yaml                                 # custom agents, with steps
+      - domain: shop                                        # a bundled domain, or a folder
       - abcd: {folder: abcd, samples: abcd/abcd_v1.1.json.gz}
     ontology: ontology.yaml         # all else is optional
     samples: samples.jsonl          # {"action": ..., "parameters": [...]} a line
     overrides: overrides.yaml       # {action: {properties: {parameter: required}, at_least: 1}}
     template: catalog.json.j2
 
-Paths start at the folder of the file.
+Paths are relative to the folder of the file.
 """
 
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ from timeful.errors import SettingsError
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where actions come from: exactly one of these."""
+    """A source of actions: exactly one of these."""
 
     mcp: McpSource | None = None
     openapi: OpenApiSource | None = None
@@ -45,14 +45,14 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     def __post_init__(self) -> None:
         fields = self.__struct_fields__
-        if sum(getattr(self, one) is not None for one in fields) != 1:
-            raise ValueError(f"a source is exactly one of {', '.join(fields)}")
+        if sum(getattr(self, field) is not None for field in fields) != 1:
+            raise ValueError(f"a source needs exactly one of {', '.join(fields)}")
 
     def read(self, folder: Path) -> dict[str, ActionType]:
         """The actions of this source.
 
         Raises:
-            SettingsError: If it cannot be read.
+            SettingsError: If the source cannot be read.
         """
         if self.mcp:
             return mcp_types(self.mcp, folder)
@@ -68,7 +68,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a catalog is made of."""
+    """The settings of a catalog."""
 
     catalog_metadata: Metadata
     sources: tuple[Source, ...]
@@ -79,7 +79,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class CatalogBuild(msgspec.Struct, frozen=True, kw_only=True):
-    """A catalog, and what was decided on its parameters."""
+    """A catalog, its ontology, and the decisions about its parameters."""
 
     catalog: Catalog
     ontology: Ontology
@@ -87,20 +87,20 @@ class CatalogBuild(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def build_catalog(path: Path) -> CatalogBuild:
-    """Make the catalog that a file of settings says.
+    """Build the catalog of a settings file.
 
     Raises:
-        SettingsError: If a setting, a source or another file is wrong; the message names the file,
-            the entry and the field.
+        SettingsError: If a setting, a source or another file is wrong; names the file, the entry
+            and the field.
     """
     settings, folder = read_as(path, Settings), path.parent
-    parts = [
+    sources = [
         (f"{path}: sources[{index}]", source.read(folder))
         for index, source in enumerate(settings.sources)
     ]
-    types = join_types(parts)
+    types = join_types(sources)
     if not types:
-        raise SettingsError(f"{path}: sources: there is no action")
+        raise SettingsError(f"{path}: sources: at least one action is required")
     overrides = _read_overrides(settings, folder)
     types, rows = estimate(types, _samples(settings, folder), overrides)
     ontology = _ontology(settings, folder)
@@ -115,7 +115,7 @@ def build_catalog(path: Path) -> CatalogBuild:
         settings.catalog_metadata,
         types,
         template=template,
-        name=settings.template or "our template",
+        name=settings.template or "the bundled template",
     )
     return CatalogBuild(catalog=catalog, ontology=ontology, rows=tuple(rows))
 
@@ -130,7 +130,7 @@ def _ontology(settings: Settings, folder: Path) -> Ontology:
 
 
 def _samples(settings: Settings, folder: Path) -> Iterator[Sample]:
-    """The samples of all sources and of the file, which has one JSON object a line."""
+    """The samples of all sources and of the file of JSON lines."""
     for source in settings.sources:
         if source.abcd:
             yield from abcd_samples(source.abcd, folder)
@@ -154,16 +154,16 @@ def _read_overrides(settings: Settings, folder: Path) -> dict[str, Override]:
 
 
 def _agents(path: Path) -> dict[str, ActionType]:
-    """Agents of one's own, a list in YAML or JSON."""
-    found: dict[str, ActionType] = {}
-    for one in read_as(path, tuple[CustomAgent, ...]):
-        if one.name in found:
-            raise SettingsError(f"{path}: two agents are called {one.name!r}")
-        found[one.name] = ActionType(
+    """Custom agents, a list in YAML or JSON."""
+    types: dict[str, ActionType] = {}
+    for agent in read_as(path, tuple[CustomAgent, ...]):
+        if agent.name in types:
+            raise SettingsError(f"{path}: two agents are called {agent.name!r}")
+        types[agent.name] = ActionType(
             kind="agent",
-            description=one.description,
-            steps=one.steps,
-            parameters=one.parameters,
-            at_least=one.at_least,
+            description=agent.description,
+            steps=agent.steps,
+            parameters=agent.parameters,
+            at_least=agent.at_least,
         )
-    return found
+    return types

@@ -1,8 +1,7 @@
-"""Who annotates a dialogue: an endpoint that sees all of it, or a rule (D.1.3, D.2).
+"""Oracles that annotate a dialogue: a language model, or a rule (D.1.3, D.2).
 
-Either gives reference opportunities for every turn; ready ranges and reference questions follow
-from them and from the words. What it gives depends on the dialogue alone, never on which others
-are annotated, when, or beside what.
+Both give reference opportunities for every turn, from which ready ranges and reference questions
+follow. The annotation of a dialogue does not depend on other dialogues or on their order.
 """
 
 from collections.abc import Callable
@@ -32,9 +31,9 @@ from timeful.seeding import child_seed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Annotated:
-    """What came of a dialogue: it with references, or an error and by what it failed.
+    """A dialogue with references, or an error and the kind of the failure.
 
-    `requests` counts what an endpoint was asked, `repairs` how many of them asked again.
+    `requests` counts all requests to an endpoint, `repairs` the repeated ones.
     """
 
     dialogue: Dialogue | None = None
@@ -45,11 +44,11 @@ class Annotated:
 
 
 class Oracle(Protocol):
-    """Somebody who annotates; from several threads at once."""
+    """An annotator, usable from several threads."""
 
     @property
     def name(self) -> str:
-        """Who it is, as it stands in the dialogues."""
+        """The annotator in dialogues."""
         ...
 
     def annotate(self, dialogue: Dialogue) -> Annotated:
@@ -57,12 +56,12 @@ class Oracle(Protocol):
         ...
 
     def stop(self) -> None:
-        """End what is under way, from any thread; what it gives after that counts for nothing."""
+        """End running requests, from any thread; later results are ignored."""
         ...
 
 
 class RuleOracle:
-    """Hindsight by rule: by what was done, or else by what was said; a dialogue tells which."""
+    """Annotates by rule: from observed actions, or else from the transcript."""
 
     name = LABEL
 
@@ -73,23 +72,23 @@ class RuleOracle:
     def annotate(self, dialogue: Dialogue) -> Annotated:
         """Annotate a dialogue."""
         if dialogue.observed:
-            found, label = hindsight(dialogue, self._knowledge), self.name
+            references, label = hindsight(dialogue, self._knowledge), self.name
         else:
-            found, label = self._tracker(dialogue), WORDS_LABEL
-        return Annotated(dialogue=with_references(dialogue, found, label))
+            references, label = self._tracker(dialogue), WORDS_LABEL
+        return Annotated(dialogue=with_references(dialogue, references, label))
 
     def stop(self) -> None:
-        """Nothing: it is done at once."""
+        """Do nothing: there are no requests."""
 
 
 class LlmOracle:
-    """A language model, asked about some turns at a time.
+    """Annotates with a language model, several turns per request.
 
     Args:
-        model: Which.
-        settings: How it is asked.
+        model: The model.
+        settings: Prompts and limits.
         knowledge: The tools.
-        on_event: Told of requests that had to be repeated and of dialogues that failed, in words.
+        on_event: Receives messages about repeated requests and failed dialogues.
     """
 
     def __init__(
@@ -111,35 +110,35 @@ class LlmOracle:
         return self._model.name
 
     def annotate(self, dialogue: Dialogue) -> Annotated:
-        """Annotate a dialogue, request by request; the first that comes to nothing ends it."""
-        found: References = {}
+        """Annotate a dialogue request by request, until the first failure."""
+        references: References = {}
         requests = repairs = 0
         size = self._settings.turns_a_request
         for begin in range(0, len(dialogue.turns), size):
             turns = dialogue.turns[begin : begin + size]
-            asked = self._ask(dialogue, turns)
-            requests += asked.tries
-            repairs += asked.tries - 1
+            answer = self._ask(dialogue, turns)
+            requests += answer.tries
+            repairs += answer.tries - 1
             first, last = turns[0].number, turns[-1].number
-            where = f"turn {first}" if first == last else f"turns {first} to {last}"
-            if asked.value is None:
-                error = f"{where}: {asked.error}"
-                if asked.failure == "answer":
-                    error += f" (in the last of {asked.tries} answers)"
+            location = f"turn {first}" if first == last else f"turns {first} to {last}"
+            if answer.value is None:
+                error = f"{location}: {answer.error}"
+                if answer.failure == "answer":
+                    error += f" (in the last of {answer.tries} answers)"
                 return Annotated(
-                    error=error, failure=asked.failure, requests=requests, repairs=repairs
+                    error=error, failure=answer.failure, requests=requests, repairs=repairs
                 )
-            if asked.tries > 1:
-                self._on_event(f"dialogue {dialogue.id}, {where}: asked {asked.tries} times")
-            found |= asked.value
+            if answer.tries > 1:
+                self._on_event(f"dialogue {dialogue.id}, {location}: asked {answer.tries} times")
+            references |= answer.value
         return Annotated(
-            dialogue=with_references(dialogue, found, self.name),
+            dialogue=with_references(dialogue, references, self.name),
             requests=requests,
             repairs=repairs,
         )
 
     def stop(self) -> None:
-        """Ask nothing more, and end the streams."""
+        """Refuse further requests and end the streams."""
         self._model.stop()
 
     def _ask(self, dialogue: Dialogue, turns: tuple[Turn, ...]) -> StructuredAnswer[References]:
@@ -166,9 +165,9 @@ class LlmOracle:
 
 
 def with_references(dialogue: Dialogue, references: References, annotator: str) -> Dialogue:
-    """A dialogue with references in place of those it had, and what follows from them.
+    """Replace the references of a dialogue and derive ready ranges.
 
-    Its questions stay, if it has any; else they are what the agent asks.
+    A dialogue without reference questions gets the questions of the agent.
     """
     return msgspec.structs.replace(
         dialogue,

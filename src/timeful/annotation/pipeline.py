@@ -1,4 +1,4 @@
-"""An annotation from its settings: who is asked about what, and the files that come of it."""
+"""Runs an annotation from its settings and writes its files."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -28,24 +28,24 @@ NOTES = {
     "rules": "made by rule, knowing how the dialogue went on; no model was asked",
     "llm": "made by a language model that saw the whole dialogue",
 }
-"""What is said of references, by oracle."""
+"""The note about references, by oracle."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnnotationRun:
-    """What an annotation came to: its files, and all that is done, in order.
+    """The files and the dialogues of an annotation, in order.
 
-    `unknown` says which observed actions the catalog has not; references can never match them.
+    `unknown_actions` describes observed actions that the catalog lacks: no reference matches them.
     """
 
     out: Path
     meta: Path
     done: tuple[Entry, ...]
-    unknown: str
+    unknown_actions: str
 
     @property
     def failed(self) -> list[Entry]:
-        """The dialogues that could not be annotated."""
+        """The failed dialogues."""
         return [entry for entry in self.done if entry.failure is not None]
 
 
@@ -60,7 +60,7 @@ def run_annotation(
     replace: bool = False,
     retry_failed: bool = False,
 ) -> AnnotationRun:
-    """Annotate what settings say, or go on with it.
+    """Annotate dialogues, or resume an annotation.
 
     Args:
         settings: All settings.
@@ -85,11 +85,11 @@ def run_annotation(
     oracle = _oracle(settings, knowledge, api_key, on_event)
     identity = _identity(settings, knowledge, source)
     annotation = settings.annotation
-    seen: dict[str, None] = {}
+    observed_names: dict[str, None] = {}
 
     def read() -> Iterator[Dialogue]:
         for dialogue in _read(settings, folder):
-            seen.update((action.name, None) for _, action in dialogue.observed)
+            observed_names.update((action.name, None) for _, action in dialogue.observed)
             yield dialogue
 
     work = Work(
@@ -101,7 +101,7 @@ def run_annotation(
         identity=identity,
         workers=annotation.max_workers,
     )
-    meta = _beside(out, ".meta.json")
+    meta = _sibling(out, ".meta.json")
 
     def write(log: WorkLog) -> None:
         _write(out, log, settings)
@@ -117,12 +117,12 @@ def run_annotation(
         )
     finally:
         oracle.stop()
-    unknown = knowledge.catalog.missing(seen)
-    return AnnotationRun(out=out, meta=meta, done=tuple(done), unknown=unknown)
+    unknown_actions = knowledge.catalog.missing(observed_names)
+    return AnnotationRun(out=out, meta=meta, done=tuple(done), unknown_actions=unknown_actions)
 
 
 def output_path(settings: Settings, folder: Path) -> Path:
-    """Where the output goes if nobody says: beside the dialogues, with the suffix."""
+    """The default output: next to the dialogues, with the suffix."""
     name = Path(settings.dialogues.file).name.removesuffix(".gz")
     stem = name.removesuffix(".jsonl").removesuffix(".json")
     source = folder / settings.dialogues.file
@@ -144,25 +144,25 @@ def _oracle(
 
 
 def _read(settings: Settings, folder: Path) -> Iterator[Dialogue]:
-    said, tools = settings.dialogues, settings.tool_catalog
-    path = folder / said.file
+    source, tools = settings.dialogues, settings.tool_catalog
+    path = folder / source.file
     if is_abcd_shape(path):
         slots = None
         if tools.abcd is not None:
             slots = read_ontology(folder / tools.abcd.folder / "ontology.json")
-        yield from read_abcd(path, ontology=slots, wording=said.wording, splits=said.splits)
+        yield from read_abcd(path, ontology=slots, wording=source.wording, splits=source.splits)
         return
-    there = set()
+    splits = set()
     for dialogue in read_jsonl(path):
-        there.add(dialogue.split)
-        if said.splits is None or dialogue.split in said.splits:
+        splits.add(dialogue.split)
+        if source.splits is None or dialogue.split in source.splits:
             yield dialogue
-    for split in said.splits or ():
-        check_known(f"split of {path.name}", split, there)
+    for split in source.splits or ():
+        check_known(f"split of {path.name}", split, splits)
 
 
 def _identity(settings: Settings, knowledge: Knowledge, source: Path) -> dict[str, Any]:
-    """All that makes an annotation what it is; how fast and how much of it is no part."""
+    """The identity of an annotation, without its speed and selection."""
     catalog = knowledge.catalog
     common = {
         "oracle": settings.annotation.oracle,
@@ -193,15 +193,17 @@ def _identity(settings: Settings, knowledge: Knowledge, source: Path) -> dict[st
 
 
 def _about(identity: dict[str, Any], done: list[Entry]) -> dict[str, Any]:
-    """What is written of an annotation: no times and no paths, so that it can be compared."""
-    failed = [one for one in done if one.failure is not None]
+    """The metadata of an annotation, without times and paths, so that files can be compared."""
+    failed = [entry for entry in done if entry.failure is not None]
     return {
         **identity,
         "n_dialogues": len(done) - len(failed),
         "n_failed": len(failed),
-        "n_requests": sum(one.requests for one in done),
-        "n_repairs": sum(one.repairs for one in done),
-        "failed": [{"index": one.index, "id": one.id, "error": one.error} for one in failed],
+        "n_requests": sum(entry.requests for entry in done),
+        "n_repairs": sum(entry.repairs for entry in done),
+        "failed": [
+            {"index": entry.index, "id": entry.id, "error": entry.error} for entry in failed
+        ],
     }
 
 
@@ -211,12 +213,12 @@ def _write(out: Path, log: WorkLog, settings: Settings) -> None:
     write_jsonl(partial, dialogues(log))
     partial.replace(out)
     if settings.output.save_individual_turns:
-        turns = _beside(out, ".turns.jsonl.gz" if out.suffix == ".gz" else ".turns.jsonl")
+        turns = _sibling(out, ".turns.jsonl.gz" if out.suffix == ".gz" else ".turns.jsonl")
         write_lines(turns, (line for dialogue in dialogues(log) for line in _turn_lines(dialogue)))
 
 
 def _turn_lines(dialogue: Dialogue) -> Iterator[bytes]:
-    """Each turn as Figure 9 has it, with the dialogue it is of."""
+    """Each turn in the format of Figure 9, with its dialogue."""
     for turn in dialogue.turns:
         opportunities = write_opportunities(dialogue.references.get(turn.number, ()))
         yield msgspec.json.encode(
@@ -225,10 +227,10 @@ def _turn_lines(dialogue: Dialogue) -> Iterator[bytes]:
                 "dialogue_turn": turn.number,
                 "speaker": turn.speaker,
                 "text": turn.text,
-                "proactive_annotations": [{"action_opportunity": one} for one in opportunities],
+                "proactive_annotations": [{"action_opportunity": o} for o in opportunities],
             }
         )
 
 
-def _beside(out: Path, ending: str) -> Path:
+def _sibling(out: Path, ending: str) -> Path:
     return out.with_name(out.name.removesuffix(".gz").removesuffix(".jsonl") + ending)

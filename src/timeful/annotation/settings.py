@@ -1,4 +1,4 @@
-"""The settings of an annotation: a YAML file with the fields of ProActor's Figure 9, and ours.
+"""Settings of an annotation in YAML: the fields of ProActor's Figure 9, and further ones.
 
     llm: {model: gpt-4o-mini, temperature: 0.1, max_tokens: 4000,
           base_url: "https://...", api_key_name: OPENAI_API_KEY}
@@ -11,8 +11,8 @@
     prompts: {system_prompt: ..., task_prompt: ...}     # ours by default
     logging: {level: INFO, log_file: annotation.log, log_to_console: true}
 
-Paths start at the folder of the file. There is no field for a key: it comes from the environment,
-under the name that `api_key_name` says.
+Paths are relative to the folder of the file. There is no field for a key: `api_key_name` names its
+environment variable.
 """
 
 from collections.abc import Mapping
@@ -45,12 +45,12 @@ class Llm(Endpoint, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Conversations(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is annotated.
+    """The dialogues to annotate.
 
     Attributes:
-        file: A file of dialogues, JSONL or ABCD's shape, packed with gzip or not.
-        splits: The splits that are annotated; all if null.
-        wording: Which words of ABCD's shape are shown.
+        file: A file of dialogues, JSONL or ABCD's shape, compressed with gzip or not.
+        splits: The splits to annotate; all if null.
+        wording: The text of ABCD's shape to use.
     """
 
     file: str = ""
@@ -62,10 +62,10 @@ class ToolCatalog(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """The actions, and the workflows where the rule oracle needs them.
 
     Attributes:
-        use_common_tools: Whether those of `catalog`, `domain` or `abcd` are used.
-        custom_tools: More of them, or all, as a type specification.
-        catalog: A catalog, as `timeful catalog make` writes it.
-        ontology: The workflows that go with `catalog`.
+        use_common_tools: Whether to use the actions of `catalog`, `domain` or `abcd`.
+        custom_tools: Further actions, as a type specification.
+        catalog: A catalog, written by `timeful catalog make`.
+        ontology: The workflows of `catalog`.
         domain: A domain instead of a catalog: shop, loan or a folder.
         abcd: ABCD's files instead of a catalog.
     """
@@ -78,26 +78,25 @@ class ToolCatalog(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     abcd: AbcdSource | None = None
 
     def __post_init__(self) -> None:
-        given = [one for one in ("catalog", "domain", "abcd") if getattr(self, one)]
-        if self.use_common_tools and len(given) > 1:
-            raise ValueError(f"the tools come from one of {', '.join(given)}, not from all")
-        if not (self.use_common_tools and given) and not self.custom_tools:
-            raise ValueError("there are no tools: give catalog, domain, abcd or custom_tools")
+        sources = [name for name in ("catalog", "domain", "abcd") if getattr(self, name)]
+        if self.use_common_tools and len(sources) > 1:
+            raise ValueError(f"the tools must come from one of {', '.join(sources)}")
+        if not (self.use_common_tools and sources) and not self.custom_tools:
+            raise ValueError("tools are required: set catalog, domain, abcd or custom_tools")
 
 
 class Annotation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How it is annotated.
+    """The oracle and its limits.
 
     Attributes:
-        oracle: An endpoint (llm), or hindsight by rule (rules), which asks nobody.
-        batch_size: How many turns one request is about. A prompt of one's own that does not say
-            `{turns}` can only be about one.
-        validate_output: Whether an answer is checked against the catalog, beyond its form.
-        retry_on_failure: Whether what cannot be used is asked for again.
-        max_retries: How often at most.
-        max_workers: How many dialogues are annotated side by side.
-        start_index: The first dialogue that is annotated, from 0.
-        annotated_max_dialogues_num: How many are annotated at most.
+        oracle: An endpoint (llm), or hindsight by rule (rules).
+        batch_size: The number of turns per request; 1 for a custom prompt without `{turns}`.
+        validate_output: Whether to check answers against the catalog.
+        retry_on_failure: Whether to repeat a request after an invalid answer.
+        max_retries: The maximum number of repetitions.
+        max_workers: The number of concurrent dialogues.
+        start_index: The first dialogue to annotate, from 0.
+        annotated_max_dialogues_num: The maximum number of dialogues to annotate.
     """
 
     oracle: Literal["llm", "rules"] = "llm"
@@ -111,17 +110,17 @@ class Annotation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     @property
     def tries(self) -> int:
-        """How often a request is made at most."""
+        """The maximum number of requests for an answer."""
         return 1 + self.max_retries if self.retry_on_failure else 1
 
 
 class Output(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is written.
+    """The output files.
 
     Attributes:
-        output_suffix: Put behind the name of the dialogues where no name is given.
-        pretty_print: Whether the file about the annotation is indented.
-        save_individual_turns: Whether a file with a line for each turn is written as well.
+        output_suffix: The suffix of the default output name.
+        pretty_print: Whether to indent the metadata file.
+        save_individual_turns: Whether to write a file with a line for each turn.
     """
 
     output_suffix: str = "_annotated"
@@ -130,7 +129,7 @@ class Output(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Prompts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the model is told. The task may say `prompts.NAMES`, and says what to annotate."""
+    """The prompts; the task may contain the fields `prompts.NAMES`."""
 
     system_prompt: str = prompts.SYSTEM
     task_prompt: str = prompts.TASK
@@ -141,11 +140,11 @@ class Prompts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         except SettingsError as error:
             raise ValueError(str(error)) from None
         if not names_in(self.task_prompt) & {"turns", "turn_number"}:
-            raise ValueError("task_prompt must say {turns} or {turn_number}, what is annotated")
+            raise ValueError("task_prompt must contain {turns} or {turn_number}")
 
 
 class Logging(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A log for who operates it; progress is shown without."""
+    """The log of events; progress does not need it."""
 
     level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     log_file: str | None = None
@@ -153,7 +152,7 @@ class Logging(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All of it."""
+    """All settings."""
 
     dialogues: Conversations = Conversations()
     tool_catalog: ToolCatalog
@@ -165,7 +164,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     @property
     def turns_a_request(self) -> int:
-        """How many turns one request is about."""
+        """The number of turns per request."""
         return self.annotation.batch_size if "turns" in names_in(self.prompts.task_prompt) else 1
 
 
@@ -174,33 +173,35 @@ def read_settings(path: Path, overrides: Mapping[str, object], *, base_url: str 
 
     Args:
         path: The YAML file.
-        overrides: Values that win over the file's, by `section.field`; None wins over nothing.
-        base_url: Where the API begins if neither says so.
+        overrides: Values that replace those of the file, by `section.field`; None keeps them.
+        base_url: The default address of the API.
 
     Raises:
-        SettingsError: If it cannot be read or a field is wrong; the message names the field.
+        SettingsError: If the file cannot be read or a field is wrong; names the field.
     """
     data = read_data(path)
     if not isinstance(data, dict):
-        raise SettingsError(f"{path}: there must be sections, such as tool_catalog")
+        raise SettingsError(f"{path}: sections such as tool_catalog are required")
     for name, value in overrides.items():
         section, _, field = name.partition(".")
         if value is not None:
-            # A section that is no mapping is refused with its name below.
-            there = data.get(section) or {}
-            data[section] = {**there, field: value} if isinstance(there, dict) else there
+            # The conversion below refuses a section that is not a mapping.
+            section_data = data.get(section) or {}
+            data[section] = (
+                {**section_data, field: value} if isinstance(section_data, dict) else section_data
+            )
     settings = convert(data, Settings, str(path))
     if not settings.llm.base_url:
         llm = msgspec.structs.replace(settings.llm, base_url=base_url)
         settings = msgspec.structs.replace(settings, llm=llm)
     if not settings.dialogues.file:
-        raise SettingsError(f"{path}: dialogues.file: there is none; or give --dialogues")
+        raise SettingsError(f"{path}: dialogues.file is required, or give --dialogues")
     if settings.annotation.oracle == "llm":
         for field in ("model", "base_url"):
             if not getattr(settings.llm, field):
                 option = f"--{field.replace('_', '-')}"
                 raise SettingsError(
-                    f"{path}: llm.{field}: there is none; give {option}, or annotate without a "
+                    f"{path}: llm.{field} is required; give {option}, or annotate without a "
                     "model with --oracle rules"
                 )
     return settings

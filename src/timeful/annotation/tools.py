@@ -1,4 +1,4 @@
-"""The tools of an annotation as its settings name them, with the workflows they are used in."""
+"""Loads the tools of an annotation and their workflows."""
 
 from pathlib import Path
 
@@ -13,14 +13,14 @@ from timeful.errors import SettingsError
 
 
 def load_tools(settings: ToolCatalog, folder: Path) -> Knowledge:
-    """The tools that settings name.
+    """Load the tools of settings.
 
     Args:
         settings: The section `tool_catalog`.
-        folder: Where its paths start.
+        folder: The folder of relative paths.
 
     Raises:
-        SettingsError: If a file cannot be read, or two tools bear one name.
+        SettingsError: If a file cannot be read, or a tool name is duplicated.
     """
     common = _common(settings, folder) if settings.use_common_tools else None
     if common is not None and not settings.custom_tools:
@@ -28,7 +28,7 @@ def load_tools(settings: ToolCatalog, folder: Path) -> Knowledge:
     custom = render(Metadata(name="custom"), settings.custom_tools, name="custom_tools")
     if common is None:
         return Knowledge(catalog=custom, ontology=Ontology(), guidelines={})
-    both = Catalog(
+    joined_catalog = Catalog(
         catalog_metadata=common.catalog.catalog_metadata,
         mcp_tools=common.catalog.mcp_tools + custom.mcp_tools,
         api_definitions=common.catalog.api_definitions + custom.api_definitions,
@@ -37,7 +37,7 @@ def load_tools(settings: ToolCatalog, folder: Path) -> Knowledge:
     for name in settings.custom_tools:
         if name in common.catalog.actions:
             raise SettingsError(f"tool_catalog.custom_tools: {name!r} is also a common tool")
-    return Knowledge(catalog=both, ontology=common.ontology, guidelines=common.guidelines)
+    return Knowledge(catalog=joined_catalog, ontology=common.ontology, guidelines=common.guidelines)
 
 
 def _common(settings: ToolCatalog, folder: Path) -> Knowledge | None:

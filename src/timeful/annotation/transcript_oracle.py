@@ -1,20 +1,20 @@
-"""The oracle without a model where nothing records what is done: what was possible, by the words.
+"""The rule oracle for dialogues without observed actions: references from the transcript.
 
-As `hindsight.py`, but all that it goes by is what is said. The actions of the workflow are gone
-through in order; those whose values are not all told in the whole dialogue are left out, as they
-cannot have been taken, and with them what follows and needs no values. Of the others:
+Like `hindsight.py`, but from the text of turns. The actions of the workflow are processed in
+order. An action whose values are not all in the dialogue is skipped, since it cannot have been
+taken, together with the actions after it that need no values. The others have these statuses:
 
 | which | status |
 | --- | --- |
-| it was ready, and the agent says what names it, or else anything but a question | triggered |
-| all that it requires was told, and what comes before it was done | ready_to_trigger |
-| what comes before it was done | pending |
+| it was ready, and the agent names it, or else makes a statement | triggered |
+| its required values are known, and the actions before it were taken | ready_to_trigger |
+| the actions before it were taken | pending |
 
-An action is named by a word of its name or description, of four letters or more. The workflow is
-that of the dialogue's subflow; where that is not known, the one whose parameters are most like
-those that were told.
+A word of four letters or more of its name or description names an action. The workflow is that of
+the dialogue's subflow; for an unknown subflow, the one whose parameters are most similar to the
+slots with values.
 
-There are no observed actions, so EC has nothing to say of these references.
+Without observed actions EC is undefined for these references.
 """
 
 import re
@@ -32,30 +32,30 @@ from timeful.domains.references import opportunity
 from timeful.metrics.proactor.questions import asked_in
 
 WORDS_LABEL = "hindsight by rule, from words alone"
-"""What stands for the annotator of a dialogue without observed actions."""
+"""The annotator of a dialogue without observed actions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Span:
-    """An action of the workflow, and at which places it is what: from, from, and up to."""
+    """An action of the workflow, and the indices of turns at which its status changes."""
 
     action: Action
     pending: int
     ready: int
     done: int | None
 
-    def status(self, place: int) -> Status | None:
-        """What it is at a place; None for nothing."""
-        if place == self.done:
+    def status(self, index: int) -> Status | None:
+        """Its status at an index; None without an opportunity."""
+        if index == self.done:
             return "triggered"
-        if self.pending <= place < self.ready:
+        if self.pending <= index < self.ready:
             return "pending"
-        is_over = self.done is not None and place > self.done
-        return None if place < self.pending or is_over else "ready_to_trigger"
+        is_over = self.done is not None and index > self.done
+        return None if index < self.pending or is_over else "ready_to_trigger"
 
 
 class DialogueStateTracker:
-    """Goes through dialogues by their words; from several threads at once.
+    """Tracks the actions of dialogues by their text; usable from several threads.
 
     Args:
         knowledge: The actions and the workflows.
@@ -69,41 +69,41 @@ class DialogueStateTracker:
     def __call__(self, dialogue: Dialogue) -> References:
         """The reference opportunities of a dialogue, by turn."""
         turns = dialogue.turns
-        known = [self._finder.known(turns[: place + 1]) for place in range(len(turns))]
-        spans = list(self._spans(dialogue, known))
-        found: References = {}
-        for place, turn in enumerate(turns):
-            some: list[Opportunity] = []
-            for one in spans:
-                if status := one.status(place):
-                    some.append(opportunity(one.action, status, known[place]))
-            if some:
-                found[turn.number] = tuple(some)
-        return found
+        values_by_turn = [self._finder.known(turns[: index + 1]) for index in range(len(turns))]
+        spans = list(self._spans(dialogue, values_by_turn))
+        references: References = {}
+        for index, turn in enumerate(turns):
+            opportunities: list[Opportunity] = []
+            for span in spans:
+                if status := span.status(index):
+                    opportunities.append(opportunity(span.action, status, values_by_turn[index]))
+            if opportunities:
+                references[turn.number] = tuple(opportunities)
+        return references
 
-    def _spans(self, dialogue: Dialogue, known: list[dict[str, str]]) -> Iterator[_Span]:
+    def _spans(self, dialogue: Dialogue, values_by_turn: list[dict[str, str]]) -> Iterator[_Span]:
         turns = dialogue.turns
         at = next((n for n, turn in enumerate(turns) if turn.speaker == "customer"), len(turns))
         is_reached = True
-        for name in self._order(dialogue, set(known[-1]) if known else set()):
+        for name in self._order(dialogue, set(values_by_turn[-1]) if values_by_turn else set()):
             action = self._actions[name]
-            places = range(at, len(turns))
-            ready = next((n for n in places if action.is_complete(known[n])), None)
+            indices = range(at, len(turns))
+            ready = next((n for n in indices if action.is_complete(values_by_turn[n])), None)
             is_reached = ready is not None and (is_reached or not action.is_complete({}))
             if ready is None or not is_reached:
                 continue
-            done = _told(action, turns, ready)
-            yield _Span(action=action, pending=at, ready=ready, done=done)
-            if done is None:
+            done_at = _report_index(action, turns, ready)
+            yield _Span(action=action, pending=at, ready=ready, done=done_at)
+            if done_at is None:
                 return
-            at = done
+            at = done_at
 
-    def _order(self, dialogue: Dialogue, told: set[str]) -> tuple[str, ...]:
+    def _order(self, dialogue: Dialogue, slots_with_value: set[str]) -> tuple[str, ...]:
         """The actions of the workflow that a dialogue follows."""
 
         def likeness(name: str) -> float:
-            slots = {one.name for each in self._workflows[name] for one in self._slots(each)}
-            return len(slots & told) / (len(slots | told) or 1)
+            slots = {slot.name for action in self._workflows[name] for slot in self._slots(action)}
+            return len(slots & slots_with_value) / (len(slots | slots_with_value) or 1)
 
         if dialogue.subflow in self._workflows:
             return self._workflows[dialogue.subflow]
@@ -113,18 +113,18 @@ class DialogueStateTracker:
         return self._actions[action].parameters
 
 
-def _told(action: Action, turns: tuple[Turn, ...], ready: int) -> int | None:
-    """Where the agent says that an action is done, or may have said so."""
-    of_it = _words(re.sub(r"[-_]", " ", action.name), action.description)
-    told = [
-        place
-        for place, turn in enumerate(turns)
-        if place > ready and turn.speaker == "agent" and not asked_in(turn.text)
+def _report_index(action: Action, turns: tuple[Turn, ...], ready: int) -> int | None:
+    """The index of the turn in which the agent reports an action, named or not."""
+    keywords = _words(re.sub(r"[-_]", " ", action.name), action.description)
+    statements = [
+        index
+        for index, turn in enumerate(turns)
+        if index > ready and turn.speaker == "agent" and not asked_in(turn.text)
     ]
-    named = (place for place in told if of_it & _words(turns[place].text))
-    return next(named, told[0] if told else None)
+    named_statements = (index for index in statements if keywords & _words(turns[index].text))
+    return next(named_statements, statements[0] if statements else None)
 
 
 def _words(*texts: str) -> set[str]:
-    """The beginnings of words that are long enough to mean something: not "one", "for", "the"."""
-    return {one for one in words(texts) if len(one) > 3}
+    """The stems of four letters or more."""
+    return {word for word in words(texts) if len(word) > 3}

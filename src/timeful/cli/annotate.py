@@ -96,8 +96,8 @@ def annotate(
             handler.close()
     failed = finished.failed
     print(f"{len(finished.done) - len(failed)} dialogues annotated, {len(failed)} failed")
-    if finished.unknown:
-        print(f"unknown    what was observed names {finished.unknown}; EC cannot match it")
+    if finished.unknown_actions:
+        print(f"unknown    what was observed names {finished.unknown_actions}; EC cannot match it")
     for one in failed:
         print(f"failed     {one.id} (number {one.index}): {one.error}")
     if len(failed) < len(finished.done):

@@ -27,7 +27,9 @@ PAY = foresee("pay", "ready_to_trigger", "Ada <b>")
 
 
 def conversed(
-    made: list[PredictedTurn], lost: tuple[int, ...] = (), sent: tuple[SentPrediction, ...] = ()
+    made: list[PredictedTurn],
+    lost: tuple[int, ...] = (),
+    predictions: tuple[SentPrediction, ...] = (),
 ) -> Conversed:
     return Conversed(
         settings={},
@@ -37,7 +39,7 @@ def conversed(
         turns=tuple(made),
         transcript=(),
         arrived=(),
-        predictions=sent,
+        predictions=predictions,
         questions=(),
         lost=lost,
         notes={},
