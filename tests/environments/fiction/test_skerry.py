@@ -10,11 +10,10 @@ from tests.environments.fiction.walkthrough import walk
 from timeful.environments.fiction.command_parser import DIRECTIONS, VERBS
 from timeful.environments.fiction.engine import StoryGame
 from timeful.environments.fiction.skerry import skerry
-from timeful.environments.fiction.skerry_places import FIXED, LOOSE, ROOMS
 from timeful.environments.fiction.story import parts
 from timeful.errors import WorldError
 
-NOUNS = sorted({word for one in (*FIXED.values(), *LOOSE.values()) for word in one.words})
+NOUNS = sorted({word for one in skerry(0).things.values() for word in one.words})
 SEEDS = st.integers(0, 50)
 COMMANDS = st.one_of(
     st.sampled_from(sorted(DIRECTIONS)),
@@ -45,14 +44,15 @@ def test_the_walkthrough_wins_every_seed_with_all_points_in_60_to_100_moves(seed
 
 
 def test_it_has_fifteen_to_twenty_rooms_and_all_can_be_reached() -> None:
-    assert 15 <= len(ROOMS) <= 20
+    rooms = skerry(0).rooms
+    assert 15 <= len(rooms) <= 20
     reached, new = {"jetty"}, ["jetty"]
     while new:
-        for there in ROOMS[new.pop()].ways.values():
+        for there in rooms[new.pop()].ways.values():
             if there not in reached:
                 reached.add(there)
                 new.append(there)
-    assert reached == set(ROOMS)
+    assert reached == set(rooms)
 
 
 def test_seeds_differ_in_the_number_and_in_where_the_wick_is() -> None:
