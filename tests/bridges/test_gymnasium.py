@@ -14,7 +14,7 @@ from gymnasium.utils.env_checker import check_env
 from timeful import Session, play, tokens
 from timeful.bridges.gymnasium import GymnasiumGame, WorldEnv
 from timeful.core.units import Duration, Instant, seconds
-from timeful.environments.conformance import CHECKS, Setting
+from timeful.environments.conformance_games import CHECKS, Setting
 from timeful.environments.environment import Environment, Turn
 from timeful.environments.game import DIFFICULTIES, MODES, View
 from timeful.environments.patrol.settings import MODULE

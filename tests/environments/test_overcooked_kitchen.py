@@ -25,8 +25,8 @@ difficulties = st.sampled_from(DIFFICULTIES)
 def kitchens(draw) -> Kitchen:
     """Any kitchen that could be, however unlikely in play."""
     layout = open_kitchen(draw(difficulties)).layout
-    spots = draw(st.permutations(layout.places(" ")))
-    counters = draw(st.dictionaries(st.sampled_from(layout.places("X")), st.sampled_from(ITEMS)))
+    spots = draw(st.permutations(layout.cells_of(" ")))
+    counters = draw(st.dictionaries(st.sampled_from(layout.cells_of("X")), st.sampled_from(ITEMS)))
     cooked = st.one_of(
         st.tuples(st.integers(1, 2), st.just(-1)),
         st.tuples(st.just(3), st.integers(0, COOK_TIME)),
@@ -37,7 +37,7 @@ def kitchens(draw) -> Kitchen:
         facing=[draw(st.sampled_from("UDLR")) for _ in range(2)],
         held=[draw(st.sampled_from((None, *ITEMS))) for _ in range(2)],
         counters=counters,
-        pots=draw(st.dictionaries(st.sampled_from(layout.places("P")), cooked)),
+        pots=draw(st.dictionaries(st.sampled_from(layout.cells_of("P")), cooked)),
     )
 
 

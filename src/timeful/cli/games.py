@@ -71,5 +71,5 @@ def add(name: str, file: Path, folder: Path | None) -> None:
     from timeful.environments.fiction.library import BUILT_IN
     from timeful.environments.fiction.store import add_story, stories_folder
 
-    path = add_story(name, file, folder or stories_folder(), taken=frozenset(BUILT_IN))
+    path = add_story(name, file, folder or stories_folder(), reserved=frozenset(BUILT_IN))
     print(f"kept as {path}; play it as {name}")

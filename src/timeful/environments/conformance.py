@@ -1,281 +1,338 @@
-"""What every game promises: the tests that define the `Game` protocol.
+"""The tests that define the `Environment` protocol.
 
-A game's own tests call `check_game` for each of its settings. Every check plays random
-episodes from a seed of its own, so a failure can be repeated; it raises `AssertionError` and
-says which promise was broken.
+The tests of a world call `check_environment` with a function that makes the world, and one that
+proposes actions for a view. Every check plays random episodes from a seed of its own, so a failure
+can be repeated; it raises `AssertionError` with the broken promise.
+
+    check_environment(World(make=Doorbell, actions=lambda view, rng: ["open"]))
 """
 
 import json
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import FrozenInstanceError, dataclass
+from typing import Any
 
 import numpy as np
 
-from timeful.environments.game import DIFFICULTIES, MODES, Difficulty, Game, Mode
-from timeful.errors import IllegalActionError, SettingsError, WorldError
+from timeful.core.units import START, Duration, Instant
+from timeful.environments.environment import Environment, Observation
+from timeful.environments.game import View
+from timeful.errors import IllegalActionError, SettingsError
 from timeful.seeding import child
 
-ILLEGAL = ("", "up", "UU", "u", " ", "\n", "Z", "é")
+Actions = Callable[[View, np.random.Generator], Sequence[str]]
+"""Proposes actions for a view; illegal ones are allowed."""
+
+NONSENSE = ("", " ", "nonsense", "\n", "é", "<", "1 2 3")
+"""Actions that no world has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
-    """One episode of a game, and the seed of the random players that try it."""
+class World:
+    """A world to check.
 
-    kind: type[Game]
-    difficulty: Difficulty
-    seed: int
-    mode: Mode = "compat"
-    players: int = 0
-
-    def make(self) -> Game:
-        """Make the game afresh."""
-        return self.kind(difficulty=self.difficulty, seed=self.seed, mode=self.mode)
-
-    def rng(self, purpose: str) -> np.random.Generator:
-        """The random player of one check."""
-        return child(self.players, self.kind.name, self.difficulty, self.seed, purpose)
-
-
-def check_game(setting: Setting) -> None:
-    """Check every promise for one setting.
+    Attributes:
+        make: Makes the same episode each time, at its start.
+        actions: Proposes a set of actions for a view.
+        seed: The seed of the random players.
+        patience: The number of changes after which the players stop acting.
+        rewards_add_up: Whether the score is the sum of all rewards.
 
     Raises:
-        AssertionError: If a promise is broken; the message says which.
+        SettingsError: If `make` is not callable.
     """
+
+    make: Callable[[], Environment]
+    actions: Actions
+    seed: int = 0
+    patience: int = 200
+    rewards_add_up: bool = True
+
+    def __post_init__(self) -> None:
+        if not callable(self.make):
+            raise SettingsError(
+                f"make must be a function that makes the world, such as its class; got a "
+                f"{type(self.make).__name__}"
+            )
+
+
+def check_environment(world: World) -> None:
+    """Check every promise for one world.
+
+    Raises:
+        AssertionError: If a promise is broken; the message names the check.
+        SettingsError: If the argument is no `World`.
+    """
+    if not isinstance(world, World):
+        kind = type(world).__name__
+        raise SettingsError(
+            f"check_environment takes a World, got a {kind}; write "
+            f"World(make={kind}, actions=lambda view, rng: [...])"
+        )
     for check in CHECKS:
-        check(setting)
-
-
-def check_names(setting: Setting) -> None:
-    """Actions are legal, and the default action is."""
-    game = setting.make()
-    for action in (*game.actions, game.default_action):
-        _promise(action in game.legal_actions(), f"{action!r} is listed but not legal")
-    _promise(game.turn == 0 and not game.done, "a game starts at turn 0 and not done")
-
-
-def check_repeatable(setting: Setting) -> None:
-    """Two games, and one game after a reset, live through the same with the same actions."""
-    actions = [action for _, action in _played(setting, setting.rng("repeat"))]
-    first, second = setting.make(), setting.make()
-    once = _trace(first, actions)
-    _promise(once == _trace(second, actions), "two games with one seed differ")
-    first.reset()
-    _promise(once == _trace(first, actions), "reset does not lead back to the same episode")
-
-
-def check_end(setting: Setting) -> None:
-    """The horizon ends the game, and an ended game refuses every action."""
-    for game, _ in _played(setting, setting.rng("end")):
-        _promise(not game.done, "a game that is over was still played")
-    _promise(game.done, "a game must be over at its horizon")
-    before = game.save()
-    for action in game.legal_actions():
-        _promise(_refuses(game, action, WorldError), "an ended game must raise WorldError")
-    _promise(game.save() == before, "a step after the end changed the state")
-
-
-def check_score(setting: Setting) -> None:
-    """The score moves by the reward of each step, and by nothing else."""
-    actions = [action for _, action in _played(setting, setting.rng("score"))]
-    game = setting.make()
-    expected = game.score
-    for action in actions:
-        reward = game.step(action)
-        _promise(type(reward) is float, "a reward must be a float")
-        expected += reward
-        _promise(game.score == expected, "the score must be the accumulated return")
-
-
-def check_turns(setting: Setting) -> None:
-    """Every step is one turn, in the game and in its view."""
-    for turn, (game, _) in enumerate(_played(setting, setting.rng("turns"))):
-        _promise(game.turn == turn == game.view().turn, "a step must be exactly one turn")
-
-
-def check_illegal(setting: Setting) -> None:
-    """An illegal action raises and changes nothing."""
-    for game, _ in _played(setting, setting.rng("illegal")):
-        before, seen = game.save(), game.view()
-        for action in ILLEGAL:
-            if action not in game.legal_actions():
-                refused = _refuses(game, action, IllegalActionError)
-                _promise(refused, f"{action!r} must raise IllegalActionError")
-        _promise(game.save() == before and game.view() == seen, "an illegal action moved the world")
-
-
-def check_save(setting: Setting) -> None:
-    """A saved state, loaded into a fresh or a played-on game, has the same future."""
-    rng = setting.rng("save")
-    for game, _ in _played(setting, rng):
-        if rng.random() < 0.25:
-            state, future = game.save(), _future(game, rng)
-            other = setting.make()
-            other.load(state)
-            _promise(other.save() == state, "a loaded state must save to the same bytes")
-            expected = _trace(game.copy(), future)
-            _promise(_trace(other, future) == expected, "a loaded game has another future")
-            other.load(state)
-            _promise(_trace(other, future) == expected, "a game that was played on does not load")
-
-
-def check_foreign_bytes(setting: Setting) -> None:
-    """Bytes that are no saved state are refused, and nothing has changed."""
-    game = setting.make()
-    before = game.save()
-    for state in (b"", b"{}", b"null", b"\x80\x04N.", before[:-1], b"\xff" + before):
         try:
-            game.load(state)
-        except WorldError:
-            _promise(game.save() == before, "a refused state changed the game")
-        else:
-            _promise(False, f"{state[:20]!r} was taken for a saved state")
+            check(world)
+        except AssertionError as error:
+            raise AssertionError(f"{check.__name__}: {error}") from error
 
 
-def check_copy(setting: Setting) -> None:
-    """A copy has the same future, and neither game moves the other."""
-    rng = setting.rng("copy")
-    for game, _ in _played(setting, rng):
-        if rng.random() < 0.25:
-            twin, before = game.copy(), game.save()
-            _promise(twin.save() == before, "a copy must be in the same state")
-            future = _future(game, rng)
-            once = _trace(twin, future)
-            _promise(game.save() == before, "playing a copy moved the original")
-            _promise(_trace(game.copy(), future) == once, "a copy has another future")
+def check_start(world: World) -> None:
+    """The first change is at or after the start."""
+    env = world.make()
+    change = env.next_change()
+    ahead = change is not None and change >= START
+    promise(ahead, f"the first change must be at or after the start, got {change}")
+    promise(
+        env.advance(START) == () or change == START, "something happened before the first change"
+    )
 
 
-def check_view(setting: Setting) -> None:
-    """A view is a value: hashable, equal for equal states, fixed, and plain as JSON."""
-    kept = []
-    for game, _ in _played(setting, setting.rng("view")):
-        view = game.view()
-        _promise(view == game.view(), "two views of one state must be equal")
-        _promise(hash(view) == hash(game.view()), "equal views must have equal hashes")
-        _promise(_is_frozen(view), "a view must be frozen")
-        kept.append((view, view.text(), json.dumps(view.json_state())))
-    for view, text, state in kept:
-        _promise(view.text() == text, "the text of a view changed while the game went on")
-        _promise(json.dumps(view.json_state()) == state, "the JSON of a view changed later")
-        _promise(json.loads(state) == view.json_state(), "json_state must hold plain JSON values")
+def check_time(world: World) -> None:
+    """Changes come at the announced instants; observations lie between two changes, in order."""
+    for step in _play(world, "time"):
+        promise(step.at >= step.before, f"time went back, from {step.before} to {step.at}")
+        at = step.before
+        for observation in step.observations:
+            promise(
+                at <= observation.at <= step.at,
+                f"{observation.event!r} at {observation.at} must be between {at} and {step.at}",
+            )
+            at = observation.at
+        change = step.env.next_change()
+        promise(
+            change is None or change >= step.at,
+            f"the next change is in the past: {change} at {step.at}",
+        )
+        tick = step.env.next_tick
+        promise(tick is None or change is None or tick >= change, "a tick is a change, or later")
 
 
-def check_summary(setting: Setting) -> None:
-    """A summary holds plain JSON values."""
-    for game, _ in _played(setting, setting.rng("summary")):
-        summary = game.summary()
-        plain = json.loads(json.dumps(summary))
-        _promise(plain == summary, "a summary must hold plain JSON values")
+def check_waiting(world: World) -> None:
+    """Nothing happens before the next change, however often the world is advanced."""
+    for step in _play(world, "waiting"):
+        change = step.env.next_change()
+        if change is None or change <= step.at:
+            continue
+        before = _snapshot(step.env)
+        for at in (step.at, Instant((step.at + change) // 2), Instant(change - 1)):
+            events = [observation.event for observation in step.env.advance(at)]
+            promise(not events, f"{events} happened by {at}, before the next change at {change}")
+        _promise_same(before, step.env, f"waiting until {at}")
 
 
-def check_settings(setting: Setting) -> None:
-    """A difficulty or mode that no game has is refused, and the message names those there are."""
-    good = {"difficulty": setting.difficulty, "seed": setting.seed, "mode": setting.mode}
-    for name, wrong, known in (("difficulty", "eazy", DIFFICULTIES), ("mode", "papre", MODES)):
-        try:
-            setting.kind(**(good | {name: wrong}))  # type: ignore[arg-type]
-        except SettingsError as error:
-            for word in (*known, wrong):
-                _promise(word in str(error), f"the error about {name} must say {word!r}: {error}")
-        else:
-            _promise(False, f"{name} {wrong!r} was taken")
+def check_repeatable(world: World) -> None:
+    """Two worlds, and a world after a reset, play the same episode for the same actions."""
+    first = _trace(world.make(), world, "repeat")
+    promise(first == _trace(world.make(), world, "repeat"), "two worlds of one episode differ")
+    env = world.make()
+    for _ in _play(world, "something else", env):
+        pass
+    env.reset()
+    promise(first == _trace(env, world, "repeat"), "reset does not lead back to the same episode")
 
 
-def check_seeds(setting: Setting) -> None:
-    """A seed is either playable or refused, and the message names the seeds there are."""
-    for seed in (-1, 8, 32, 1_000, 10**20):
-        try:
-            game = replace(setting, seed=seed).make()
-        except SettingsError as error:
-            _promise(str(seed) in str(error), f"the error must say the seed {seed}: {error}")
-            ends = [int(number) for number in re.findall(r" (\d+) to (\d+)", str(error))[0]]
-            for valid in ends:
-                replace(setting, seed=valid).make()
-        else:
-            game.step(game.default_action)
+def check_in_one_go(world: World) -> None:
+    """One long advance gives the same observations as one advance a change."""
+    env = world.make()
+    observations: list[Observation] = []
+    while (change := env.next_change()) is not None:
+        observations += env.advance(change)
+        end = change
+    promise(list(world.make().advance(end)) == observations, "one long advance differs")
 
 
-CHECKS = (
-    check_names,
-    check_repeatable,
-    check_end,
-    check_score,
-    check_turns,
-    check_illegal,
-    check_save,
-    check_foreign_bytes,
-    check_copy,
-    check_view,
-    check_summary,
-    check_settings,
-    check_seeds,
-)
-"""Every promise, in the order in which they are best read."""
+def check_illegal(world: World) -> None:
+    """An illegal action raises and changes nothing; with one, a whole set is refused."""
+    rng = _rng(world, "illegal")
+    for step in _play(world, "illegal"):
+        if step.env.next_change() is None:
+            continue
+        before = _snapshot(step.env)
+        for illegal in NONSENSE:
+            proposed = [*world.actions(step.env.view(), rng), illegal]
+            for actions in ([illegal], proposed):
+                promise(
+                    not _takes(step.env, actions, step.at),
+                    f"{actions} must raise IllegalActionError",
+                )
+                _promise_same(before, step.env, f"the illegal {actions}")
+        promise(_takes(step.env, [], step.at), "[] must be legal at all times")
+        _promise_same(before, step.env, "doing nothing, []")
 
 
-def _promise(kept: bool, promise: str) -> None:
-    if not kept:
-        raise AssertionError(promise)
+def check_over(world: World) -> None:
+    """An episode ends by a change of the world, and nothing happens after the end."""
+    for step in _play(world, "over"):
+        env = step.env
+    promise(env.next_change() is None, "an episode must end when no agent acts")
+    before = _snapshot(env)
+    events = [observation.event for observation in env.advance(Instant(step.at * 2 + 1))]
+    promise(not events, f"{events} happened after the end")
+    _promise_same(before, env, "time after the end")
 
 
-def _any(game: Game, rng: np.random.Generator) -> str:
-    legal = game.legal_actions()
-    return legal[rng.integers(len(legal))]
+def check_acts_do_not_end(world: World) -> None:
+    """An action does not end the episode: a change after it shows the end."""
+    for step in _play(world, "acts"):
+        if step.action is not None:
+            promise(
+                step.was_ahead,
+                f"no change follows the action {step.action!r} to show the end",
+            )
 
 
-def _safe(game: Game, rng: np.random.Generator) -> str:
-    """A random action that does not end the game, if one of a few tries finds it."""
-    for _ in range(8):
-        action, twin = _any(game, rng), game.copy()
-        twin.step(action)
-        if not twin.done:
-            break
-    return action
+def check_score(world: World) -> None:
+    """The score is the sum of the rewards of all observations."""
+    env = world.make()
+    total = env.score
+    for step in _play(world, "score", env):
+        for observation in step.observations:
+            reward = observation.reward
+            promise(
+                type(reward) is float,
+                f"a reward must be a float; that of {observation.event!r} is {reward!r}",
+            )
+            total += reward
+        if world.rewards_add_up and (step.observations or env.next_change() is None):
+            near = abs(total - env.score) <= 1e-9 * max(1.0, abs(total))
+            promise(near, f"the score is {env.score}, but the rewards so far make {total}")
 
 
-def _played(setting: Setting, rng: np.random.Generator) -> Iterator[tuple[Game, str]]:
-    """Play randomly, but mostly avoid the end: the game before each step, and the action."""
-    game = setting.make()
-    for _ in range(game.horizon):
-        action = _any(game, rng) if rng.random() < 0.01 else _safe(game, rng)
-        yield game, action
-        game.step(action)
-        if game.done:
-            return
+def check_view(world: World) -> None:
+    """Views and data are values: frozen, equal for equal states, and plain JSON."""
+
+    def views() -> Iterator[View]:
+        for step in _play(world, "view"):
+            for observation in step.observations:
+                data = dict(observation.data)
+                promise(is_plain_json(data), "data must hold plain JSON values")
+                yield observation.view
+            promise(step.env.view() == step.env.view(), "two views of one state must be equal")
+            yield step.env.view()
+
+    check_views(views())
 
 
-def _future(game: Game, rng: np.random.Generator) -> list[str]:
-    """Actions that lead a copy of the game on for a while."""
-    twin, actions = game.copy(), []
-    while not twin.done:
-        actions.append(_safe(twin, rng))
-        twin.step(actions[-1])
-    return actions
+def check_views(views: Iterable[View]) -> None:
+    """Views are frozen and plain JSON, and stay as they are while the world changes."""
+    snapshots = []
+    for view in views:
+        promise(_is_frozen(view), "a view must be frozen")
+        promise(is_plain_json(view.json_state()), "json_state must hold plain JSON values")
+        snapshots.append((view, view.text(), json.dumps(view.json_state())))
+    for view, text, state in snapshots:
+        promise(view.text() == text, "the text of a view changed later")
+        promise(json.dumps(view.json_state()) == state, "the JSON of a view changed later")
 
 
-def _trace(game: Game, actions: list[str]) -> list[object]:
-    """All that can be seen while a game is played on, and its state at the end."""
-    seen: list[object] = [game.view()]
-    for action in actions:
-        if game.done:
-            break
-        seen.append((game.step(action), game.score, game.done, game.view(), game.default_action))
-    return [*seen, game.save()]
-
-
-def _refuses(game: Game, action: str, error: type[WorldError]) -> bool:
-    try:
-        game.step(action)
-    except error:
-        return True
-    return False
+def is_plain_json(value: Any) -> bool:
+    """Whether a value is equal after a round trip through JSON."""
+    return bool(json.loads(json.dumps(value)) == value)
 
 
 def _is_frozen(view: object) -> bool:
     try:
         view.turn = 0  # type: ignore[attr-defined]
-    except AttributeError:
+    except (FrozenInstanceError, AttributeError):
         return True
     return False
+
+
+CHECKS = (
+    check_start,
+    check_time,
+    check_waiting,
+    check_repeatable,
+    check_in_one_go,
+    check_illegal,
+    check_over,
+    check_acts_do_not_end,
+    check_score,
+    check_view,
+)
+"""Every check, in reading order."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Step:
+    """One change of a world, or one action in it, with the observations of it."""
+
+    env: Environment
+    before: Instant
+    at: Instant
+    observations: tuple[Observation, ...]
+    action: str | None = None
+    was_ahead: bool = True
+
+
+def _play(world: World, purpose: str, env: Environment | None = None) -> Iterator[_Step]:
+    """Play an episode with actions between two changes and at their instants."""
+    env = env or world.make()
+    rng, now, count = _rng(world, purpose), START, 0
+    while (change := env.next_change()) is not None:
+        count += 1
+        if count <= world.patience and rng.random() < 0.9:
+            # At the very instant of the change, the intervention comes first.
+            power = int(rng.integers(1, 10))  # soon or late, for changes may be far apart
+            late = rng.random() < 0.1 or change >= 1 << 61
+            at = change if late else (now + Duration(int((change - now) * rng.random() ** power)))
+            proposed = world.actions(env.view(), rng)
+            action = next((action for action in proposed if _takes(env, [action], at)), None)
+            if action is not None:
+                yield _Step(
+                    env=env,
+                    before=now,
+                    at=at,
+                    observations=(),
+                    action=action,
+                    was_ahead=env.next_change() is not None,
+                )
+                now = at
+                continue
+        before, now = now, change
+        yield _Step(env=env, before=before, at=now, observations=env.advance(now))
+
+
+def _takes(env: Environment, actions: Sequence[str], at: Instant) -> bool:
+    try:
+        env.intervene(actions, at=at)
+    except IllegalActionError:
+        return False
+    return True
+
+
+def _snapshot(env: Environment) -> dict[str, Any]:
+    """All that an interface can read of a world."""
+    return {
+        "view": env.view(),
+        "score": env.score,
+        "busy": env.busy,
+        "next_tick": env.next_tick,
+        "next_change": env.next_change(),
+    }
+
+
+def _promise_same(before: dict[str, Any], env: Environment, cause: str) -> None:
+    after = _snapshot(env)
+    changes = ", ".join(
+        f"{name} from {value} to {after[name]}"
+        for name, value in before.items()
+        if value != after[name]
+    )
+    promise(not changes, f"{cause} has changed {changes}")
+
+
+def _trace(env: Environment, world: World, purpose: str) -> list[Any]:
+    """All that can be observed while an episode is played."""
+    steps = _play(world, purpose, env)
+    return [(step.at, step.observations, step.action, _snapshot(env)) for step in steps]
+
+
+def _rng(world: World, purpose: str) -> np.random.Generator:
+    return child(world.seed, "environment", purpose)
+
+
+def promise(is_kept: bool, text: str) -> None:
+    """Raise an `AssertionError` with the text of a promise that is broken."""
+    if not is_kept:
+        raise AssertionError(text)

@@ -23,8 +23,8 @@ def game_type(name: str) -> type[Game]:
     """
     check_known("game", name, _PLACES)
     module, attribute = _PLACES[name]
-    found: type[Game] = getattr(import_module(module), attribute)
-    return found
+    kind: type[Game] = getattr(import_module(module), attribute)
+    return kind
 
 
 def make_game(name: str, *, difficulty: Difficulty, seed: int, mode: Mode = "compat") -> Game:

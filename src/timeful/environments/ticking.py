@@ -50,14 +50,14 @@ class Ticking:
 
     def advance(self, to: Instant) -> tuple[Observation, ...]:
         """Play every turn that is over by `to`."""
-        seen = []
+        observations = []
         while (at := self.next_change()) is not None and at <= to:
             late = self._action is None
             action = self.game.default_action if self._action is None else self._action
             self._action = None
             self._now = at
             reward = self.game.step(action)
-            seen.append(
+            observations.append(
                 Turn(
                     at=at,
                     event="turn",
@@ -68,7 +68,7 @@ class Ticking:
                     restarted=self.game.restarted,
                 )
             )
-        return tuple(seen)
+        return tuple(observations)
 
     def next_change(self) -> Instant | None:
         """The end of the turn under way; None once the game is over."""

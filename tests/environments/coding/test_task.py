@@ -6,7 +6,7 @@ import pytest
 
 from tests.environments.coding.runners import HALF, RIGHT, FakeRan, FakeRunner, small_case, wrote
 from timeful.core.units import START, Duration, Instant, milliseconds, seconds
-from timeful.environments.coding.task import CodingTask, cut
+from timeful.environments.coding.task import CodingTask, truncate
 from timeful.environments.timed.latency import Measured
 from timeful.environments.timed.world import TimedTask, TimeSettings
 from timeful.tools import ToolCall
@@ -106,9 +106,9 @@ def test_a_reply_says_what_was_printed_what_failed_and_how_good_it_is(task, code
 
 def test_long_output_keeps_its_start_and_twice_as_much_of_its_end():
     text = "".join(chr(97 + i % 26) for i in range(1000))
-    said = cut(text, 300)
+    said = truncate(text, 300)
     assert said == f"{text[:100]}\n... (700 characters left out) ...\n{text[-200:]}"
-    assert cut(text, 1000) == text
+    assert truncate(text, 1000) == text
 
 
 def test_a_program_may_run_as_long_as_there_is_time_and_no_longer_than_the_longest(

@@ -13,7 +13,7 @@ from tests.environments.dialogue.material import NAMES, SECOND, one, says, talk
 from timeful.core.units import START, Instant, seconds
 from timeful.dialogues.dialogue import Dialogue
 from timeful.dialogues.opportunity import read_opportunities
-from timeful.environments.conformance_events import World, check_environment
+from timeful.environments.conformance import World, check_environment
 from timeful.environments.dialogue.timing import ByTurn, Paced, Stamped, Timing
 from timeful.environments.dialogue.view import DialogueView
 from timeful.environments.dialogue.world import Conversation

@@ -10,7 +10,7 @@ from tests.environments.fiction.walkthrough import walk
 from timeful.environments.fiction.command_parser import DIRECTIONS, VERBS
 from timeful.environments.fiction.engine import StoryGame
 from timeful.environments.fiction.skerry import skerry
-from timeful.environments.fiction.story import parts
+from timeful.environments.fiction.story import parse_clauses
 from timeful.errors import WorldError
 
 NOUNS = sorted({word for one in skerry(0).things.values() for word in one.words})
@@ -58,20 +58,20 @@ def test_it_has_fifteen_to_twenty_rooms_and_all_can_be_reached() -> None:
 def test_seeds_differ_in_the_number_and_in_where_the_wick_is() -> None:
     stories = [skerry(seed) for seed in range(12)]
     assert len({story.things["code"].name for story in stories}) > 6
-    chests = {next(deed.says for deed in story.deeds if deed.thing == "chest") for story in stories}
+    chests = {next(rule.text for rule in story.rules if rule.thing == "chest") for story in stories}
     assert len(chests) == 2
 
 
 def test_all_names_in_conditions_and_effects_exist() -> None:
     story = skerry(3)
-    for deed in story.deeds:
-        assert {deed.thing, deed.second or deed.thing} <= story.things.keys()
-        for words in parts(deed.needs):
+    for rule in story.rules:
+        assert {rule.thing, rule.second or rule.thing} <= story.things.keys()
+        for words in parse_clauses(rule.needs):
             if "has" in words:
                 assert words[-1] in story.things
             if "at" in words:
                 assert words[-1] in story.rooms
-        for words in parts(deed.does):
+        for words in parse_clauses(rule.does):
             if words[0] == "move":
                 assert words[1] in story.things
                 assert words[2] in {*story.rooms, "hands", "away"}
@@ -80,10 +80,20 @@ def test_all_names_in_conditions_and_effects_exist() -> None:
 def test_flags_that_are_asked_for_are_set_somewhere() -> None:
     story = skerry(3)
     asked = {
-        w[-1] for deed in story.deeds for w in parts(f"{deed.needs},{deed.hidden}") if "is" in w
+        w[-1]
+        for rule in story.rules
+        for w in parse_clauses(f"{rule.needs},{rule.hidden}")
+        if "is" in w
     }
-    asked |= {w[-1] for one in story.rooms.values() for n, _ in one.shut.values() for w in parts(n)}
-    assert asked <= {w[1] for deed in story.deeds for w in parts(deed.does) if w[0] == "set"}
+    asked |= {
+        w[-1]
+        for one in story.rooms.values()
+        for n, _ in one.shut.values()
+        for w in parse_clauses(n)
+    }
+    assert asked <= {
+        w[1] for rule in story.rules for w in parse_clauses(rule.does) if w[0] == "set"
+    }
 
 
 @settings(max_examples=60, deadline=None)

@@ -12,7 +12,7 @@ import pytest
 from tests.environments.fiction.test_zmachine import story
 from timeful.environments.fiction import library, store
 from timeful.environments.fiction.library import check_game, entries, game_names, open_game
-from timeful.environments.fiction.store import SOURCES, Source, add_story, fetch_story, stored
+from timeful.environments.fiction.store import SOURCES, Source, add_story, fetch_story, find_stories
 from timeful.errors import SettingsError
 
 COMMIT = "0" * 40
@@ -60,7 +60,7 @@ def test_a_story_is_fetched_with_its_licence(server: str, tmp_path: Path) -> Non
     assert path.read_bytes() == story(3)
     assert licence == "MIT License\n\nCopyright (c) nobody"
     assert (folder / "tale.LICENSE.txt").read_text() == licence + "\n"
-    assert stored(folder) == {"tale": path}
+    assert find_stories(folder) == {"tale": path}
 
 
 def test_a_folder_does_as_well_as_a_server(repository: Path, tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_only_the_three_zorks_are_fetched_at_pinned_commits_and_sums() -> None:
 def test_a_file_of_ones_own_is_copied_under_its_name(tmp_path: Path) -> None:
     file, folder = tmp_path / "MyGame.bin", tmp_path / "games"
     file.write_bytes(story(8))
-    path = add_story("mine", file, folder, taken=frozenset())
+    path = add_story("mine", file, folder, reserved=frozenset())
     assert path == folder / "mine.z8"
     file.unlink()
     assert path.read_bytes() == story(8)
@@ -125,17 +125,17 @@ def test_a_file_of_ones_own_is_copied_under_its_name(tmp_path: Path) -> None:
 def test_names_that_cannot_be_used_are_refused(name: str, why: str, tmp_path: Path) -> None:
     file = tmp_path / "a.z5"
     file.write_bytes(story())
-    add_story("mine", file, tmp_path / "games", taken=frozenset(library.BUILT_IN))
+    add_story("mine", file, tmp_path / "games", reserved=frozenset(library.BUILT_IN))
     with pytest.raises(SettingsError, match=why):
-        add_story(name, file, tmp_path / "games", taken=frozenset(library.BUILT_IN))
+        add_story(name, file, tmp_path / "games", reserved=frozenset(library.BUILT_IN))
 
 
 def test_what_is_no_story_is_not_added(tmp_path: Path) -> None:
     file = tmp_path / "a.z5"
     file.write_text("hello")
     with pytest.raises(SettingsError, match="no z-machine story"):
-        add_story("mine", file, tmp_path / "games", taken=frozenset())
-    assert stored(tmp_path / "games") == {}
+        add_story("mine", file, tmp_path / "games", reserved=frozenset())
+    assert find_stories(tmp_path / "games") == {}
 
 
 def test_the_users_folder_is_that_of_xdg_unless_it_is_named(

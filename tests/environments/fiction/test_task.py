@@ -8,7 +8,7 @@ import pytest
 
 from tests.environments.fiction.walkthrough import walk
 from timeful.core.units import START, Instant, seconds
-from timeful.environments.conformance_events import World, check_environment
+from timeful.environments.conformance import World, check_environment
 from timeful.environments.fiction.engine import StoryGame
 from timeful.environments.fiction.skerry import skerry
 from timeful.environments.fiction.task import LONGEST, FictionTask

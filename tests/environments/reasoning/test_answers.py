@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from timeful.environments.reasoning.answer_extraction import extract_answer
 from timeful.environments.reasoning.checking import Checker
-from timeful.environments.reasoning.matching import LONGEST, chosen, is_exact, whole_number
+from timeful.environments.reasoning.matching import LONGEST, is_exact, match_choice, whole_number
 from timeful.environments.reasoning.problems import Problem
 
 CHOICES = ("134", "12", "London", "9 km")
@@ -216,15 +216,15 @@ def test_an_answer_is_never_run(tmp_path):
     ],
 )
 def test_letters_are_read_by_rules(answer, letter):
-    assert chosen(answer, CHOICES) == letter
+    assert match_choice(answer, CHOICES) == letter
 
 
 def test_words_that_two_choices_share_choose_none():
-    assert chosen("7", ("7", "07", "8", "9")) is None
+    assert match_choice("7", ("7", "07", "8", "9")) is None
 
 
 def test_a_letter_goes_before_a_choice_that_is_a_letter():
-    assert chosen("B", ("B", "C", "A", "D")) == "B"
+    assert match_choice("B", ("B", "C", "A", "D")) == "B"
 
 
 @pytest.mark.parametrize("said", ["", "<answer></answer>", "<think>12</think>"])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from timeful.environments.reasoning import arithmetic, discrete
 from timeful.environments.reasoning.checking import Checker
-from timeful.environments.reasoning.matching import chosen
+from timeful.environments.reasoning.matching import match_choice
 from timeful.environments.reasoning.problems import (
     FAMILIES,
     MIXED,
@@ -210,7 +210,7 @@ def test_choices_differ_and_just_one_is_right(seed, terms):
     assert [int(choice) == right for choice in made.choices].index(True) == "ABCD".index(
         made.answer
     )
-    assert chosen(str(right), made.choices) == made.answer
+    assert match_choice(str(right), made.choices) == made.answer
 
 
 def test_the_right_letter_stands_at_each_place_equally_often():

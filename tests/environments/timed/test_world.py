@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.environments.timed.tasks import Counting
 from timeful.core.units import START, Duration, Instant, seconds
-from timeful.environments.conformance_events import World, check_environment
+from timeful.environments.conformance import World, check_environment
 from timeful.environments.environment import Observation
 from timeful.environments.timed.latency import Constant, LogNormal, Measured, Uniform
 from timeful.environments.timed.stopwatch import TimerSettings

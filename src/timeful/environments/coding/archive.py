@@ -62,36 +62,36 @@ class Archive:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def has(self, wanted: str) -> bool:
+    def has(self, filename: str) -> bool:
         """Whether there is a file of that name, in whatever folder."""
-        return self._find(wanted) is not None
+        return self._find(filename) is not None
 
-    def read(self, wanted: str) -> bytes:
+    def read(self, filename: str) -> bytes:
         """Read a file by its name, in whatever folder it is, packed once more or not.
 
         Raises:
             SettingsError: If there is none, or it is damaged.
         """
-        found = self._find(wanted)
-        if found is not None:
-            return self._bytes(found)
-        with self.inner(wanted + ".zip", what=wanted) as inner:
-            return inner.read(wanted)
+        member = self._find(filename)
+        if member is not None:
+            return self._bytes(member)
+        with self.inner(filename + ".zip", label=filename) as inner:
+            return inner.read(filename)
 
-    def inner(self, wanted: str, *, what: str = "") -> "Archive":
+    def inner(self, filename: str, *, label: str = "") -> "Archive":
         """Open an archive in this one.
 
         Raises:
             SettingsError: If there is none, or it cannot be read.
         """
-        found = self._find(wanted)
-        if found is None or self._is_inner:
+        member = self._find(filename)
+        if member is None or self._is_inner:
             there = sorted({PurePosixPath(n).name for n in self._zip.namelist()})[:12]
             raise SettingsError(
-                f"{self._name} has no {what or wanted}; it has {', '.join(there) or 'nothing'}"
+                f"{self._name} has no {label or filename}; it has {', '.join(there) or 'nothing'}"
             )
-        name = f"{self._name}/{wanted}"
-        return Archive(self._bytes(found), name=name, most=self._most, is_inner=True)
+        name = f"{self._name}/{filename}"
+        return Archive(self._bytes(member), name=name, most=self._most, is_inner=True)
 
     def files(self, suffix: str) -> Iterator[tuple[str, bytes]]:
         """All files with a suffix: their names without folders, and what is in them."""
@@ -100,16 +100,16 @@ class Archive:
             if name.endswith(suffix) and not member.is_dir() and not name.startswith("."):
                 yield name, self._bytes(member)
 
-    def _find(self, wanted: str) -> zipfile.ZipInfo | None:
+    def _find(self, filename: str) -> zipfile.ZipInfo | None:
         """The member of that name that is nearest to the top; what macOS adds is no member."""
-        found = [
+        members = [
             member
             for member in self._zip.infolist()
-            if PurePosixPath(member.filename).name == wanted
+            if PurePosixPath(member.filename).name == filename
             and not member.is_dir()
             and not member.filename.startswith("__MACOSX/")
         ]
-        return min(found, key=lambda one: one.filename.count("/"), default=None)
+        return min(members, key=lambda info: info.filename.count("/"), default=None)
 
     def _bytes(self, member: zipfile.ZipInfo) -> bytes:
         try:

@@ -47,7 +47,7 @@ class Damage:
 def digits(seed: int) -> Dataset:
     """Ten classes by log loss, in place of leaves: 8 x 8 pictures of hand-written digits."""
     damage = Damage(rows=(400, 600), wrong=0.1, missing=0.1, noise=0.4, worded=8, inverted=0.3)
-    return _made(
+    return _make_dataset(
         "digits",
         "Recognise hand-written digits. A row is a picture of 8 x 8 cells, read by one of two "
         "instruments. Cells can be missing or noisy, some are told in words, and some labels of "
@@ -62,7 +62,7 @@ def digits(seed: int) -> Dataset:
 def cancer(seed: int) -> Dataset:
     """Two classes by AUC: measurements of cells."""
     damage = Damage(rows=(220, 340), wrong=0.15, missing=0.15, noise=1.5, worded=6, inverted=0.35)
-    return _made(
+    return _make_dataset(
         "cancer",
         "Predict from measurements of its cells, taken with one of two instruments, whether a "
         "tumour is benign. Measurements can be missing or noisy, some are told in words, and some "
@@ -76,7 +76,7 @@ def cancer(seed: int) -> Dataset:
 
 def wine(seed: int) -> Dataset:
     """Three classes by accuracy, small: whether all works."""
-    return _made(
+    return _make_dataset(
         "wine",
         "Predict from a chemical analysis which of three growers a wine is from. Some cells are "
         "missing or told in words.",
@@ -89,7 +89,7 @@ def wine(seed: int) -> Dataset:
 
 def iris(seed: int) -> Dataset:
     """Three classes by accuracy, smaller still."""
-    return _made(
+    return _make_dataset(
         "iris",
         "Predict from the lengths and widths of its leaves which of three species an iris is.",
         _load("load_iris"),
@@ -124,13 +124,13 @@ def _sources() -> tuple[Path, ...]:
     folders = {Path(import_module("sklearn").__path__[0]).parent}
     for prefix in (sys.prefix, sys.base_prefix, "/usr", "/usr/local"):
         folders |= set(Path(prefix).glob("lib*/python3*/*-packages"))
-    places = (folder / kept for folder in folders for kept in _KEPT)
-    return tuple(sorted(place for place in places if place.is_dir()))
+    candidates = (folder / path for folder in folders for path in _KEPT)
+    return tuple(sorted(candidate for candidate in candidates if candidate.is_dir()))
 
 
-def _made(
+def _make_dataset(
     name: str,
-    says: str,
+    task: str,
     data: tuple[Floats, Ints],
     damage: Damage,
     *,
@@ -140,17 +140,19 @@ def _made(
     cells, labels = data
     rng = child(seed, "coding", name)
     train_rows, test_rows = damage.rows
-    chosen = rng.permutation(len(labels))[: train_rows + test_rows]
-    labels = labels[chosen].astype(np.int64)
-    names, columns = _columns(cells[chosen], damage, rng)
+    sample = rng.permutation(len(labels))[: train_rows + test_rows]
+    labels = labels[sample].astype(np.int64)
+    names, columns = _columns(cells[sample], damage, rng)
     rows = [list(row) for row in zip(*columns, strict=True)]
     classes = int(labels.max()) + 1
-    told = labels.copy()
-    wrong: NDArray[np.bool_] = rng.random(len(told)) < damage.wrong
-    told[wrong] = (told + rng.integers(1, classes, len(told)))[wrong] % classes
+    noisy_labels = labels.copy()
+    wrong: NDArray[np.bool_] = rng.random(len(noisy_labels)) < damage.wrong
+    noisy_labels[wrong] = (noisy_labels + rng.integers(1, classes, len(noisy_labels)))[
+        wrong
+    ] % classes
     words = [f"class_{k}" if metric == "log_loss" else str(k) for k in range(classes)]
-    ids = [str(one) for one in range(train_rows + test_rows)]
-    labelled = [[ids[i], *rows[i], words[told[i]]] for i in range(train_rows)]
+    ids = [str(number) for number in range(train_rows + test_rows)]
+    labelled = [[ids[i], *rows[i], words[noisy_labels[i]]] for i in range(train_rows)]
     test = range(train_rows, train_rows + test_rows)
     predicted = tuple(words) if metric == "log_loss" else ("label",)
     blank = f"{1 / classes:.6f}" if metric == "log_loss" else "0"
@@ -161,7 +163,7 @@ def _made(
     else:
         truth[:, 0] = right
     return Dataset(
-        says=says,
+        task=task,
         layout=Layout(kind="table", target="label"),
         public={
             "train.csv": csv_bytes(["id", *names, "label"], labelled),
@@ -193,7 +195,7 @@ def _columns(
         upside: NDArray[np.bool_] = rng.random((count, 1)) < damage.inverted
         cells = np.where(upside, 2 * cells.mean(axis=0) - cells, cells)
         names.append("instrument")
-        columns.append(["B" if one else "A" for one in upside[:, 0]])
+        columns.append(["B" if is_inverted else "A" for is_inverted in upside[:, 0]])
     missing: NDArray[np.bool_] = rng.random(cells.shape) < damage.missing
     worded = set(rng.choice(width, damage.worded, replace=False).tolist())
     for column in range(width):
@@ -205,6 +207,9 @@ def _columns(
         else:
             texts = [f"{v:.4g}" for v in values]
         columns.append(
-            ["" if gone else text for text, gone in zip(texts, missing[:, column], strict=True)]
+            [
+                "" if is_missing else text
+                for text, is_missing in zip(texts, missing[:, column], strict=True)
+            ]
         )
     return names, columns

@@ -133,7 +133,7 @@ def _opening(dataset: Dataset) -> str:
         [
             "First say in a few words how you will solve it, then give the code.",
             "",
-            dataset.says,
+            dataset.task,
             "",
             f"* The data are in ./{PUBLIC}/: {layout.train} has the labels, in {layout.target!r}; "
             f"{layout.test} is the test split; {layout.sample} shows the form of a submission.",

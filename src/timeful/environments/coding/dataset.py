@@ -20,7 +20,7 @@ Kind = Literal["table", "text"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """How the public files of a case are laid out; no more than its opening says.
+    """How the public files of a case are laid out; no more than its opening task.
 
     Attributes:
         kind: Whether rows are cells or texts.
@@ -46,7 +46,7 @@ class Dataset:
     `hidden` is what on this machine the labels could be looked up in.
     """
 
-    says: str
+    task: str
     layout: Layout
     public: Mapping[str, bytes]
     answers: Answers

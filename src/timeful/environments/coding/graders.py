@@ -75,9 +75,9 @@ class Answers:
     truth: Floats
 
     def __post_init__(self) -> None:
-        expected = (len(self.ids), len(self.columns))
-        if self.truth.shape != expected or not self.ids:
-            raise SettingsError(f"labels of shape {self.truth.shape} do not fit {expected}")
+        shape = (len(self.ids), len(self.columns))
+        if self.truth.shape != shape or not self.ids:
+            raise SettingsError(f"labels of shape {self.truth.shape} do not fit {shape}")
         if self.metric == "auc" and set(np.unique(self.truth)) != {0.0, 1.0}:
             raise SettingsError("an AUC needs labels of 0 and 1, and both of them")
         if self.metric == "log_loss" and not np.all(self.truth.sum(axis=1) == 1):
@@ -99,66 +99,66 @@ def grade(data: bytes | None, answers: Answers) -> Grade:
     """
     if data is None:
         raise InvalidSubmissionError("there is none")
-    table = read_table(data, wanted=(answers.id_column, *answers.columns), rows=len(answers.ids))
+    table = read_table(data, names=(answers.id_column, *answers.columns), rows=len(answers.ids))
     if answers.metric == "log_loss" and len(table.header) != len(answers.columns) + 1:
         raise InvalidSubmissionError(
             f"it has {len(table.header)} columns; it must have {answers.id_column!r} and the "
             f"{len(answers.columns)} classes, each once"
         )
-    given = np.array([numbers(name, table.columns[name]) for name in answers.columns]).T
-    mine, theirs = _aligned(answers.ids, table.columns[answers.id_column])
-    return _METRICS[answers.metric](answers.truth[mine], given[theirs])
+    predictions = np.array([numbers(name, table.columns[name]) for name in answers.columns]).T
+    order, submitted_order = _aligned(answers.ids, table.columns[answers.id_column])
+    return _METRICS[answers.metric](answers.truth[order], predictions[submitted_order])
 
 
-def _aligned(ids: Sequence[str], given: Sequence[str]) -> tuple[list[int], list[int]]:
+def _aligned(ids: Sequence[str], submitted_ids: Sequence[str]) -> tuple[list[int], list[int]]:
     """The order that sorts the ids of each side, which must then be the same."""
-    left: Sequence[str] | Sequence[float] = ids
-    right: Sequence[str] | Sequence[float] = given
+    true_keys: Sequence[str] | Sequence[float] = ids
+    keys: Sequence[str] | Sequence[float] = submitted_ids
     with suppress(InvalidSubmissionError):  # they are texts, at least on one side
-        left, right = numbers("id", ids), numbers("id", given)
-    mine = sorted(range(len(left)), key=left.__getitem__)
-    theirs = sorted(range(len(right)), key=right.__getitem__)
-    if [left[i] for i in mine] != [right[i] for i in theirs]:
+        true_keys, keys = numbers("id", ids), numbers("id", submitted_ids)
+    order = sorted(range(len(true_keys)), key=true_keys.__getitem__)
+    submitted_order = sorted(range(len(keys)), key=keys.__getitem__)
+    if [true_keys[i] for i in order] != [keys[i] for i in submitted_order]:
         raise InvalidSubmissionError("its ids are not those of the test split")
-    return mine, theirs
+    return order, submitted_order
 
 
-def accuracy(truth: Floats, given: Floats) -> Grade:
+def accuracy(truth: Floats, predictions: Floats) -> Grade:
     """Share of rows whose label is right; labels are whole numbers, or yes and no."""
-    if not np.all(np.isfinite(given)) or np.any(given != np.floor(given)):
+    if not np.all(np.isfinite(predictions)) or np.any(predictions != np.floor(predictions)):
         raise InvalidSubmissionError("its predictions must be labels, without missing ones")
-    share = round(float(np.mean(truth == given)), DECIMALS)
+    share = round(float(np.mean(truth == predictions)), DECIMALS)
     return Grade(metric=share, reward_accuracy=share)
 
 
-def log_loss(truth: Floats, given: Floats) -> Grade:
+def log_loss(truth: Floats, predictions: Floats) -> Grade:
     """Multi-class log loss; the first of several equal classes is the one predicted."""
-    if not np.all(np.isfinite(given)) or np.any(given < 0) or np.any(given > 1):
+    if not np.all(np.isfinite(predictions)) or np.any(predictions < 0) or np.any(predictions > 1):
         raise InvalidSubmissionError("its probabilities must be between 0 and 1, with none missing")
-    sums = given.sum(axis=1)
+    sums = predictions.sum(axis=1)
     off = np.abs(sums - 1)
     if np.any(off > _SUM_TOLERANCE):
         raise InvalidSubmissionError(
             f"each row of probabilities must sum to 1; one sums to {sums[np.argmax(off)]:.6g}"
         )
     least = float(np.finfo(np.float64).eps)
-    of_true = np.sum(truth * np.clip(given, least, 1 - least), axis=1)
-    hits = np.argmax(given, axis=1) == np.argmax(truth, axis=1)
+    of_true = np.sum(truth * np.clip(predictions, least, 1 - least), axis=1)
+    hits = np.argmax(predictions, axis=1) == np.argmax(truth, axis=1)
     return Grade(
         metric=round(float(-np.mean(np.log(of_true))), DECIMALS),
         reward_accuracy=round(float(np.mean(hits)), DECIMALS),
     )
 
 
-def auc(truth: Floats, given: Floats) -> Grade:
+def auc(truth: Floats, predictions: Floats) -> Grade:
     """Area under the ROC curve: the chance that a yes ranks above a no, ties counting half."""
-    if np.any(np.isnan(given)):
+    if np.any(np.isnan(predictions)):
         raise InvalidSubmissionError("its predictions must have no missing values")
-    if np.any(given < 0) or np.any(given > 1):
+    if np.any(predictions < 0) or np.any(predictions > 1):
         raise InvalidSubmissionError("its predictions must be between 0 and 1")
     yes = truth[:, 0] == 1
-    _, place, counts = np.unique(given[:, 0], return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(counts) - (counts - 1) / 2)[place.ravel()]
+    _, indices, counts = np.unique(predictions[:, 0], return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - (counts - 1) / 2)[indices.ravel()]
     positives = int(yes.sum())
     above = float(ranks[yes].sum()) - positives * (positives + 1) / 2
     area = round(above / (positives * (len(yes) - positives)), DECIMALS)

@@ -71,8 +71,8 @@ def prepare(name: str, archive: Path, out: Path) -> Preparation:
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise SettingsError(f"{out} is there already; give another --out, or remove it")
     warnings = _check_md5(name, archive)
-    with Archive(archive, name=archive.name) as opened:
-        split = _SPLITS[name](opened)
+    with Archive(archive, name=archive.name) as members:
+        split = _SPLITS[name](members)
     _write(split.files, out)
     return Preparation(
         folder=out,
@@ -84,28 +84,28 @@ def prepare(name: str, archive: Path, out: Path) -> Preparation:
 
 def _check_md5(name: str, archive: Path) -> list[str]:
     with archive.open("rb") as file:
-        found = hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
-    if found == PREPARED[name].md5:
+        digest = hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+    if digest == PREPARED[name].md5:
         return []
     return [
-        f"{archive.name} has the MD5 sum {found}, and MLE-bench's had {PREPARED[name].md5}. Kaggle "
-        "packs archives anew at times; compare the numbers of rows with those in docs/coding.md"
+        f"{archive.name} has the MD5 sum {digest}; MLE-bench's has {PREPARED[name].md5}. Kaggle "
+        "repacks archives at times; compare the numbers of rows with those in docs/coding.md"
     ]
 
 
 def _write(files: Mapping[str, bytes], out: Path) -> None:
     """Write all files or none: into a folder beside, which then gets its name."""
     out.parent.mkdir(parents=True, exist_ok=True)
-    beside = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
+    scratch = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
     try:
         for path, content in files.items():
-            (beside / path).parent.mkdir(parents=True, exist_ok=True)
-            (beside / path).write_bytes(content)
-        (beside / "private").chmod(0o700)
-        beside.chmod(0o755)
-        os.rename(beside, out)  # an empty folder is replaced
+            (scratch / path).parent.mkdir(parents=True, exist_ok=True)
+            (scratch / path).write_bytes(content)
+        (scratch / "private").chmod(0o700)
+        scratch.chmod(0o755)
+        os.rename(scratch, out)  # an empty folder is replaced
     except BaseException:
-        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(scratch, ignore_errors=True)
         raise
 
 
@@ -117,11 +117,11 @@ def _leaf(archive: Archive) -> _Split:
     train, test = _split(table, 0.1)
     species = sorted(set(table["species"]))
     labels = test[["id"]].copy()
-    for one in species:
-        labels[one] = (test["species"] == one).astype(int)
+    for name in species:
+        labels[name] = (test["species"] == name).astype(int)
     blank = labels.copy()
     blank[species] = 1 / len(species)
-    made = _Split(
+    split = _Split(
         files={
             "public/train.csv": _csv(train),
             "public/test.csv": _csv(test.drop(columns=["species"])),
@@ -130,22 +130,22 @@ def _leaf(archive: Archive) -> _Split:
         },
         rows=(len(train), len(test)),
     )
-    _add_images(archive, {f"{one}.jpg" for one in table["id"]}, made)
-    return made
+    _add_images(archive, {f"{name}.jpg" for name in table["id"]}, split)
+    return split
 
 
-def _add_images(archive: Archive, wanted: set[str], made: _Split) -> None:
+def _add_images(archive: Archive, filenames: set[str], split: _Split) -> None:
     """Those that belong to a row; Kaggle's has pictures of its own test set, too."""
     if not archive.has("images.zip"):
-        made.warnings.append("there is no images.zip in it, and so there will be no pictures")
+        split.warnings.append("there is no images.zip in it, and so there will be no pictures")
         return
     with archive.inner("images.zip") as inner:
         for name, content in inner.files(".jpg"):
-            if name in wanted and re.fullmatch(r"\d+\.jpg", name):
-                made.files[f"public/images/{name}"] = content
-    missing = len(wanted) - sum(path.endswith(".jpg") for path in made.files)
+            if name in filenames and re.fullmatch(r"\d+\.jpg", name):
+                split.files[f"public/images/{name}"] = content
+    missing = len(filenames) - sum(path.endswith(".jpg") for path in split.files)
     if missing:
-        made.warnings.append(f"{missing} of {len(wanted)} pictures are missing")
+        split.warnings.append(f"{missing} of {len(filenames)} pictures are missing")
 
 
 def _spaceship(archive: Archive) -> _Split:
@@ -169,14 +169,14 @@ def _pizza(archive: Archive) -> _Split:
     unlabelled = _objects(archive, "test.json", (key,))
     share = len(unlabelled) / (len(labelled) + len(unlabelled))
     train, test = _split(labelled, share)
-    known = [name for name in unlabelled[0] if name != target]  # what was known when they asked
-    _check_columns("train.json", labelled[0], known)
+    columns = [name for name in unlabelled[0] if name != target]  # what was known when they asked
+    _check_columns("train.json", labelled[0], columns)
     labels = _pandas().DataFrame(
-        [{key: one[key], target: int(bool(one[target]))} for one in test], columns=[key, target]
+        [{key: row[key], target: int(bool(row[target]))} for row in test], columns=[key, target]
     )
     files = {
         "public/train.json": _json(train),
-        "public/test.json": _json([{name: one[name] for name in known} for one in test]),
+        "public/test.json": _json([{name: row[name] for name in columns} for row in test]),
         "public/sampleSubmission.csv": _csv(labels.assign(**{target: 0})),
         "private/test.csv": _csv(labels),
     }
@@ -227,18 +227,20 @@ def _objects(archive: Archive, name: str, fields: Sequence[str]) -> list[dict[st
         objects = json.loads(archive.read(name))
     except (ValueError, RecursionError) as error:
         raise SettingsError(f"{name} cannot be read as JSON: {error}") from None
-    if not isinstance(objects, list) or not all(isinstance(one, dict) for one in objects):
+    if not isinstance(objects, list) or not all(isinstance(row, dict) for row in objects):
         raise SettingsError(f"{name} must be a list of objects")
-    if not objects or any(one.keys() != objects[0].keys() for one in objects):
+    if not objects or any(row.keys() != objects[0].keys() for row in objects):
         raise SettingsError(f"the objects in {name} must all have the same fields, and be some")
     _check_columns(name, objects[0], fields)
     return objects
 
 
-def _check_columns(name: str, there: Any, wanted: Sequence[str]) -> None:
-    for one in wanted:
-        if one not in there:
-            raise SettingsError(f"{name} has no {one!r}; it has {', '.join(map(str, there))[:200]}")
+def _check_columns(name: str, columns: Any, required: Sequence[str]) -> None:
+    for column in required:
+        if column not in columns:
+            raise SettingsError(
+                f"{name} has no {column!r}; it has {', '.join(map(str, columns))[:200]}"
+            )
 
 
 def _split(rows: Any, share: float) -> tuple[Any, Any]:

@@ -22,7 +22,7 @@ class Competition:
 
     Attributes:
         md5: Of its archive, as MLE-bench gives it.
-        says: The task in words.
+        task: The task in words.
         layout: How its public files are laid out.
         metric: What its submissions are graded by.
         id_column: The column of ids in a submission.
@@ -30,7 +30,7 @@ class Competition:
     """
 
     md5: str
-    says: str
+    task: str
     layout: Layout
     metric: Metric
     id_column: str
@@ -40,7 +40,7 @@ class Competition:
 PREPARED: Mapping[str, Competition] = {
     "leaf-classification": Competition(
         md5="043bdec7fadb7922978b7484217b6007",
-        says=(
+        task=(
             "Tell 99 species of plants apart by their leaves: black-and-white pictures of single "
             "leaves, in images/, and what was computed from them, which is their margin, shape and "
             "texture."
@@ -51,7 +51,7 @@ PREPARED: Mapping[str, Competition] = {
     ),
     "spaceship-titanic": Competition(
         md5="67c177886736583aff9b947e121395a9",
-        says=(
+        task=(
             "The Spaceship Titanic has hit an anomaly of spacetime, and some of its passengers "
             "ended up in another dimension. Predict which ones were transported."
         ),
@@ -62,7 +62,7 @@ PREPARED: Mapping[str, Competition] = {
     ),
     "random-acts-of-pizza": Competition(
         md5="16319db32e81271a30f106f4e86f1b3d",
-        says=(
+        task=(
             "People ask a community on Reddit to give them a pizza. Predict from the text of a "
             "request, and from what is known of it and its author, whether it was successful."
         ),
@@ -80,7 +80,7 @@ PREPARED: Mapping[str, Competition] = {
     ),
     "detecting-insults-in-social-commentary": Competition(
         md5="719b313286d397ddc6d8e454135249de",
-        says=(
+        task=(
             "Detect comments that would insult another person in the same conversation, so that "
             "they can be moderated as they come. The model should hold for comments of people that "
             "it has not seen."
@@ -116,7 +116,7 @@ def read_prepared(name: str, folder: Path) -> Dataset:
             )
     try:
         return Dataset(
-            says=competition.says,
+            task=competition.task,
             layout=layout,
             public={},
             answers=_answers(competition, private),
@@ -133,8 +133,8 @@ def _answers(competition: Competition, private: Path) -> Answers:
         header = tuple(reader.fieldnames or ())
         rows = list(reader)
     key = competition.id_column
-    one = competition.column
-    columns = (one,) if one else tuple(name for name in header if name != key)
+    target = competition.column
+    columns = (target,) if target else tuple(name for name in header if name != key)
     cells = [numbers(name, [row[name] for row in rows]) for name in columns]
     return Answers(
         metric=competition.metric,

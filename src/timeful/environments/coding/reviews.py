@@ -51,12 +51,12 @@ class _Remark:
 def reviews(seed: int) -> Dataset:
     """Texts by AUC, in place of pizza and insults: is a review content or not?"""
     rng = child(seed, "coding", "reviews")
-    made = [_review(rng) for _ in range(TRAIN + TEST)]
-    rows = [[f"r{i:04d}", text] for i, (text, _) in enumerate(made)]
-    content = np.array([mood for _, mood in made])
-    told = np.where(rng.random(len(made)) < WRONG, 1 - content, content)
+    corpus = [_review(rng) for _ in range(TRAIN + TEST)]
+    rows = [[f"r{i:04d}", text] for i, (text, _) in enumerate(corpus)]
+    content = np.array([mood for _, mood in corpus])
+    noisy_labels = np.where(rng.random(len(corpus)) < WRONG, 1 - content, content)
     return Dataset(
-        says=(
+        task=(
             "Read reviews of tools that a shop lends, and predict which customers were content. "
             "Reviews have misspelt words, and some labels of the train split are wrong."
         ),
@@ -64,7 +64,10 @@ def reviews(seed: int) -> Dataset:
         public={
             "train.csv": csv_bytes(
                 ["id", "text", "content"],
-                ([*row, str(label)] for row, label in zip(rows[:TRAIN], told, strict=False)),
+                (
+                    [*row, str(label)]
+                    for row, label in zip(rows[:TRAIN], noisy_labels, strict=False)
+                ),
             ),
             "test.csv": csv_bytes(["id", "text"], rows[TRAIN:]),
             "sample_submission.csv": csv_bytes(
@@ -84,30 +87,30 @@ def reviews(seed: int) -> Dataset:
 def _review(rng: np.random.Generator) -> tuple[str, int]:
     """A review, and 1 if its writer is content, else 0."""
     while True:
-        parts, mood = [_one(_OPENS, rng).format(_one(_THINGS, rng))], 0
+        sentences, mood = [_choose(_OPENS, rng).format(_choose(_THINGS, rng))], 0
         for _ in range(int(rng.integers(2, 5))):
             remark = _remark(rng)
             if rng.random() < 0.2:
                 turn = _remark(rng)
-                parts.append(f"The {remark.text}, but the {turn.text}.")
+                sentences.append(f"The {remark.text}, but the {turn.text}.")
                 mood += remark.mood + 2 * turn.mood
             else:
-                parts.append(f"The {remark.text}.")
+                sentences.append(f"The {remark.text}.")
                 mood += remark.mood
-        parts.append(_one(_ENDS, rng))
+        sentences.append(_choose(_ENDS, rng))
         if mood:  # of two minds: nobody could tell
-            return " ".join(filter(None, parts)), int(mood > 0)
+            return " ".join(filter(None, sentences)), int(mood > 0)
 
 
 def _remark(rng: np.random.Generator) -> _Remark:
     mood = int(rng.choice([-1, 1]))
     denied = rng.random() < DENIED
     words, frames = ((_GOOD, _BAD)[(mood > 0) == denied], (_AFFIRMS, _DENIES)[denied])
-    word = _one(words, rng)
+    word = _choose(words, rng)
     if rng.random() < MISSPELT:
         word = _misspelt(word, rng)
-    said = _one(frames, rng).format(word)
-    return _Remark(f"{_one(_PARTS, rng)} {_one(_IS, rng)} {said}", mood)
+    predicate = _choose(frames, rng).format(word)
+    return _Remark(f"{_choose(_PARTS, rng)} {_choose(_IS, rng)} {predicate}", mood)
 
 
 def _misspelt(word: str, rng: np.random.Generator) -> str:
@@ -122,5 +125,5 @@ def _misspelt(word: str, rng: np.random.Generator) -> str:
             return word[:at] + word[at + 1] + word[at] + word[at + 2 :]
 
 
-def _one(of: tuple[str, ...], rng: np.random.Generator) -> str:
+def _choose(of: tuple[str, ...], rng: np.random.Generator) -> str:
     return of[int(rng.integers(len(of)))]

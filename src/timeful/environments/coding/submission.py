@@ -27,14 +27,14 @@ class Table:
     columns: dict[str, list[str]]
 
 
-def read_table(data: bytes, *, wanted: Sequence[str], rows: int) -> Table:
+def read_table(data: bytes, *, names: Sequence[str], rows: int) -> Table:
     """Read some columns of a CSV file.
 
     A name that occurs twice means its first column. A row that is too short lacks its last cells.
 
     Args:
         data: The file.
-        wanted: The columns to read; each must be there.
+        names: The columns to read; each must be there.
         rows: How many rows it must have, empty lines aside.
 
     Raises:
@@ -44,10 +44,10 @@ def read_table(data: bytes, *, wanted: Sequence[str], rows: int) -> Table:
     header = tuple(next(lines, []))
     if not header:
         raise InvalidSubmissionError("it is empty")
-    for name in wanted:
+    for name in names:
         if name not in header:
             raise InvalidSubmissionError(f"it has no column {name!r}; it has {_some(header)}")
-    places = [header.index(name) for name in wanted]
+    indices = [header.index(name) for name in names]
     picked: list[list[str]] = []
     for count, row in enumerate(lines, start=1):
         if count > rows:
@@ -56,10 +56,10 @@ def read_table(data: bytes, *, wanted: Sequence[str], rows: int) -> Table:
             raise InvalidSubmissionError(
                 f"row {count} has {len(row)} cells, but there are {len(header)} columns"
             )
-        picked.append([row[place] if place < len(row) else "" for place in places])
+        picked.append([row[index] if index < len(row) else "" for index in indices])
     if len(picked) < rows:
         raise InvalidSubmissionError(f"it has {len(picked)} rows; the test split has {rows}")
-    columns = {name: [row[i] for row in picked] for i, name in enumerate(wanted)}
+    columns = {name: [row[i] for row in picked] for i, name in enumerate(names)}
     return Table(header=header, columns=columns)
 
 
@@ -121,5 +121,5 @@ def _number(name: str, cell: str) -> float:
 
 def _some(texts: Sequence[str]) -> str:
     """The first few texts, cut to a line."""
-    said = ", ".join(repr(text[:_SHOWN]) for text in texts[:5])
-    return said + (", ..." if len(texts) > 5 else "")
+    listing = ", ".join(repr(text[:_SHOWN]) for text in texts[:5])
+    return listing + (", ..." if len(texts) > 5 else "")

@@ -54,7 +54,7 @@ MOST_PRINTED, MOST_ERROR = 4000, 2000
 _MOST_HISTORY = 50
 
 
-class Ran(Protocol):
+class RunReport(Protocol):
     """What a program came to."""
 
     @property
@@ -81,7 +81,7 @@ class Ran(Protocol):
 class Runner(Protocol):
     """Runs programs in a folder that has the public files and keeps nothing else."""
 
-    def run(self, code: str, *, limit_s: float | None = None) -> Ran:
+    def run(self, code: str, *, limit_s: float | None = None) -> RunReport:
         """Run a program, for so many seconds at most."""
         ...
 
@@ -98,7 +98,7 @@ class Runner(Protocol):
 class _Outcome:
     """A run with its grade, or why there is none."""
 
-    ran: Ran
+    report: RunReport
     grade: Grade | None
     invalid: str
 
@@ -113,15 +113,15 @@ class _Running:
     limit_s: float
 
     def run(self) -> Done:
-        ran = self.runner.run(self.code, limit_s=self.limit_s)
+        report = self.runner.run(self.code, limit_s=self.limit_s)
         graded, invalid = None, ""
         try:
-            graded = grade(ran.files.get(SUBMISSION), self.case.answers)
+            graded = grade(report.files.get(SUBMISSION), self.case.answers)
         except InvalidSubmissionError as error:
             invalid = str(error)
         return Done(
-            took=seconds(max(0.0, ran.seconds)),
-            result=_Outcome(ran=ran, grade=graded, invalid=invalid),
+            took=seconds(max(0.0, report.seconds)),
+            result=_Outcome(report=report, grade=graded, invalid=invalid),
         )
 
     def stop(self) -> None:
@@ -184,34 +184,34 @@ class CodingTask:
 
     def finish(self, call: ToolCall, result: _Outcome) -> str:
         """Let what it wrote count, and say how it went."""
-        state, ran, graded = self._state, result.ran, result.grade
+        state, report, graded = self._state, result.report, result.grade
         state.runs += 1
-        state.valid += graded is not None and not ran.error
+        state.valid += graded is not None and not report.error
         if graded is not None:
             state.last = graded
         state.history.append(
             {
-                "seconds": round(ran.seconds, 3),
-                "ended_well": not ran.error,
+                "seconds": round(report.seconds, 3),
+                "ended_well": not report.error,
                 "metric": None if graded is None else graded.metric,
             }
         )
         return self._reply(result)
 
     def _reply(self, result: _Outcome) -> str:
-        ran, metric = result.ran, self._case.answers.metric
-        said = ["The program ran to its end." if not ran.error else "The program failed."]
-        if ran.stdout.strip():
-            said.append(f"It printed:\n{cut(ran.stdout.rstrip(), MOST_PRINTED)}")
-        if ran.error:
-            said.append(f"Error: {cut(ran.error.rstrip(), MOST_ERROR)}")
+        report, metric = result.report, self._case.answers.metric
+        lines = ["The program ran to its end." if not report.error else "The program failed."]
+        if report.stdout.strip():
+            lines.append(f"It printed:\n{truncate(report.stdout.rstrip(), MOST_PRINTED)}")
+        if report.error:
+            lines.append(f"Error: {truncate(report.error.rstrip(), MOST_ERROR)}")
         if result.grade is None:
-            said.append(f"There is no valid {SUBMISSION}: {cut(result.invalid, MOST_ERROR)}.")
+            lines.append(f"There is no valid {SUBMISSION}: {truncate(result.invalid, MOST_ERROR)}.")
         else:
-            said.append(f"Evaluation accuracy: {result.grade.reward_accuracy:.{DECIMALS}f}.")
+            lines.append(f"Evaluation accuracy: {result.grade.reward_accuracy:.{DECIMALS}f}.")
             if metric == "log_loss":
-                said.append(f"Log loss: {result.grade.metric:.{DECIMALS}f}.")
-        return "\n".join(said)
+                lines.append(f"Log loss: {result.grade.metric:.{DECIMALS}f}.")
+        return "\n".join(lines)
 
     def answer(self, text: str) -> None:
         """Take the last words; what counts was submitted before."""
@@ -237,7 +237,7 @@ class CodingTask:
         self._runner.close()
 
 
-def cut(text: str, most: int) -> str:
+def truncate(text: str, most: int) -> str:
     """Keep the start and, twice as much, the end of a text that is too long: errors end it."""
     if len(text) <= most:
         return text

@@ -50,17 +50,17 @@ def success_probability(rules: Rules, mode: int, difficulty: float) -> float:
     return 1.0 / (1.0 + math.exp(rules.beta * difficulty - rules.qualities[mode]))
 
 
-def outcome(rules: Rules, mode: int, left: int, difficulty: float, luck: float) -> int:
+def outcome(rules: Rules, mode: int, slack: int, difficulty: float, luck: float) -> int:
     """What becomes of a task that is answered after thinking in a mode.
 
     Args:
         rules: The settings.
         mode: Which mode, from 0.
-        left: The nanoseconds from the answer to the deadline; at the very deadline, 0, it counts.
+        slack: The nanoseconds from the answer to the deadline; at the very deadline, 0, it counts.
         difficulty: Of the task.
         luck: Of the task.
     """
-    if left < 0:
+    if slack < 0:
         return TIMED_OUT
     if luck < success_probability(rules, mode, difficulty):
         return SUCCEEDED

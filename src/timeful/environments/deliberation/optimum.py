@@ -70,8 +70,8 @@ def _worth(
     for span, chance in zip(spans, chances, strict=True):
         gain = np.where((slack >= span)[:, np.newaxis], chance * (world.reward - world.penalty), 0)
         np.maximum(best, gain + _shifted(ahead, -span)[:, np.newaxis], out=best)
-    chosen = best.mean(axis=1)
-    worth: NDArray[np.float64] = np.where(slack > 0, chosen, ahead) + world.penalty
+    values = best.mean(axis=1)
+    worth: NDArray[np.float64] = np.where(slack > 0, values, ahead) + world.penalty
     return worth
 
 

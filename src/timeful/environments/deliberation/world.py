@@ -73,35 +73,35 @@ class Deliberation:
         Raises:
             IllegalActionError: If one of them is no answer, or the task had one before.
         """
-        answered = {task.number for task in self._view.tasks if task.outcome in _BECAME[:2]}
+        closed = {task.number for task in self._view.tasks if task.outcome in _BECAME[:2]}
         for action in actions:
             if action not in self._answers:
                 raise IllegalActionError.named(action, self._answers)
             number = self._answers[action][0] + 1
-            if number in answered:
+            if number in closed:
                 raise IllegalActionError(f"illegal action {action!r}; task {number} has an answer")
-            answered.add(number)
+            closed.add(number)
         for action in actions:
             self._answer(action, at)
 
     def _answer(self, action: str, at: Instant) -> None:
-        place, mode = self._answers[action]
-        task = self._view.tasks[place]
+        index, mode = self._answers[action]
+        task = self._view.tasks[index]
         data = {"task": task.number, "mode": mode + 1}
         if task.outcome == "open":
-            left = task.deadline - at
-            became = outcome(self._rules, mode, left, task.difficulty, self._luck[place])
-            self._happens("answered", at, place=place, became=became, data=data)
+            slack = task.deadline - at
+            became = outcome(self._rules, mode, slack, task.difficulty, self._luck[index])
+            self._happens("answered", at, index=index, became=became, data=data)
         else:
             self._view = replace(self._view, at=at, turn=self._view.turn + 1)
             self._waiting.append(Observation(at=at, event="late", view=self._view, data=data))
 
     def _happens(
-        self, event: str, at: Instant, *, place: int, became: int, data: dict[str, int]
+        self, event: str, at: Instant, *, index: int, became: int, data: dict[str, int]
     ) -> None:
         """Something becomes of a task."""
         tasks = list(self._view.tasks)
-        tasks[place] = replace(tasks[place], outcome=_BECAME[became])
+        tasks[index] = replace(tasks[index], outcome=_BECAME[became])
         self._view = DeliberationView(at=at, turn=self._view.turn + 1, tasks=tuple(tasks))
         reward = reward_of(self._rules, became)
         self._score += reward
@@ -114,10 +114,10 @@ class Deliberation:
         while (task := self._view.next_open) is not None and task.deadline <= to:
             data = {"task": task.number}
             self._happens(
-                "expired", task.deadline, place=task.number - 1, became=TIMED_OUT, data=data
+                "expired", task.deadline, index=task.number - 1, became=TIMED_OUT, data=data
             )
-        seen, self._waiting = tuple(self._waiting), []
-        return seen
+        observations, self._waiting = tuple(self._waiting), []
+        return observations
 
     def next_change(self) -> Instant | None:
         """Now, if an answer was given; else the next deadline; None when all is done."""

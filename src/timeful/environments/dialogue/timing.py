@@ -103,13 +103,13 @@ class Stamped:
                     "before it"
                 )
         begins = [Instant(instant - at[0]) for instant in at]
-        said, spoken = [], START
+        turns, end = [], START
         for turn, (begin, following) in zip(dialogue.turns, pairwise([*begins, None]), strict=True):
             assert begin is not None
-            spoken = begin + self._span(turn)
-            arrives = spoken if following is None else min(spoken, following)
-            said.append(Said(begins=begin, arrives=arrives))
-        return Timetable(turns=tuple(said), end=spoken + self.closing)
+            end = begin + self._span(turn)
+            arrives = end if following is None else min(end, following)
+            turns.append(Said(begins=begin, arrives=arrives))
+        return Timetable(turns=tuple(turns), end=end + self.closing)
 
     def _span(self, turn: Turn) -> Duration:
         if self.speaking_wpm is None:
@@ -151,29 +151,29 @@ class Paced:
 
     def timetable(self, dialogue: Dialogue, rng: np.random.Generator) -> Timetable:
         """When the turns of a dialogue are said."""
-        said: list[Said] = []
+        turns: list[Said] = []
         now = START
-        for place, turn in enumerate(dialogue.turns):
-            if place:
-                now = now + self._answered(dialogue.turns[place - 1], rng)
+        for index, turn in enumerate(dialogue.turns):
+            if index:
+                now = now + self._answer_span(dialogue.turns[index - 1], rng)
             span = (
                 in_seconds(self.action)
                 if turn.speaker == "action"
                 else _MINUTE_S * _words(turn) / self.speaking_wpm
             )
-            arrives = now + self._drawn(span, rng)
-            said.append(Said(begins=now, arrives=arrives))
+            arrives = now + self._draw_span(span, rng)
+            turns.append(Said(begins=now, arrives=arrives))
             now = arrives
         if dialogue.turns:
-            now = now + self._answered(dialogue.turns[-1], rng)
-        return Timetable(turns=tuple(said), end=now)
+            now = now + self._answer_span(dialogue.turns[-1], rng)
+        return Timetable(turns=tuple(turns), end=now)
 
-    def _answered(self, turn: Turn, rng: np.random.Generator) -> Duration:
+    def _answer_span(self, turn: Turn, rng: np.random.Generator) -> Duration:
         """From when a turn is there until the next begins."""
         reading = _MINUTE_S * _words(turn) / self.reading_wpm if self.reading_wpm else 0.0
-        return self._drawn(reading, rng) + self._drawn(in_seconds(self.pause), rng)
+        return self._draw_span(reading, rng) + self._draw_span(in_seconds(self.pause), rng)
 
-    def _drawn(self, span_s: float, rng: np.random.Generator) -> Duration:
+    def _draw_span(self, span_s: float, rng: np.random.Generator) -> Duration:
         # Drawn also where nothing varies, so that what one span is never shifts the others.
         factor = exp(self.spread * rng.standard_normal() - self.spread**2 / 2)
         return seconds(span_s * factor)

@@ -39,8 +39,8 @@ class DialogueView:
 
     def text(self) -> str:
         """The turns, a line each."""
-        doing = f"\n({self.speaking} has begun the next turn)" if self.speaking else ""
-        return transcript(self.turns) + doing + ("\n(it is over)" if self.over else "")
+        speech = f"\n({self.speaking} has begun the next turn)" if self.speaking else ""
+        return transcript(self.turns) + speech + ("\n(it is over)" if self.over else "")
 
     def json_state(self) -> dict[str, Any]:
         """The same as plain JSON values, times in nanoseconds."""

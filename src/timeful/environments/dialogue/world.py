@@ -23,20 +23,20 @@ from timeful.environments.environment import Observation
 from timeful.errors import IllegalActionError, SettingsError, unknown
 from timeful.seeding import child
 
-What = Literal["begins", "turn", "over"]
+StepKind = Literal["begins", "turn", "over"]
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
     """Something of the conversation that is due; `at` is None where it waits for a prediction."""
 
-    what: What
-    place: int
+    kind: StepKind
+    index: int
     at: Instant | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class _Taken:
+class _Answer:
     """A prediction that was taken, and is still to be shown."""
 
     prediction: Prediction
@@ -53,10 +53,10 @@ class _State:
     at: Instant = START
     happened: int = 0
     turns: tuple[Turn, ...] = ()
-    begun: Instant = START
+    start: Instant = START
     speaking: str = ""
     is_open: bool = False
-    taken: list[_Taken] = field(default_factory=list)
+    answers: list[_Answer] = field(default_factory=list)
     in_time: set[int] = field(default_factory=set)
     late: int = 0
     over: bool = False
@@ -123,7 +123,7 @@ class Conversation:
         state = self._state
         for prediction in [self._read(action) for action in actions]:
             is_late = not state.is_open or prediction.turn != state.turns[-1].number
-            state.taken.append(_Taken(prediction, at, is_late))
+            state.answers.append(_Answer(prediction, at, is_late))
             if not is_late and self._patience is not None:
                 state.due = at
 
@@ -139,65 +139,65 @@ class Conversation:
         if prediction.turn not in numbers:
             there = f"the latest is {numbers[-1]}" if numbers else "nothing has been said yet"
             raise IllegalActionError(f"there is no turn {prediction.turn}; {there}")
-        for one in prediction.opportunities:
-            if self._actions and one.name not in self._actions:
-                raise IllegalActionError(unknown("action", one.name, self._actions))
+        for opportunity in prediction.opportunities:
+            if self._actions and opportunity.name not in self._actions:
+                raise IllegalActionError(unknown("action", opportunity.name, self._actions))
         return prediction
 
     # --- what happens ------------------------------------------------------------------------
 
     def advance(self, to: Instant) -> tuple[Observation, ...]:
         """Let the conversation go on through an instant."""
-        state, seen = self._state, list[Observation]()
+        state, observations = self._state, list[Observation]()
         while not state.over:
-            if state.taken and state.taken[0].at <= to:
-                seen.append(self._show(state.taken.pop(0)))
+            if state.answers and state.answers[0].at <= to:
+                observations.append(self._show(state.answers.pop(0)))
             elif state.due <= to:
-                seen.append(self._go_on())
+                observations.append(self._go_on())
             else:
                 break
-        return tuple(seen)
+        return tuple(observations)
 
-    def _show(self, taken: _Taken) -> Observation:
+    def _show(self, answer: _Answer) -> Observation:
         """A prediction is shown with what became of it."""
-        state, number = self._state, taken.prediction.turn
+        state, number = self._state, answer.prediction.turn
         reward = 0.0
-        if taken.is_late:
+        if answer.is_late:
             state.late += 1
         elif number not in state.in_time:
             state.in_time.add(number)
             reward = 1 / len(self._dialogue.turns)
         data = {
             "turn": number,
-            "late": taken.is_late,
-            "opportunities": len(taken.prediction.opportunities),
-            "questions": len(taken.prediction.questions),
+            "late": answer.is_late,
+            "opportunities": len(answer.prediction.opportunities),
+            "questions": len(answer.prediction.questions),
         }
-        return self._happen("prediction", taken.at, data, reward=reward, is_quiet=True)
+        return self._happen("prediction", answer.at, data, reward=reward, is_quiet=True)
 
     def _go_on(self) -> Observation:
         state, step, at = self._state, self._steps[self._state.step], self._state.due
         state.step += 1
-        if step.what == "over":
+        if step.kind == "over":
             state.is_open, state.over = False, True
             return self._happen("over", at, self._facts())
-        turn = self._dialogue.turns[step.place]
-        if step.what == "begins":
-            state.is_open, state.speaking, state.begun = False, turn.speaker, at
+        turn = self._dialogue.turns[step.index]
+        if step.kind == "begins":
+            state.is_open, state.speaking, state.start = False, turn.speaker, at
             data = {"turn": turn.number, "speaker": turn.speaker}
             self._aim(at)
             return self._happen("begins", at, data, is_quiet=True)
-        begun = state.begun if state.speaking else at
-        turn = msgspec.structs.replace(turn, at=begun)
+        start = state.start if state.speaking else at
+        turn = msgspec.structs.replace(turn, at=start)
         state.turns, state.is_open, state.speaking = (*state.turns, turn), True, ""
         self._aim(at)
-        return self._happen("turn", at, _told(turn))
+        return self._happen("turn", at, _turn_data(turn))
 
     def _aim(self, now: Instant) -> None:
         """Say when the next step is due."""
-        planned = self._steps[self._state.step].at
-        if planned is not None:
-            self._state.due = planned
+        at = self._steps[self._state.step].at
+        if at is not None:
+            self._state.due = at
         else:
             assert self._patience is not None, "only a conversation by turn has no instants"
             self._state.due = now + self._patience
@@ -219,16 +219,16 @@ class Conversation:
 
     def _facts(self) -> dict[str, Any]:
         """What the record needs for scoring, told when nothing can be done with it any more."""
-        one, state = self._dialogue, self._state
+        dialogue, state = self._dialogue, self._state
         return {
-            "dialogue": one.id,
-            "subflow": one.subflow,
-            "synthetic": one.synthetic,
-            "lost": [turn.number for turn in one.turns if turn.number not in state.in_time],
+            "dialogue": dialogue.id,
+            "subflow": dialogue.subflow,
+            "synthetic": dialogue.synthetic,
+            "lost": [turn.number for turn in dialogue.turns if turn.number not in state.in_time],
             "late": state.late,
-            "references": plain(one.references),
-            "ready_ranges": plain(one.ready_ranges),
-            "questions": plain(one.questions),
+            "references": plain(dialogue.references),
+            "ready_ranges": plain(dialogue.ready_ranges),
+            "questions": plain(dialogue.questions),
             "actions": sorted(self._actions),
             "workflows": plain(self._workflows),
         }
@@ -238,7 +238,7 @@ class Conversation:
         state = self._state
         if state.over:
             return None
-        return state.taken[0].at if state.taken else state.due
+        return state.answers[0].at if state.answers else state.due
 
     @property
     def next_tick(self) -> None:
@@ -268,7 +268,7 @@ class Conversation:
         )
 
 
-def _told(turn: Turn) -> dict[str, Any]:
+def _turn_data(turn: Turn) -> dict[str, Any]:
     """A turn as its event has it."""
     return {
         "turn": turn.number,
@@ -280,13 +280,13 @@ def _told(turn: Turn) -> dict[str, Any]:
 
 def _waiting(count: int) -> tuple[_Step, ...]:
     first = _Step("turn", 0, START)
-    return (first, *(_Step("turn", place) for place in range(1, count)), _Step("over", count))
+    return (first, *(_Step("turn", index) for index in range(1, count)), _Step("over", count))
 
 
 def _timed(table: Timetable) -> tuple[_Step, ...]:
     steps: list[_Step] = []
-    for place, said in enumerate(table.turns):
-        if said.begins < said.arrives:
-            steps.append(_Step("begins", place, said.begins))
-        steps.append(_Step("turn", place, said.arrives))
+    for index, turn in enumerate(table.turns):
+        if turn.begins < turn.arrives:
+            steps.append(_Step("begins", index, turn.begins))
+        steps.append(_Step("turn", index, turn.arrives))
     return (*steps, _Step("over", len(table.turns), table.end))

@@ -153,23 +153,23 @@ def _try_all(game: Any) -> tuple[str, ...]:
     """Try what comes to mind on a game that is ours to spoil."""
     start = _Saved(game)
     before = start.mark()
-    found: dict[tuple[Any, ...], str] = {}
+    actions_by_mark: dict[tuple[Any, ...], str] = {}
     for action in _ideas(game):
         _type(game, action)
         mark = start.mark()
-        first = found.setdefault(mark, action)
+        first = actions_by_mark.setdefault(mark, action)
         if not _changes(game, first, before, mark) and _changes(game, action, before, mark):
-            found[mark] = action  # "light lamp" rather than "light keys"
+            actions_by_mark[mark] = action  # "light lamp" rather than "light keys"
         start.put_back()
-    found.pop(before, None)
-    return tuple(found.values())[:MOST_ACTIONS]
+    actions_by_mark.pop(before, None)
+    return tuple(actions_by_mark.values())[:MOST_ACTIONS]
 
 
 def _changes(game: Any, action: str, before: tuple[Any, ...], after: tuple[Any, ...]) -> bool:
     """Whether a command changes the thing that it names, or names none."""
     name = action.rpartition(" ")[2]
     pairs = zip(game.objects.values(), before[1], after[1], strict=True)
-    return " " not in action or any(name in one.names and old != new for one, old, new in pairs)
+    return " " not in action or any(name in thing.names and old != new for thing, old, new in pairs)
 
 
 def _ideas(game: Any) -> list[str]:
@@ -182,7 +182,7 @@ def _ideas(game: Any) -> list[str]:
         if word in game.vocabulary and game.vocabulary[word].kind == "travel"
     ]
     magic = [w for w in sorted(words) if w in game.vocabulary and game.vocabulary[w].kind == "verb"]
-    things = [one.names[0] for one in game.object_list if game.is_here(one)]
+    things = [object_.names[0] for object_ in game.object_list if game.is_here(object_)]
     if game.loc.liquid is not None:
         things.append(game.loc.liquid.names[0])
     if any(dwarf.room is game.loc for dwarf in game.dwarves):
@@ -202,9 +202,11 @@ class _Saved:
             if key not in ("random_generator", "vocabulary")
         }
         self._chance = game.random_generator.getstate()
-        parts = [*game.objects.values(), *game.hints.values(), *game.rooms.values()]
-        self._parts = [(part, dict(vars(part))) for part in (*parts, *game.dwarves, game.pirate)]
-        self._at = [(one, list(one.rooms)) for one in game.objects.values()]
+        owners = [*game.objects.values(), *game.hints.values(), *game.rooms.values()]
+        self._parts = [
+            (owner, dict(vars(owner))) for owner in (*owners, *game.dwarves, game.pirate)
+        ]
+        self._at = [(thing, list(thing.rooms)) for thing in game.objects.values()]
 
     def put_back(self) -> None:
         vars(self._game).update(
@@ -214,19 +216,19 @@ class _Saved:
             if key not in ("random_generator", "vocabulary"):
                 delattr(self._game, key)
         self._game.random_generator.setstate(self._chance)
-        for part, values in self._parts:
-            vars(part).clear()
-            vars(part).update(values)
-        for one, rooms in self._at:
-            one.rooms[:] = rooms
+        for owner, values in self._parts:
+            vars(owner).clear()
+            vars(owner).update(values)
+        for thing, rooms in self._at:
+            thing.rooms[:] = rooms
 
     def mark(self) -> tuple[Any, ...]:
         """The state as a value, but for what passes by itself."""
         game = self._game
         things = tuple(
-            (one.prop, tuple(room.n for room in one.rooms), one.is_toting, one.is_fixed,
-             one.contents.n if one.contents else 0)
-            for one in game.objects.values()
+            (thing.prop, tuple(room.n for room in thing.rooms), thing.is_toting, thing.is_fixed,
+             thing.contents.n if thing.contents else 0)
+            for thing in game.objects.values()
         )  # fmt: skip
         own = tuple(
             (key, value)

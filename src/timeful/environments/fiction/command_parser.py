@@ -33,7 +33,9 @@ _LIKES = {
     "go": "walk run climb",
     "score": "",
 }
-VERBS = {like: verb for verb, likes in _LIKES.items() for like in (verb, *likes.split())}
+VERBS = {
+    synonym: verb for verb, synonyms in _LIKES.items() for synonym in (verb, *synonyms.split())
+}
 
 _ARTICLES = frozenset({"the", "a", "an", "my", "some", "this", "that", "your"})
 _BETWEEN = frozenset({"with", "in", "into", "on", "onto", "to", "at", "from", "using", "of"})
@@ -57,11 +59,11 @@ def parse_command(text: str) -> Command | None:
     verb = VERBS.get(words[0]) if words else None
     if verb is None:
         return None
-    rest = words[1:]
+    operands = words[1:]
     if verb == "go":
-        return Command(verb, tuple(DIRECTIONS.get(word, word) for word in rest[:1]))
-    if len(rest) > 1 and rest[0] in _PARTICLES:  # "pick up lamp", "look at dog"
-        rest = rest[1:]
+        return Command(verb, tuple(DIRECTIONS.get(word, word) for word in operands[:1]))
+    if len(operands) > 1 and operands[0] in _PARTICLES:  # "pick up lamp", "look at dog"
+        operands = operands[1:]
         verb = "examine" if verb == "look" else verb
-    cut = next((at for at, word in enumerate(rest) if at and word in _BETWEEN), len(rest))
-    return Command(verb, tuple(rest[:cut]), tuple(rest[cut + 1 :]))
+    split = next((at for at, word in enumerate(operands) if at and word in _BETWEEN), len(operands))
+    return Command(verb, tuple(operands[:split]), tuple(operands[split + 1 :]))

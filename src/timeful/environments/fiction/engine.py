@@ -7,7 +7,7 @@ from typing import Self
 
 from timeful.environments.fiction.command_parser import Command, parse_command
 from timeful.environments.fiction.state import State
-from timeful.environments.fiction.story import AWAY, HANDS, Deed, Story
+from timeful.environments.fiction.story import AWAY, HANDS, Rule, Story
 from timeful.errors import WorldError
 
 _NOTHING = {
@@ -41,7 +41,7 @@ class StoryGame:
     def reset(self) -> None:
         """Go back to the start."""
         story = self._story
-        self._state = State(story.start, {key: one.at for key, one in story.things.items()})
+        self._state = State(story.start, {key: thing.at for key, thing in story.things.items()})
         self.opening = f"{story.opening}\n\n{self._scene()}"
 
     @property
@@ -84,9 +84,9 @@ class StoryGame:
 
     def copy(self) -> Self:
         """An independent game in the same state."""
-        other = type(self)(self._story)
-        other._state = deepcopy(self._state)
-        return other
+        twin = type(self)(self._story)
+        twin._state = deepcopy(self._state)
+        return twin
 
     # --- commands --------------------------------------------------------------------------------
 
@@ -102,13 +102,13 @@ class StoryGame:
         before = state.score
         state.moves += 1
         command = parse_command(action)
-        said = [self._do(command) if command else "You do not know how to do that.", state.burn()]
+        lines = [self._do(command) if command else "You do not know how to do that.", state.burn()]
         if state.score > before:
             gained = state.score - before
-            said.append(f"[Your score goes up by {gained} point{'s' if gained > 1 else ''}.]")
+            lines.append(f"[Your score goes up by {gained} point{'s' if gained > 1 else ''}.]")
         if state.won:
-            said.append(self._story.ending)
-        return "\n".join(filter(None, said))
+            lines.append(self._story.ending)
+        return "\n".join(filter(None, lines))
 
     def _do(self, command: Command) -> str:
         match command.verb:
@@ -130,49 +130,51 @@ class StoryGame:
                 return "You turn the dial to it. Nothing gives."
             missing = command.second if thing else command.thing
             return f"You see no {' '.join(missing)} here."
-        done = self._try_deeds(command.verb, thing, second)
+        done = self._try_rules(command.verb, thing, second)
         return done or self._usual(command.verb, thing)
 
-    def _try_deeds(self, verb: str, thing: str, second: str) -> str:
-        for deed in self._story.deeds:
-            if self._fits(deed, verb, thing, second) and self._state.holds(deed.needs):
-                return self._state.perform(deed)
+    def _try_rules(self, verb: str, thing: str, second: str) -> str:
+        for rule in self._story.rules:
+            if self._matches(rule, verb, thing, second) and self._state.holds(rule.needs):
+                return self._state.perform(rule)
         return ""
 
-    def _fits(self, deed: Deed, verb: str, thing: str, second: str) -> bool:
-        """Whether a command is meant as this deed."""
+    def _matches(self, rule: Rule, verb: str, thing: str, second: str) -> bool:
+        """Whether a command is meant as this rule."""
         if verb == "use":
-            return bool(second) and {thing, second} == {deed.thing, deed.second}
-        if verb not in deed.verb.split() or thing != deed.thing:
+            return bool(second) and {thing, second} == {rule.thing, rule.second}
+        if verb not in rule.verb.split() or thing != rule.thing:
             return False
         if not second:
-            return not deed.second or deed.second in self._visible()
-        return second == deed.second
+            return not rule.second or rule.second in self._visible()
+        return second == rule.second
 
     def _usual(self, verb: str, thing: str) -> str:
         """What a verb does to any thing."""
-        one = self._story.things[thing]
+        target = self._story.things[thing]
         if verb == "take":
             return self._take(thing)
         if verb == "drop":
             if self._state.at[thing] != HANDS:
                 return "You do not carry that."
             self._state.at[thing] = self._state.room
-            return f"You put down the {one.name}."
-        return one.text if verb == "examine" else _NOTHING.get(verb, "Nothing happens.")
+            return f"You put down the {target.name}."
+        return target.text if verb == "examine" else _NOTHING.get(verb, "Nothing happens.")
 
     def _take(self, thing: str) -> str:
         state, things = self._state, self._story.things
-        one = things[thing]
+        target = things[thing]
         if state.at[thing] == HANDS:
             return "You carry it already."
-        if not one.weight:
+        if not target.weight:
             return "That cannot be taken."
         carried = sum(things[key].weight for key, at in state.at.items() if at == HANDS)
-        if carried + one.weight > self._story.strength:
-            return f"With all that you carry, the {one.name} is too much. Put something down first."
+        if carried + target.weight > self._story.strength:
+            return (
+                f"With all that you carry, the {target.name} is too much. Put something down first."
+            )
         state.at[thing] = HANDS
-        return f"You take the {one.name}."
+        return f"You take the {target.name}."
 
     def _go(self, direction: str) -> str:
         state, room = self._state, self._story.rooms[self._state.room]
@@ -211,8 +213,8 @@ class StoryGame:
     def _find(self, words: tuple[str, ...]) -> str:
         """The thing that some words name; empty if none is at hand."""
         things = self._story.things
-        fits = [key for key in self._visible() if words and things[key].words.issuperset(words)]
-        return fits[0] if fits else ""
+        keys = [key for key in self._visible() if words and things[key].words.issuperset(words)]
+        return keys[0] if keys else ""
 
     def _scene(self) -> str:
         room, state = self._story.rooms[self._state.room], self._state
@@ -220,8 +222,8 @@ class StoryGame:
             return "Darkness\nIt is too dark to see anything. You can feel the way you came."
         things = self._story.things
         lying = [
-            one.lies if one.at in (state.room, AWAY) else f"The {one.name} is here."
-            for key, one in things.items()
+            thing.lies if thing.at in (state.room, AWAY) else f"The {thing.name} is here."
+            for key, thing in things.items()
             if state.at[key] == state.room
         ]
         return "\n".join(filter(None, (room.title, room.text, *lying)))
@@ -236,35 +238,35 @@ class StoryGame:
         """Commands that change something, each in another way, tried on copies."""
         if self.over:
             return ()
-        found: dict[str, str] = {self._mark(): ""}
+        actions: dict[str, str] = {self._mark(): ""}
         for action in ("wait", *self._ideas()):
-            other = self.copy()
-            other.step(action)
-            found.setdefault(other._mark(), action if action != "wait" else "")
-        return tuple(filter(None, found.values()))
+            twin = self.copy()
+            twin.step(action)
+            actions.setdefault(twin._mark(), action if action != "wait" else "")
+        return tuple(filter(None, actions.values()))
 
     def _mark(self) -> str:
         state = self._state
         return repr((state.room, state.at, state.flags, state.done, state.won, state.oil > 0))
 
     def _ideas(self) -> list[str]:
-        things, seen = self._story.things, self._visible()
+        things, visible = self._story.things, self._visible()
         ideas = list(self._story.rooms[self._state.room].ways)
-        for deed in self._story.deeds:
-            at_hand = deed.thing in seen and (not deed.second or deed.second in seen)
-            if at_hand and self._state.holds(deed.hidden):
-                ideas.append(_command(deed, self._story))
-        verbs = [("drop" if self._state.at[key] == HANDS else "take", key) for key in seen]
+        for rule in self._story.rules:
+            at_hand = rule.thing in visible and (not rule.second or rule.second in visible)
+            if at_hand and self._state.holds(rule.hidden):
+                ideas.append(_command(rule, self._story))
+        verbs = [("drop" if self._state.at[key] == HANDS else "take", key) for key in visible]
         return ideas + [f"{verb} {things[key].name}" for verb, key in sorted(verbs, reverse=True)]
 
 
 _JOINED = {"put": "on", "give": "to", "pour": "into"}
 
 
-def _command(deed: Deed, story: Story) -> str:
-    """A deed as it would be typed."""
-    verb = deed.verb.split()[0]
-    first = f"{verb} {story.things[deed.thing].name}"
-    if not deed.second:
+def _command(rule: Rule, story: Story) -> str:
+    """A rule as it would be typed."""
+    verb = rule.verb.split()[0]
+    first = f"{verb} {story.things[rule.thing].name}"
+    if not rule.second:
         return first
-    return f"{first} {_JOINED.get(verb, 'with')} {story.things[deed.second].name}"
+    return f"{first} {_JOINED.get(verb, 'with')} {story.things[rule.second].name}"

@@ -59,19 +59,19 @@ _GOOD_END = re.compile(r"\bwon\b|\bwin\b|victor|congratul", re.I)
 def read_score(text: str) -> tuple[int | None, int | None]:
     """The score and the most points that a text names; None for what it does not name."""
     line = " ".join(text.split())
-    found = _SCORE.search(line)
-    if found is None:
+    match = _SCORE.search(line)
+    if match is None:
         return None, None
-    most = _MOST.search(line, found.end())
-    return int(found.group(1)), int(most.group(1)) if most else None
+    most = _MOST.search(line, match.end())
+    return int(match.group(1)), int(most.group(1)) if most else None
 
 
 def read_status(text: str) -> tuple[str, int | None]:
     """A text of a version 3 game without its status line, and the score that stood there."""
-    found = _STATUS.match(text)
-    if found is None:
+    match = _STATUS.match(text)
+    if match is None:
         return text, None
-    return text[found.end() :], int(found.group(1)) if found.group(1) else None
+    return text[match.end() :], int(match.group(1)) if match.group(1) else None
 
 
 def plain(text: str) -> str:
@@ -82,9 +82,9 @@ def plain(text: str) -> str:
 
 def read_end(text: str) -> tuple[bool, bool]:
     """Whether a text ends the game, and whether it ends well."""
-    found = _END.search(text)
-    over = found is not None and _AFTER_END.search(text, found.end()) is not None
-    return over, bool(over and found and _GOOD_END.search(found.group(1)))
+    match = _END.search(text)
+    over = match is not None and _AFTER_END.search(text, match.end()) is not None
+    return over, bool(over and match and _GOOD_END.search(match.group(1)))
 
 
 # --- what a game is ------------------------------------------------------------------------------
@@ -122,13 +122,13 @@ def lasting(objects: Sequence[bytes], size: int) -> int:
     """
     flags = 4 if size == 7 else 6
     passing = 0
-    for one in objects[1:]:
-        for at in range(0, len(one), size):
-            was, now = objects[0][at : at + flags], one[at : at + flags]
+    for state in objects[1:]:
+        for at in range(0, len(state), size):
+            was, now = objects[0][at : at + flags], state[at : at + flags]
             passing |= int.from_bytes(was, "big") ^ int.from_bytes(now, "big")
-    kept = ~passing & ((1 << 8 * flags) - 1)
-    each = kept.to_bytes(flags, "big") + b"\xff" * (size - flags)
-    return int.from_bytes(each * (len(objects[0]) // size), "big")
+    mask = ~passing & ((1 << 8 * flags) - 1)
+    row = mask.to_bytes(flags, "big") + b"\xff" * (size - flags)
+    return int.from_bytes(row * (len(objects[0]) // size), "big")
 
 
 def nouns(text: str, words: Set[str], length: int, dull: Set[str]) -> list[str]:
@@ -167,7 +167,9 @@ class Playing:
         self.score = 0
         self.most: int | None = None
         words = env.get_dictionary()
-        self.words = {str(one) for one in words if one.is_noun or not (one.is_verb or one.is_prep)}
+        self.words = {
+            str(entry) for entry in words if entry.is_noun or not (entry.is_verb or entry.is_prep)
+        }
         self.length = max((len(word) for word in self.words), default=9)
 
     def reset(self) -> dict[str, Any]:
@@ -186,13 +188,13 @@ class Playing:
         text, status = read_status(text)
         over, won = read_end(text)
         halted = bool(self.env._emulator_halted())
-        asked = (None, None) if over or halted else read_score(self._aside("score"))
-        found = asked if asked[0] is not None else read_score(text)
-        if found[0] is None and status is None and not halted:
+        answer = (None, None) if over or halted else read_score(self._aside("score"))
+        score = answer if answer[0] is not None else read_score(text)
+        if score[0] is None and status is None and not halted:
             status = read_globals(self._memory())
-        known = [one for one in (found[0], status) if one is not None]
-        self.score = known[0] if known else self.score
-        self.most = found[1] or self.most
+        scores = [value for value in (score[0], status) if value is not None]
+        self.score = scores[0] if scores else self.score
+        self.most = score[1] or self.most
         over = over or halted or bool(self.env.game_over() or self.env.victory())
         won = won or bool(self.env.victory()) or (over and self.score == self.most)
         return {
@@ -212,16 +214,18 @@ class Playing:
     def actions(self) -> list[str]:
         """Commands that change something, each in another way."""
         state = self.env.get_state()
-        held = self._nouns(self._aside("inventory"))
+        carried = self._nouns(self._aside("inventory"))
         near = self._nouns(read_status(self._aside("look"))[0])
         start, size = read_objects(self._memory())
         idle = [self._after(action, state) for action in IDLE]
         mask = lasting([start, *(objects for objects, _ in idle)], size)
-        found = {(int.from_bytes(one, "big") & mask, False): "" for one in (start, idle[0][0])}
-        for action in _ideas(near, held)[:MOST_TRIALS]:
+        actions = {
+            (int.from_bytes(command, "big") & mask, False): "" for command in (start, idle[0][0])
+        }
+        for action in _ideas(near, carried)[:MOST_TRIALS]:
             objects, halted = self._after(action, state)
-            found.setdefault((int.from_bytes(objects, "big") & mask, halted), action)
-        return [one for one in found.values() if one][:MOST_ACTIONS]
+            actions.setdefault((int.from_bytes(objects, "big") & mask, halted), action)
+        return [command for command in actions.values() if command][:MOST_ACTIONS]
 
     def _nouns(self, text: str) -> list[str]:
         return nouns(plain(text), self.words, self.length, _DULL)
@@ -233,15 +237,15 @@ class Playing:
         return mark
 
 
-def _ideas(near: list[str], held: list[str]) -> list[str]:
+def _ideas(near: list[str], carried: list[str]) -> list[str]:
     """What to try: directions, a verb with each thing, then held things with those near."""
-    things = list(dict.fromkeys([*near, *held]))
+    things = list(dict.fromkeys([*near, *carried]))
     pairs = [
-        form.format(one, other)
-        for one in held[:MOST_HELD]
-        for other in near[:MOST_NEAR]
+        form.format(noun, target)
+        for noun in carried[:MOST_HELD]
+        for target in near[:MOST_NEAR]
         for form in PAIRED.split("|")
-        if one != other
+        if noun != target
     ]
     single = [f"{verb} {thing}" for thing in things for verb in VERBS.split()]
     room = max(MOST_TRIALS - len(pairs) - 12, MOST_TRIALS // 2)
@@ -254,25 +258,25 @@ def main(story: str, seed: int) -> None:
     pipe = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
 
-    def say(answer: dict[str, Any]) -> None:
+    def write(answer: dict[str, Any]) -> None:
         pipe.write(json.dumps(answer) + "\n")
         pipe.flush()
 
     try:
         jericho = import_module("jericho")
     except ImportError as error:
-        say({"missing": str(error)})
+        write({"missing": str(error)})
         return
     import_module("warnings").simplefilter("ignore")  # that it does not know the file
     playing = Playing(jericho.FrotzEnv(story, seed=seed))
     for line in sys.stdin:
-        asked = json.loads(line)
-        if asked["do"] == "reset":
-            say(playing.reset())
-        elif asked["do"] == "step":
-            say(playing.step(asked["action"]))
+        request = json.loads(line)
+        if request["do"] == "reset":
+            write(playing.reset())
+        elif request["do"] == "step":
+            write(playing.step(request["action"]))
         else:
-            say({"actions": playing.actions()})
+            write({"actions": playing.actions()})
 
 
 if __name__ == "__main__":

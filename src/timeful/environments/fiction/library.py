@@ -19,7 +19,7 @@ from pathlib import Path
 from timeful.environments.fiction.colossal import ColossalCave
 from timeful.environments.fiction.engine import StoryGame
 from timeful.environments.fiction.skerry import skerry
-from timeful.environments.fiction.store import SOURCES, SUFFIXES, stored, stories_folder
+from timeful.environments.fiction.store import SOURCES, SUFFIXES, find_stories, stories_folder
 from timeful.environments.fiction.text_game import TextGame
 from timeful.environments.fiction.textworld import KINDS, made_folder, make_story
 from timeful.environments.fiction.zmachine import ZMachineGame, check_story
@@ -52,7 +52,7 @@ class Entry:
 
 def game_names(*, data: Path | None = None) -> tuple[str, ...]:
     """The names that can be opened now, but for made games, paths, and extras that are missing."""
-    return (*BUILT_IN, *stored(data or stories_folder()))
+    return (*BUILT_IN, *find_stories(data or stories_folder()))
 
 
 def open_game(
@@ -84,7 +84,7 @@ def check_game(name: str, *, data: Path | None = None) -> None:
         SettingsError: If there is no such game, or it was not fetched; what to do stands in it.
     """
     if name.startswith(f"{_MADE}:"):
-        _made(name)
+        _parse_made_name(name)
     elif _is_path(name):
         check_story(Path(name))
     else:
@@ -115,15 +115,15 @@ def _story(name: str, data: Path, python: Path | None) -> Path:
     """The file of a game that has one."""
     check_game(name, data=data)
     if name.startswith(f"{_MADE}:"):
-        return make_story(*_made(name), made_folder(), python=python)
-    return Path(name) if _is_path(name) else stored(data)[name]
+        return make_story(*_parse_made_name(name), made_folder(), python=python)
+    return Path(name) if _is_path(name) else find_stories(data)[name]
 
 
 def _is_path(name: str) -> bool:
     return os.sep in name or name.endswith(SUFFIXES)
 
 
-def _made(name: str) -> tuple[str, int]:
+def _parse_made_name(name: str) -> tuple[str, int]:
     """The kind and the seed of a made game."""
     kind, _, number = name.removeprefix(f"{_MADE}:").partition(":")
     check_known("kind of TextWorld game", kind, KINDS)
@@ -134,7 +134,7 @@ def _made(name: str) -> tuple[str, int]:
 
 def entries(*, data: Path | None = None) -> tuple[Entry, ...]:
     """All games that there are, or could be."""
-    stories = stored(data or stories_folder())
+    stories = find_stories(data or stories_folder())
     needs = {
         extra: partial(Entry, extra=extra, install=_missing(module, extra))
         for module, extra in (("adventure", "timely"), ("jericho", "jericho"), (_MADE, _MADE))

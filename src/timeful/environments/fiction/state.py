@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from timeful.environments.fiction.story import HANDS, Deed, parts
+from timeful.environments.fiction.story import HANDS, Rule, parse_clauses
 from timeful.errors import WorldError
 
 FADING = 15
@@ -35,12 +35,12 @@ class State:
 
     def holds(self, needs: str) -> bool:
         """Whether all of some conditions hold."""
-        return all(self._is(words) for words in parts(needs))
+        return all(self._is(words) for words in parse_clauses(needs))
 
     def _is(self, words: list[str]) -> bool:
         match words:
-            case ["not", *rest]:
-                return not self._is(rest)
+            case ["not", *words_after]:
+                return not self._is(words_after)
             case ["has", thing]:
                 return self.at[thing] == HANDS
             case ["at", room]:
@@ -49,29 +49,29 @@ class State:
                 return flag in self.flags
         raise WorldError(f"a story has no condition {' '.join(words)!r}")
 
-    def perform(self, deed: Deed) -> str:
-        """Do a deed, and return what is said."""
-        for words in parts(deed.does):
+    def perform(self, action: Rule) -> str:
+        """Do a rule, and return what is said."""
+        for words in parse_clauses(action.does):
             match words:
                 case ["set", flag]:
                     self.flags = sorted({*self.flags, flag})
                 case ["clear", flag]:
-                    self.flags = [one for one in self.flags if one != flag]
-                case ["move", thing, place]:
-                    self.at[thing] = place
+                    self.flags = [name for name in self.flags if name != flag]
+                case ["move", thing, room]:
+                    self.at[thing] = room
                 case ["burn", moves]:
                     self.oil = int(moves)
                 case ["win"]:
                     self.won = True
                 case _:
                     raise WorldError(f"a story has no effect {' '.join(words)!r}")
-        self.award(deed.says, deed.points)
-        return deed.says
+        self.award(action.text, action.points)
+        return action.text
 
-    def award(self, what: str, points: int) -> None:
+    def award(self, reason: str, points: int) -> None:
         """Give points for something, once."""
-        if points and what not in self.done:
-            self.done.append(what)
+        if points and reason not in self.done:
+            self.done.append(reason)
             self.score += points
 
     def burn(self) -> str:

@@ -90,14 +90,14 @@ def stories_folder() -> Path:
     return user_folder("games", "XDG_DATA_HOME", ".local/share")
 
 
-def stored(folder: Path) -> dict[str, Path]:
+def find_stories(folder: Path) -> dict[str, Path]:
     """The stories in a folder, by name."""
     if not folder.is_dir():
         return {}
-    return {one.stem: one for one in sorted(folder.iterdir()) if one.suffix in SUFFIXES}
+    return {file.stem: file for file in sorted(folder.iterdir()) if file.suffix in SUFFIXES}
 
 
-def add_story(name: str, file: Path, folder: Path, *, taken: frozenset[str]) -> Path:
+def add_story(name: str, file: Path, folder: Path, *, reserved: frozenset[str]) -> Path:
     """Copy the user's own story file into a folder, under a name.
 
     Raises:
@@ -107,13 +107,13 @@ def add_story(name: str, file: Path, folder: Path, *, taken: frozenset[str]) -> 
         raise SettingsError(
             f"a game's name has small letters, digits, - and _, at most 41; got {name!r}"
         )
-    if name in taken | SOURCES.keys():
+    if name in reserved | SOURCES.keys():
         raise SettingsError(
             f"the name {name!r} is taken by a game that timeful knows; take another"
         )
-    if name in stored(folder):
+    if name in find_stories(folder):
         raise SettingsError(
-            f"there is a game {name!r} already; delete {stored(folder)[name]} first"
+            f"there is a game {name!r} already; delete {find_stories(folder)[name]} first"
         )
     version = check_story(file)
     return _keep(folder / f"{name}.z{version}", file.read_bytes())
@@ -141,11 +141,11 @@ def fetch_story(
     root = f"{base.rstrip('/')}/{source.repository}/{source.commit}"
     licence = _download(f"{root}/LICENSE").decode(errors="replace").strip()
     story = _download(f"{root}/{source.path}")
-    found = sha256(story).hexdigest()
-    if found != source.sha256:
+    digest = sha256(story).hexdigest()
+    if digest != source.sha256:
         raise SettingsError(
             f"{root}/{source.path} is not the file whose licence was read: its sha256 begins "
-            f"{found[:12]}, not {source.sha256[:12]}; nothing was kept"
+            f"{digest[:12]}, not {source.sha256[:12]}; nothing was kept"
         )
     path = _keep(folder / f"{name}{Path(source.path).suffix}", story)
     path.with_name(name + _LICENCE).write_text(licence + "\n", encoding="utf-8")
@@ -155,26 +155,26 @@ def fetch_story(
 def _download(url: str) -> bytes:
     try:
         with urlopen(url, timeout=_PATIENCE_S) as answer:
-            got = answer.read(_MOST_BYTES + 1)
+            content = answer.read(_MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         if isinstance(error, HTTPError):
             error.close()
         reason = error.reason if isinstance(error, URLError) else error
         raise SettingsError(f"cannot fetch {url}: {reason}; --from takes a mirror") from None
-    if len(got) > _MOST_BYTES:
+    if len(content) > _MOST_BYTES:
         raise SettingsError(f"cannot fetch {url}: it is larger than any story file")
-    assert isinstance(got, bytes)
-    return got
+    assert isinstance(content, bytes)
+    return content
 
 
 def _keep(path: Path, content: bytes) -> Path:
     """Write a file whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    scratch = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
-        part.write_bytes(content)
-        part.replace(path)
+        scratch.write_bytes(content)
+        scratch.replace(path)
     finally:
         with suppress(FileNotFoundError):
-            part.unlink()
+            scratch.unlink()
     return path

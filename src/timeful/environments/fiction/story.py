@@ -1,6 +1,6 @@
-"""Stories as data: rooms, things, and deeds that change them.
+"""Stories as data: rooms, things, and rules that change them.
 
-A deed is a command that does something in its story: a verb, the thing it is done to, perhaps a
+A rule is a command that does something in its story: a verb, the thing it is done to, perhaps a
 second thing, what must hold, what it does and what is then said. Conditions and effects are
 short texts with words between blanks, in this little language:
 
@@ -64,7 +64,7 @@ class Thing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deed:
+class Rule:
     """A command that does something, once all its `needs` hold; the first that fits is done.
 
     Attributes:
@@ -73,8 +73,8 @@ class Deed:
         second: What it is done with; if it is not named, having it at hand will do.
         needs: Conditions, separated by commas.
         does: Effects, separated by commas.
-        says: What is said.
-        points: Points, given the first time; deeds that say the same give them only once.
+        text: What is said.
+        points: Points, given the first time; rules that say the same give them only once.
         hidden: Kept out of the list of actions until this condition holds.
     """
 
@@ -83,7 +83,7 @@ class Deed:
     second: str = ""
     needs: str = ""
     does: str = ""
-    says: str
+    text: str
     points: int = 0
     hidden: str = ""
 
@@ -98,7 +98,7 @@ class Story:
         start: The first room.
         rooms: By key.
         things: By key.
-        deeds: In the order in which they are tried.
+        rules: In the order in which they are tried.
         visits: Points for the first visit of a room.
         strength: The most weight that can be carried.
         light: The thing that gives light while the flag `lit` is set.
@@ -109,7 +109,7 @@ class Story:
     start: str
     rooms: Mapping[str, Room]
     things: Mapping[str, Thing]
-    deeds: tuple[Deed, ...]
+    rules: tuple[Rule, ...]
     visits: Mapping[str, int]
     strength: int
     light: str
@@ -117,10 +117,10 @@ class Story:
     @property
     def max_score(self) -> int:
         """All points there are."""
-        deeds = {deed.says: deed.points for deed in self.deeds}
-        return sum(deeds.values()) + sum(self.visits.values())
+        rules = {rule.text: rule.points for rule in self.rules}
+        return sum(rules.values()) + sum(self.visits.values())
 
 
-def parts(text: str) -> list[list[str]]:
+def parse_clauses(text: str) -> list[list[str]]:
     """Conditions or effects, each as its words."""
-    return [part.split() for part in text.split(",") if part.strip()]
+    return [clause.split() for clause in text.split(",") if clause.strip()]

@@ -80,8 +80,10 @@ class FictionTask:
             case SCORE.name:
                 return f"You have {game.score} points."
             case MAX_SCORE.name:
-                known = game.max_score is not None
-                return f"There are {game.max_score} points." if known else "The game does not say."
+                has_max = game.max_score is not None
+                return (
+                    f"There are {game.max_score} points." if has_max else "The game does not say."
+                )
         self._ended = True
         return f"The game was ended with {game.score} points."
 
@@ -121,8 +123,8 @@ class _Look:
     def run(self) -> Done:
         """Look."""
         since = monotonic_ns()
-        found = self.game.available_actions()
-        return Done(took=Duration(monotonic_ns() - since), result=found)
+        actions = self.game.available_actions()
+        return Done(took=Duration(monotonic_ns() - since), result=actions)
 
     def stop(self) -> None:
         """It ends by itself soon enough."""

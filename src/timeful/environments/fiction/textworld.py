@@ -56,12 +56,12 @@ def make_story(kind: str, seed: int, folder: Path, *, python: Path | None = None
         )
     folder.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=folder, prefix="making-") as scratch:
-        made = Path(scratch, "game.z8")
-        command = [str(program), *KINDS[kind], "--seed", str(seed), "--output", str(made)]
+        story = Path(scratch, "game.z8")
+        command = [str(program), *KINDS[kind], "--seed", str(seed), "--output", str(story)]
         _run(command, Path(scratch))
-        if not made.is_file():
+        if not story.is_file():
             raise WorldError(f"TextWorld made no game of {' '.join(command[1:])}")
-        made.replace(path)
+        story.replace(path)
     return path
 
 

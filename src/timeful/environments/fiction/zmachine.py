@@ -95,7 +95,7 @@ class ZMachineGame:
             self._process = _Process(self._python, self._story, self._seed)
         self.moves = 0
         self._known: tuple[int, tuple[str, ...]] | None = None
-        self._heard(self._ask({"do": "reset"}, _START_S))
+        self._read_answer(self._ask({"do": "reset"}, _START_S))
         self.opening, self.start_score = self._said, self.score
 
     def step(self, action: str) -> str:
@@ -107,7 +107,7 @@ class ZMachineGame:
         if self.over:
             raise WorldError("the game is over")
         self.moves += 1
-        self._heard(self._ask({"do": "step", "action": action}, self._patience_s))
+        self._read_answer(self._ask({"do": "step", "action": action}, self._patience_s))
         return self._said
 
     def available_actions(self) -> tuple[str, ...]:
@@ -120,8 +120,8 @@ class ZMachineGame:
             return ()
         if self._known is None or self._known[0] != self.moves:
             moves = self.moves
-            found = self._ask({"do": "actions"}, self._patience_s)["actions"]
-            self._known = (moves, tuple(found))
+            actions = self._ask({"do": "actions"}, self._patience_s)["actions"]
+            self._known = (moves, tuple(actions))
         return self._known[1]
 
     def close(self) -> None:
@@ -133,20 +133,20 @@ class ZMachineGame:
                 process.clean_up()
                 self._process = None
 
-    def _heard(self, answer: dict[str, Any]) -> None:
+    def _read_answer(self, answer: dict[str, Any]) -> None:
         self._said: str = answer["said"]
         self.score: int = answer["score"]
         self.max_score: int | None = answer["max"]
         self.over: bool = answer["over"]
         self.won: bool = answer["won"]
 
-    def _ask(self, what: dict[str, Any], patience_s: float) -> dict[str, Any]:
+    def _ask(self, request: dict[str, Any], patience_s: float) -> dict[str, Any]:
         with self._lock:
             process = self._process
             if process is None:
                 raise WorldError("the game was closed")
             try:
-                return process.ask(what, patience_s)
+                return process.ask(request, patience_s)
             except (WorldError, SettingsError):
                 process.kill()
                 process.clean_up()
@@ -178,7 +178,7 @@ class _Process:
             self._folder.cleanup()
             raise SettingsError(f"cannot start {python}: {error.strerror}") from None
 
-    def ask(self, what: dict[str, Any], patience_s: float) -> dict[str, Any]:
+    def ask(self, request: dict[str, Any], patience_s: float) -> dict[str, Any]:
         """Send a line, and wait for the next one.
 
         Raises:
@@ -187,7 +187,7 @@ class _Process:
         """
         assert self._process.stdin is not None
         try:
-            self._process.stdin.write(json.dumps(what).encode() + b"\n")
+            self._process.stdin.write(json.dumps(request).encode() + b"\n")
             self._process.stdin.flush()
         except (OSError, ValueError):
             self._fail("the process of the game is gone")
@@ -209,13 +209,13 @@ class _Process:
         until = monotonic_ns() + round(patience_s * 1e9)
         pipe = self._process.stdout.fileno()
         while b"\n" not in self._read:
-            left = (until - monotonic_ns()) / 1e9
-            if left <= 0 or not select.select([pipe], [], [], left)[0]:
+            timeout_s = (until - monotonic_ns()) / 1e9
+            if timeout_s <= 0 or not select.select([pipe], [], [], timeout_s)[0]:
                 self._fail(f"the game said nothing for {patience_s:g} s")
-            got = os.read(pipe, 1 << 16)
-            if not got:
+            block = os.read(pipe, 1 << 16)
+            if not block:
                 self._fail("the process of the game ended")
-            self._read += got
+            self._read += block
             if len(self._read) > _LONGEST:
                 self._fail(f"the process of the game said more than {_LONGEST} bytes at once")
         line, _, self._read = self._read.partition(b"\n")

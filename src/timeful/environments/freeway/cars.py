@@ -52,7 +52,7 @@ def wrapping(traffic: Traffic) -> Traffic:
     A car whose head is off the road is put back on at the other end. That takes its whole
     turn, and its timer does not run.
     """
-    moved = []
+    cars = []
     for car in traffic:
         if car.column < FIRST_COLUMN:
             car = car._replace(column=LAST_COLUMN)
@@ -60,8 +60,8 @@ def wrapping(traffic: Traffic) -> Traffic:
             car = car._replace(column=FIRST_COLUMN)
         else:
             car = _driven(car)
-        moved.append(car)
-    return tuple(moved)
+        cars.append(car)
+    return tuple(cars)
 
 
 def leaving(traffic: Traffic) -> Traffic:
@@ -79,7 +79,7 @@ def renewing(rng: np.random.Generator) -> Law:
     """
 
     def law(traffic: Traffic) -> Traffic:
-        moved: list[Car] = []
+        cars: list[Car] = []
         for index, car in enumerate(traffic):
             if car.wait is None:
                 car = _driven(car)
@@ -88,9 +88,9 @@ def renewing(rng: np.random.Generator) -> Law:
             elif car.wait > 0:
                 car = car._replace(wait=car.wait - 1)
             else:
-                car = _entered(car, others=(*moved, *traffic[index + 1 :]))
-            moved.append(car)
-        return tuple(moved)
+                car = _entered(car, traffic=(*cars, *traffic[index + 1 :]))
+            cars.append(car)
+        return tuple(cars)
 
     return law
 
@@ -101,10 +101,10 @@ def _is_gone(car: Car) -> bool:
     return tail > LAST_COLUMN if car.sign > 0 else tail < FIRST_COLUMN
 
 
-def _entered(car: Car, *, others: Traffic) -> Car:
+def _entered(car: Car, *, traffic: Traffic) -> Car:
     """Put a waiting car on its first cell, unless another car is there."""
     entry = FIRST_COLUMN if car.sign > 0 else LAST_COLUMN
-    if any(other.lane == car.lane and covers(other, entry) for other in others):
+    if any(neighbour.lane == car.lane and covers(neighbour, entry) for neighbour in traffic):
         return car
     return car._replace(column=entry, timer=car.period - 1, wait=None)
 

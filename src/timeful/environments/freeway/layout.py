@@ -78,12 +78,12 @@ def fresh_road(difficulty: Difficulty, seed: int) -> Road:
     Raises:
         WorldError: If `MOST_CANDIDATES` candidates are all too easy or too hard.
     """
-    wanted = CROSSING_RANGES[difficulty]
+    crossing_range = CROSSING_RANGES[difficulty]
     for attempt in range(MOST_CANDIDATES):
         purpose = ("freeway", difficulty, attempt)
         cars = _fresh_cars(child(seed, *purpose, "layout"))
         road = Road(cars, renewing(child(seed, *purpose, "new cars")))
-        if road.fewest_turns(limit=wanted[-1]) in wanted:
+        if road.fewest_turns(limit=crossing_range[-1]) in crossing_range:
             return road
     raise WorldError(
         f"no {difficulty} road found for seed {seed} among {MOST_CANDIDATES} candidates; "

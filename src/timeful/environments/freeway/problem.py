@@ -90,8 +90,8 @@ class FreewayProblem:
         return f"In the turn after that, y={y} will be {here} and y={y + 1} will be {above}."
 
     def _traffic(self, ahead: int, lane: int) -> str:
-        known = self._traffic_words.get((ahead, lane))
-        if known is None:
+        sentence = self._traffic_words.get((ahead, lane))
+        if sentence is None:
             cars = [
                 f"one from {tail} to {head} going {'right' if car.sign > 0 else 'left'}, "
                 f"which is {'on' if covers(car, PLAYER_COLUMN) else 'clear of'} my column"
@@ -100,7 +100,7 @@ class FreewayProblem:
                 for head in [car.column - PLAYER_COLUMN]
                 for tail in [head - car.sign * (car.length - 1)]
             ]
-            shown = "; ".join(cars) or "nobody"
-            known = f"In lane {lane} there will be {shown}."
-            self._traffic_words[ahead, lane] = known
-        return known
+            description = "; ".join(cars) or "nobody"
+            sentence = f"In lane {lane} there will be {description}."
+            self._traffic_words[ahead, lane] = sentence
+        return sentence

@@ -73,17 +73,17 @@ def car_view(car: Car) -> CarView:
     )
 
 
-def car_of(shown: CarView) -> Car:
+def car_of(view: CarView) -> Car:
     """The car that is shown so: the inverse of `car_view`."""
-    period = max(1, PARTS // shown.speed)
+    period = max(1, PARTS // view.speed)
     return Car(
-        lane=shown.lane,
-        column=shown.column,
-        sign=shown.sign,
-        stride=max(1, shown.speed // PARTS),
+        lane=view.lane,
+        column=view.column,
+        sign=view.sign,
+        stride=max(1, view.speed // PARTS),
         period=period,
-        timer=period - 1 - shown.progress // shown.speed,
-        length=shown.length,
+        timer=period - 1 - view.progress // view.speed,
+        length=view.length,
     )
 
 

@@ -200,19 +200,19 @@ class Freeway(Crossing):
             WorldError: If the bytes are no saved state of this game.
         """
         try:
-            saved = msgspec.json.decode(state, type=_Saved)
-            if (saved.difficulty, saved.seed, saved.mode) != (
+            loaded_state = msgspec.json.decode(state, type=_Saved)
+            if (loaded_state.difficulty, loaded_state.seed, loaded_state.mode) != (
                 self.difficulty,
                 self.seed,
                 self.mode,
             ):
-                self.road = _road(saved.difficulty, saved.seed, saved.mode)
+                self.road = _road(loaded_state.difficulty, loaded_state.seed, loaded_state.mode)
         except (msgspec.DecodeError, SettingsError) as error:
             raise WorldError(f"this is no saved state of freeway: {error}") from error
         for name in _Saved.__struct_fields__:
-            setattr(self, name, getattr(saved, name))
-        self.restarts = saved.mode == "compat"
-        self.score = float(HORIZON - saved.turn)
+            setattr(self, name, getattr(loaded_state, name))
+        self.restarts = loaded_state.mode == "compat"
+        self.score = float(HORIZON - loaded_state.turn)
 
 
 def _road(difficulty: Difficulty, seed: int, mode: Mode) -> Road:

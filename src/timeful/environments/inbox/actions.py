@@ -81,6 +81,6 @@ def is_count(text: str) -> bool:
 
 def is_span(text: str) -> bool:
     """Whether it is a number of seconds above 0, such as 12 or 2.5."""
-    whole, _, part = text.partition(".")
-    is_number = text.isascii() and whole.isdecimal() and (part or "0").isdecimal()
+    whole, _, fraction = text.partition(".")
+    is_number = text.isascii() and whole.isdecimal() and (fraction or "0").isdecimal()
     return len(text) < 10 and is_number and float(text) > 0

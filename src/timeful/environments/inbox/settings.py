@@ -52,7 +52,7 @@ class Scoring:
     """Units of progress at which the main task is complete."""
 
     def __post_init__(self) -> None:
-        for name in (each.name for each in fields(self) if each.name != "urgency_weights"):
+        for name in (setting.name for setting in fields(self) if setting.name != "urgency_weights"):
             _check_number(name, getattr(self, name), top=1 if name == "main_weight" else None)
         _check_three("urgency weights", self.urgency_weights)
         if not any(self.urgency_weights):
@@ -110,10 +110,10 @@ class InboxSettings:
                     f"{name} takes no less than 0 s, got {_span(getattr(self, name))}"
                 )
         _check_number("arrival rate", self.arrival_rate, top=None)
-        expected = self.arrival_rate * in_seconds(self.horizon)
-        if expected > MOST_EMAILS:
+        emails = self.arrival_rate * in_seconds(self.horizon)
+        if emails > MOST_EMAILS:
             raise SettingsError(
-                f"about {expected:.3g} emails an episode are too many; at most {MOST_EMAILS}"
+                f"about {emails:.3g} emails an episode are too many; at most {MOST_EMAILS}"
             )
         _check_three("urgency probabilities", self.urgency, top=1)
         if not isclose(sum(self.urgency), 1, abs_tol=1e-9):

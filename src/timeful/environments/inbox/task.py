@@ -110,10 +110,10 @@ def draw_task(decomposition: Decomposition, *, target: int, rng: np.random.Gener
         title=title,
         parts=tuple(
             Part(
-                heading=headings[place % len(headings)],
+                heading=headings[index % len(headings)],
                 tokens=max(_FEWEST, round(whole * float(share))),
                 progress=1,
             )
-            for place, share in enumerate(shares)
+            for index, share in enumerate(shares)
         ),
     )

@@ -61,7 +61,9 @@ class InboxView:
 
     def waiting(self) -> list[Letter]:
         """The letters that are still to be handled, the most urgent first."""
-        return sorted((one for one in self.letters if one.state == "open"), key=lambda o: o.rank)
+        return sorted(
+            (letter for letter in self.letters if letter.state == "open"), key=lambda o: o.rank
+        )
 
     def letter(self, number: int) -> Letter:
         """A letter that has come, by its number."""
@@ -83,12 +85,12 @@ class InboxView:
         return "\n".join([*lines, *([] if waiting else ["no open emails"])])
 
     def _line(self, letter: Letter) -> str:
-        known = "opened" if letter.opened else "unopened"
+        status = "opened" if letter.opened else "unopened"
         aside = {"remind": ", reminder set", "ignore": ", ignored"}.get(letter.set_aside, "")
         return (
             f"email {letter.number}: {letter.urgency} urgency, due at "
             f"{in_seconds(letter.deadline):.1f} (in {in_seconds(self.left(letter)):.1f}), "
-            f"from {letter.sender}: {letter.subject!r}, {known}{aside}"
+            f"from {letter.sender}: {letter.subject!r}, {status}{aside}"
         )
 
     def json_state(self) -> dict[str, Any]:
@@ -101,18 +103,18 @@ class InboxView:
             "written": self.written,
             "letters": [
                 {
-                    "number": one.number,
-                    "urgency": one.urgency,
-                    "arrived": one.arrived,
-                    "deadline": one.deadline,
-                    "sender": one.sender,
-                    "subject": one.subject,
-                    "body": one.body,
-                    "recommended": dict(one.recommended),
-                    "opened": one.opened,
-                    "set_aside": one.set_aside,
-                    "state": one.state,
+                    "number": letter.number,
+                    "urgency": letter.urgency,
+                    "arrived": letter.arrived,
+                    "deadline": letter.deadline,
+                    "sender": letter.sender,
+                    "subject": letter.subject,
+                    "body": letter.body,
+                    "recommended": dict(letter.recommended),
+                    "opened": letter.opened,
+                    "set_aside": letter.set_aside,
+                    "state": letter.state,
                 }
-                for one in self.letters
+                for letter in self.letters
             ],
         }

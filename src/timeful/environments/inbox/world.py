@@ -24,7 +24,7 @@ from timeful.errors import IllegalActionError, SettingsError
 class _Due:
     """Something that will happen to an email."""
 
-    what: str
+    kind: str
     number: int
 
 
@@ -32,7 +32,7 @@ class _Due:
 class _State:
     view: InboxView
     queue: EventQueue[_Due | Doing]
-    doing: Doing | None = None
+    activity: Doing | None = None
     writing_since: Instant = START
     """When the main task, on which the attention is, was begun or taken up again."""
     tally: Tally = field(default_factory=Tally)
@@ -101,23 +101,23 @@ class Inbox:
         if len(actions) > 1:
             raise IllegalActionError(f"one action at a time, got {', '.join(map(repr, actions))}")
         for action in actions:
-            state, doing = self._state, read_action(action)
+            state, activity = self._state, read_action(action)
             if state.over:
                 raise IllegalActionError(f"illegal action {action!r}; the episode is over")
-            if state.doing is not None:
+            if state.activity is not None:
                 raise IllegalActionError(
-                    f"illegal action {action!r}; {state.doing.verb!r} is still under way"
+                    f"illegal action {action!r}; {state.activity.verb!r} is still under way"
                 )
-            self._check(action, doing)
-            to_inbox = doing.verb in IN_INBOX and state.view.focus == "main"
-            state.doing = replace(
-                doing,
-                switched=to_inbox or (doing.verb == "return" and state.view.focus == "inbox"),
+            self._check(action, activity)
+            to_inbox = activity.verb in IN_INBOX and state.view.focus == "main"
+            state.activity = replace(
+                activity,
+                switched=to_inbox or (activity.verb == "return" and state.view.focus == "inbox"),
                 interrupted=to_inbox and not state.view.is_written and at > state.writing_since,
             )
-            state.queue.add(at + self._span(doing), state.doing)
+            state.queue.add(at + self._span(activity), state.activity)
 
-    def _check(self, action: str, doing: Doing) -> None:
+    def _check(self, action: str, activity: Doing) -> None:
         """Refuse what makes no sense now.
 
         Raises:
@@ -125,29 +125,29 @@ class Inbox:
         """
         view = self._state.view
         why = ""
-        if doing.verb == "deliver":
+        if activity.verb == "deliver":
             if view.focus != "main":
                 why = "the attention is on the inbox; `return` first"
-            elif doing.number != view.written + 1 or view.is_written:
+            elif activity.number != view.written + 1 or view.is_written:
                 why = f"{view.written} of {len(view.units)} parts are written, in order"
-        elif doing.verb in IN_INBOX and doing.verb != "check":
-            if doing.number > len(view.letters):
+        elif activity.verb in IN_INBOX and activity.verb != "check":
+            if activity.number > len(view.letters):
                 why = "there is no such email"
-            elif view.letter(doing.number).state != "open":
-                why = f"email {doing.number} is {view.letter(doing.number).state}"
+            elif view.letter(activity.number).state != "open":
+                why = f"email {activity.number} is {view.letter(activity.number).state}"
         if why:
             raise IllegalActionError(f"illegal action {action!r}; {why}")
 
-    def _span(self, doing: Doing) -> Duration:
+    def _span(self, activity: Doing) -> Duration:
         """How long an action takes, with what must come before it."""
-        settings, view, verb = self._settings, self._state.view, doing.verb
+        settings, view, verb = self._settings, self._state.view, activity.verb
         if verb == "return":
             return settings.back
         if verb not in IN_INBOX:
             return NO_TIME
         look = settings.check if verb == "check" or view.focus == "main" else NO_TIME
         is_closed = verb in ("open", "handle", "remind") and (
-            verb == "open" or not view.letter(doing.number).opened
+            verb == "open" or not view.letter(activity.number).opened
         )
         own = {"handle": settings.handle, "remind": settings.remind}.get(verb, NO_TIME)
         return look + settings.open * is_closed + own
@@ -156,20 +156,22 @@ class Inbox:
 
     def advance(self, to: Instant) -> tuple[Observation, ...]:
         """Let emails come and run out, and actions end, through an instant."""
-        state, seen = self._state, list[Observation]()
+        state, observations = self._state, list[Observation]()
         horizon = START + self._settings.horizon
         while not state.over and (due := state.queue.take(min(to, horizon))) is not None:
-            at, what = due
-            seen += self._end(what, at) if isinstance(what, Doing) else self._fall_due(what, at)
+            at, event = due
+            observations += (
+                self._end(event, at) if isinstance(event, Doing) else self._fall_due(event, at)
+            )
         if to >= horizon and not state.over:
-            seen.append(self._finish(horizon, "horizon"))
-        return tuple(seen)
+            observations.append(self._finish(horizon, "horizon"))
+        return tuple(observations)
 
     def _fall_due(self, due: _Due, at: Instant) -> list[Observation]:
         """An email comes, or its deadline or its reminder has."""
         state = self._state
         email = self._mail[due.number - 1]
-        if due.what == "email":
+        if due.kind == "email":
             state.queue.add(email.deadline, _Due("expiry", email.number))
             letter = Letter(
                 number=email.number,
@@ -183,12 +185,12 @@ class Inbox:
             data = {"email": email.number, "urgency": email.urgency, "deadline": email.deadline}
             return [self._happen("email", at, data, letter=letter)]
         letter = state.view.letter(due.number)
-        doing = state.doing
+        activity = state.activity
         if letter.state != "open" or (
-            doing is not None and doing.verb == "handle" and doing.number == letter.number
+            activity is not None and activity.verb == "handle" and activity.number == letter.number
         ):
             return []  # what is being handled at its deadline is on time, or late
-        if due.what == "expiry":
+        if due.kind == "expiry":
             state.tally.timed_out += 1
             letter = replace(letter, state="expired")
             # Nobody needs to be told: the deadline was known when the email came.
@@ -198,48 +200,48 @@ class Inbox:
         letter = replace(letter, set_aside="")
         return [self._happen("reminder", at, {"email": letter.number}, letter)]
 
-    def _end(self, doing: Doing, at: Instant) -> list[Observation]:
+    def _end(self, activity: Doing, at: Instant) -> list[Observation]:
         """An action is over, and has its effect."""
         state = self._state
-        state.doing = None
-        state.tally.switches += doing.switched
-        state.tally.interruptions += doing.interrupted
-        data: dict[str, Any] = {"switched": doing.switched, "interrupted": doing.interrupted}
-        if doing.verb == "end":
+        state.activity = None
+        state.tally.switches += activity.switched
+        state.tally.interruptions += activity.interrupted
+        data: dict[str, Any] = {"switched": activity.switched, "interrupted": activity.interrupted}
+        if activity.verb == "end":
             return [self._finish(at, "ended")]
-        if doing.verb in IN_INBOX:
+        if activity.verb in IN_INBOX:
             state.view = replace(state.view, focus="inbox")
-            if doing.verb == "check":
+            if activity.verb == "check":
                 return [self._happen("checked", at, data, is_quiet=True)]
-            return [self._end_letter(doing, at, data)]
+            return [self._end_letter(activity, at, data)]
         state.writing_since = at
-        if doing.verb == "return":
+        if activity.verb == "return":
             state.view = replace(state.view, focus="main")
             return [self._happen("returned", at, data, is_quiet=True)]
-        progress = self._units[doing.number - 1]
+        progress = self._units[activity.number - 1]
         state.tally.progress += progress
-        state.view = replace(state.view, written=doing.number)
-        data = {"unit": doing.number, "progress": progress}
+        state.view = replace(state.view, written=activity.number)
+        data = {"unit": activity.number, "progress": progress}
         return [self._happen("delivered", at, data, is_quiet=True)]
 
-    def _end_letter(self, doing: Doing, at: Instant, data: dict[str, Any]) -> Observation:
+    def _end_letter(self, activity: Doing, at: Instant, data: dict[str, Any]) -> Observation:
         """Something was done with an email; if it has run out meanwhile, in vain."""
         state = self._state
-        letter = state.view.letter(doing.number)
-        event = {"open": "opened", "remind": "reminded", "ignore": "ignored"}.get(doing.verb, "")
-        if doing.verb in ("open", "handle", "remind"):
-            letter = replace(letter, opened=True, body=self._mail[doing.number - 1].body)
-        if doing.verb == "handle":
+        letter = state.view.letter(activity.number)
+        event = {"open": "opened", "remind": "reminded", "ignore": "ignored"}.get(activity.verb, "")
+        if activity.verb in ("open", "handle", "remind"):
+            letter = replace(letter, opened=True, body=self._mail[activity.number - 1].body)
+        if activity.verb == "handle":
             on_time = at <= letter.deadline
             event = "handled" if on_time else "late"
             state.tally.on_time += on_time
             state.tally.late += not on_time
             letter = replace(letter, state="handled" if on_time else "late")
-        elif doing.verb in ("remind", "ignore") and letter.state == "open":
-            letter = replace(letter, set_aside=doing.verb)
-            if doing.after is not None:
-                state.queue.add(at + doing.after, _Due("reminder", doing.number))
-        return self._happen(event, at, {"email": doing.number, **data}, letter, is_quiet=True)
+        elif activity.verb in ("remind", "ignore") and letter.state == "open":
+            letter = replace(letter, set_aside=activity.verb)
+            if activity.after is not None:
+                state.queue.add(at + activity.after, _Due("reminder", activity.number))
+        return self._happen(event, at, {"email": activity.number, **data}, letter, is_quiet=True)
 
     def _finish(self, at: Instant, why: str) -> Observation:
         self._state.over = True
@@ -258,8 +260,8 @@ class Inbox:
         state = self._state
         letters = state.view.letters
         if letter is not None:
-            place = letter.number - 1
-            letters = (*letters[:place], letter, *letters[place + 1 :])
+            index = letter.number - 1
+            letters = (*letters[:index], letter, *letters[index + 1 :])
         state.view = replace(state.view, at=at, turn=state.view.turn + 1, letters=letters)
         before, state.score = state.score, utility(self._settings.scoring, state.tally)
         return Observation(
@@ -292,7 +294,7 @@ class Inbox:
     @property
     def busy(self) -> bool:
         """Whether an action is under way."""
-        return self._state.doing is not None
+        return self._state.activity is not None
 
     @property
     def score(self) -> float:

@@ -67,15 +67,15 @@ def parse(text: str) -> Action:
     Raises:
         IllegalActionError: If the text is anything else; it says what is wrong.
     """
-    found = _ELEMENT.fullmatch(text.strip())
-    if found is None:
+    match = _ELEMENT.fullmatch(text.strip())
+    if match is None:
         raise IllegalActionError(f"{_short(text)} is not one element such as <wait/>")
-    verb, given = found.group(1), _ATTRIBUTE.findall(found.group(2))
+    verb, pairs = match.group(1), _ATTRIBUTE.findall(match.group(2))
     if verb not in _NEEDED:
         raise IllegalActionError.named(f"<{verb}/>", _NEEDED)
     verb = cast("Verb", verb)
-    values = dict(given)
-    if len(values) < len(given):
+    values = dict(pairs)
+    if len(values) < len(pairs):
         raise IllegalActionError(f"{_short(text)} gives an attribute twice")
     for name in _NEEDED[verb]:
         if not values.get(name):

@@ -51,7 +51,7 @@ class Laws:
     def start(self) -> State:
         """The state at the beginning."""
         case = self.case
-        shown = KitchenView(
+        view = KitchenView(
             at=START,
             turn=0,
             mode="kitchen",
@@ -62,7 +62,7 @@ class Laws:
             switches=0,
             checks=0,
         )
-        return State(shown=shown, rings=(None,) * len(case.dishes))
+        return State(view=view, rings=(None,) * len(case.dishes))
 
     def score(self, state: State, at: Instant) -> float:
         """The utility at an instant."""
@@ -70,8 +70,8 @@ class Laws:
         return (
             state.earned
             - weights.tick * in_ticks(at)
-            - weights.switch * state.shown.switches
-            - weights.check * state.shown.checks
+            - weights.switch * state.view.switches
+            - weights.check * state.view.checks
         )
 
     # --- interventions -----------------------------------------------------------------------
@@ -82,22 +82,22 @@ class Laws:
         Raises:
             IllegalActionError: If it cannot be done now; it says why.
         """
-        if state.doing is not None:
-            raise IllegalActionError(f"{action} has to wait for the end of {state.doing.action}")
+        if state.activity is not None:
+            raise IllegalActionError(f"{action} has to wait for the end of {state.activity.action}")
         self._check(state, action)
         if action.verb == "wait":
             return replace(state, timer=self._wait_until(state, action, at))
-        mode = _MODES.get(action.verb, state.shown.mode)
-        shown = replace(
-            state.shown,
+        mode = _MODES.get(action.verb, state.view.mode)
+        view = replace(
+            state.view,
             mode=mode,
             doing=str(action),
-            switches=state.shown.switches + (mode != state.shown.mode),
-            checks=state.shown.checks + (action.verb == "check"),
+            switches=state.view.switches + (mode != state.view.mode),
+            checks=state.view.checks + (action.verb == "check"),
         )
-        doing = Doing(action=action, start=at, end=at + self._span(state, action))
-        begun = replace(state, shown=shown, doing=doing, timer=None)
-        return self._stop_writing(begun, at) if action.verb in _MODES else begun
+        activity = Doing(action=action, start=at, end=at + self._span(state, action))
+        after = replace(state, view=view, activity=activity, timer=None)
+        return self._stop_writing(after, at) if action.verb in _MODES else after
 
     def _span(self, state: State, action: Action) -> Duration:
         match action.verb:
@@ -140,8 +140,8 @@ class Laws:
     def _stop_writing(self, state: State, at: Instant) -> State:
         if state.writing is None:
             return state
-        written = int((at - state.writing.since) // ticks(1))
-        return replace(state.written_on(state.writing.problem, written), writing=None)
+        count = int((at - state.writing.since) // ticks(1))
+        return replace(state.written_on(state.writing.problem, count), writing=None)
 
     # --- what comes next ---------------------------------------------------------------------
 
@@ -152,8 +152,8 @@ class Laws:
         soonest: int = self.settings.budget
         for at in (state.timer, *state.rings):
             soonest = soonest if at is None else min(soonest, at)
-        if state.doing is not None:
-            soonest = min(soonest, state.doing.end)
+        if state.activity is not None:
+            soonest = min(soonest, state.activity.end)
         if state.writing is not None:
             soonest = min(soonest, state.writing.until)
         return Instant(soonest)
@@ -173,14 +173,14 @@ class Laws:
         return first
 
     def _coming(self, state: State, to: Instant) -> Iterator[KitchenEvent]:
-        doing, writing = state.doing, state.writing
-        if doing is not None and doing.end <= to:
-            yield self._end(state, doing)
-        for place, ring in enumerate(state.rings):
+        activity, writing = state.activity, state.writing
+        if activity is not None and activity.end <= to:
+            yield self._end(state, activity)
+        for index, ring in enumerate(state.rings):
             if ring is not None and ring <= to:
-                yield self._signal(state, place, ring)
+                yield self._signal(state, index, ring)
         if writing is not None and writing.until <= to:
-            yield self._written(state, writing)
+            yield self._finish_writing(state, writing)
         if state.timer is not None and state.timer <= to:
             after = replace(state.after(state.timer), timer=None)
             yield KitchenEvent(at=state.timer, name="timer", data={}, state=after)
@@ -189,26 +189,26 @@ class Laws:
             after = replace(state.after(budget), is_over=True)
             yield KitchenEvent(at=budget, name="budget", data={}, state=after)
 
-    def _signal(self, state: State, place: int, at: Instant) -> KitchenEvent:
+    def _signal(self, state: State, index: int, at: Instant) -> KitchenEvent:
         rings = list(state.rings)
-        rings[place] = None
-        dish = replace(state.shown.dishes[place], stage="signalled", signal=at)
+        rings[index] = None
+        dish = replace(state.view.dishes[index], stage="signalled", signal=at)
         after = replace(state.after(at), rings=tuple(rings), timer=None)
         data = {"dish": dish.name, "window_end": dish.window_end, "deadline": dish.deadline}
         return KitchenEvent(at=at, name="signal", data=data, state=after.with_dish(dish))
 
-    def _written(self, state: State, writing: Writing) -> KitchenEvent:
+    def _finish_writing(self, state: State, writing: Writing) -> KitchenEvent:
         after = replace(state.after(writing.until), writing=None)
         count = int((writing.until - writing.since) // ticks(1))
         after = self._complete(after.written_on(writing.problem, count), writing.problem)
         data = after.progress(writing.problem)
         return KitchenEvent(at=writing.until, name="tutored", data=data, state=after)
 
-    def _end(self, state: State, doing: Doing) -> KitchenEvent:
+    def _end(self, state: State, activity: Doing) -> KitchenEvent:
         """The end of an action, and what it did."""
-        action, at = doing.action, doing.end
-        after = replace(state.after(at), doing=None)
-        after = replace(after, shown=replace(after.shown, doing=None))
+        action, at = activity.action, activity.end
+        after = replace(state.after(at), activity=None)
+        after = replace(after, view=replace(after.view, doing=None))
         data: dict[str, Any] = {}
         match action.verb:
             case "prepare":
@@ -218,13 +218,13 @@ class Laws:
                 after = self._staged(after, action, at)
                 data = {"dish": action.target}
             case "finish":
-                after = self._finished(after, action, doing)
+                after = self._finished(after, action, activity)
                 data = {"dish": action.target, "quality": after.dish(action.target).quality}
             case "tutor":
                 after = self._tutoring(after, action, at)
                 data = after.progress(action.target)
             case "tutored":
-                after = self._told(after, action)
+                after = self._record_progress(after, action)
                 data = after.progress(action.target)
             case "end":
                 after = replace(after, is_over=True)
@@ -233,17 +233,15 @@ class Laws:
     def _staged(self, state: State, action: Action, at: Instant) -> State:
         rings = tuple(
             (at + offset) if dish.name == action.target else ring
-            for dish, offset, ring in zip(
-                state.shown.dishes, self.offsets, state.rings, strict=True
-            )
+            for dish, offset, ring in zip(state.view.dishes, self.offsets, state.rings, strict=True)
         )
         return replace(state, rings=rings).with_dish(
             replace(state.dish(action.target), stage="staged")
         )
 
-    def _finished(self, state: State, action: Action, doing: Doing) -> State:
+    def _finished(self, state: State, action: Action, activity: Doing) -> State:
         dish = state.dish(action.target)
-        judged = doing.end if self.settings.judged == "end" else doing.start
+        judged = activity.end if self.settings.judged == "end" else activity.start
         quality = int(judged <= dish.deadline)
         earned = state.earned + self.settings.utility.dish * quality
         done = replace(dish, stage="finished", quality=quality)
@@ -256,7 +254,7 @@ class Laws:
         until = at + ticks(count)
         return replace(state, writing=Writing(problem=action.target, since=at, until=until))
 
-    def _told(self, state: State, action: Action) -> State:
+    def _record_progress(self, state: State, action: Action) -> State:
         more = (action.number or 0) - state.problem(action.target).written
         after = state.written_on(action.target, more)
         return self._complete(after, action.target, is_done=action.is_done)
@@ -272,15 +270,15 @@ class Laws:
 
 def _check_dish(state: State, action: Action) -> None:
     dish = state.dish(action.target)
-    needed = {"prepare": "raw", "stage": "prepared", "finish": "signalled"}[action.verb]
-    if dish.stage != needed:
-        raise IllegalActionError(f"{action}: {dish.name} is {dish.stage}, not {needed}")
-    if action.verb == "stage" and not state.shown.free_slots:
+    required = {"prepare": "raw", "stage": "prepared", "finish": "signalled"}[action.verb]
+    if dish.stage != required:
+        raise IllegalActionError(f"{action}: {dish.name} is {dish.stage}, not {required}")
+    if action.verb == "stage" and not state.view.free_slots:
         raise IllegalActionError(f"{action}: no slot of the stove is free")
 
 
 def _check_wait(state: State, action: Action) -> None:
     if action.number == 0:
         raise IllegalActionError(f"{action}: a wait takes at least 1 tick")
-    if action.number is None and not (state.is_anything_to_come or state.shown.signalled):
+    if action.number is None and not (state.is_anything_to_come or state.view.signalled):
         raise IllegalActionError(f"{action}: there is nothing to wait for")

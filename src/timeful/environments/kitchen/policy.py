@@ -70,6 +70,6 @@ def _tutor(view: KitchenView, now: Instant) -> Action:
     deferred = _first(view.signalled)
     bound = None
     if deferred is not None:
-        left = (deferred.deadline - MARGIN - now) // TICK
-        bound = max(left, 1) if left < problem.left else None
+        span = (deferred.deadline - MARGIN - now) // TICK
+        bound = max(span, 1) if span < problem.left else None
     return Action(verb="tutor", target=problem.name, number=bound)

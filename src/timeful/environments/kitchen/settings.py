@@ -127,7 +127,7 @@ class Case:
             raise SettingsError(f"a kitchen needs at least 1 stove slot, got {self.stoves}")
         if not self.dishes:
             raise SettingsError("a kitchen needs at least 1 dish")
-        names = [*(dish.name for dish in self.dishes), *(one.name for one in self.problems)]
+        names = [*(dish.name for dish in self.dishes), *(problem.name for problem in self.problems)]
         if len(set(names)) < len(names):
             raise SettingsError(f"each dish and problem needs a name of its own, got {names}")
 

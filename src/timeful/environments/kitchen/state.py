@@ -31,13 +31,13 @@ class Writing:
 class State:
     """A kitchen at an instant.
 
-    `shown` is what can be seen, `rings` when each dish on the stove will signal, in the order of
+    `view` is what can be seen, `rings` when each dish on the stove will signal, in the order of
     the dishes, and `timer` when a wait is over; `earned` is the reward without costs.
     """
 
-    shown: KitchenView
+    view: KitchenView
     rings: tuple[Instant | None, ...]
-    doing: Doing | None = None
+    activity: Doing | None = None
     writing: Writing | None = None
     timer: Instant | None = None
     earned: float = 0.0
@@ -54,10 +54,10 @@ class State:
         Raises:
             IllegalActionError: If there is none.
         """
-        for dish in self.shown.dishes:
+        for dish in self.view.dishes:
             if dish.name == name:
                 return dish
-        raise IllegalActionError.named(name, (dish.name for dish in self.shown.dishes))
+        raise IllegalActionError.named(name, (dish.name for dish in self.view.dishes))
 
     def problem(self, name: str) -> ProblemView:
         """A problem by its name.
@@ -65,10 +65,10 @@ class State:
         Raises:
             IllegalActionError: If there is none.
         """
-        for problem in self.shown.problems:
+        for problem in self.view.problems:
             if problem.name == name:
                 return problem
-        raise IllegalActionError.named(name, (problem.name for problem in self.shown.problems))
+        raise IllegalActionError.named(name, (problem.name for problem in self.view.problems))
 
     def progress(self, name: str) -> dict[str, Any]:
         """How far a problem has come, for the record."""
@@ -77,17 +77,17 @@ class State:
 
     def after(self, at: Instant) -> "State":
         """The same with one more event, at an instant."""
-        return replace(self, shown=replace(self.shown, at=at, turn=self.shown.turn + 1))
+        return replace(self, view=replace(self.view, at=at, turn=self.view.turn + 1))
 
     def with_dish(self, dish: DishView) -> "State":
         """The same with another state of a dish."""
-        dishes = tuple(dish if old.name == dish.name else old for old in self.shown.dishes)
-        return replace(self, shown=replace(self.shown, dishes=dishes))
+        dishes = tuple(dish if old.name == dish.name else old for old in self.view.dishes)
+        return replace(self, view=replace(self.view, dishes=dishes))
 
     def with_problem(self, problem: ProblemView) -> "State":
         """The same with another state of a problem."""
-        changed = [problem if old.name == problem.name else old for old in self.shown.problems]
-        return replace(self, shown=replace(self.shown, problems=tuple(changed)))
+        problems = [problem if old.name == problem.name else old for old in self.view.problems]
+        return replace(self, view=replace(self.view, problems=tuple(problems)))
 
     def written_on(self, name: str, count: int) -> "State":
         """The same with so many more tokens of a problem."""

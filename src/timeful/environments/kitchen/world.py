@@ -72,11 +72,11 @@ class Kitchen:
 
     def advance(self, to: Instant) -> tuple[Observation, ...]:
         """Let everything happen that happens by an instant."""
-        seen = []
+        observations = []
         while (event := self._laws.step(self._state, to)) is not None:
             self._state, self._now = event.state, event.at
             reward, self._told = self.score - self._told, self.score
-            seen.append(
+            observations.append(
                 Observation(
                     at=event.at,
                     event=event.name,
@@ -86,7 +86,7 @@ class Kitchen:
                     is_quiet=event.is_quiet,
                 )
             )
-        return tuple(seen)
+        return tuple(observations)
 
     def next_change(self) -> Instant | None:
         """The next event of any kind; None once the episode is over."""
@@ -94,7 +94,7 @@ class Kitchen:
 
     def view(self) -> KitchenView:
         """What can be seen, as of the latest event."""
-        return self._state.shown
+        return self._state.view
 
     @property
     def next_tick(self) -> None:
@@ -104,7 +104,7 @@ class Kitchen:
     @property
     def busy(self) -> bool:
         """Whether an action is under way."""
-        return self._state.doing is not None
+        return self._state.activity is not None
 
     @property
     def score(self) -> float:

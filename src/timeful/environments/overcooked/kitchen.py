@@ -71,7 +71,7 @@ class Layout:
         """The number of the cell at (x, y)."""
         return y * self.width + x
 
-    def places(self, kinds: str) -> tuple[int, ...]:
+    def cells_of(self, kinds: str) -> tuple[int, ...]:
         """The cells of these kinds, in row-major order from the bottom row."""
         return tuple(cell for cell, kind in enumerate(self.terrain) if kind in kinds)
 
@@ -106,10 +106,10 @@ def layout_of(rows: tuple[str, ...]) -> Layout:
 
 def _check_drawing(rows: tuple[str, ...]) -> None:
     """Refuse a drawing in which a cook could leave the grid."""
-    known = {FLOOR, COUNTER, POT, ONIONS, DISHES, SERVING}
+    kinds = {FLOOR, COUNTER, POT, ONIONS, DISHES, SERVING}
     closed = (
         len({len(row) for row in rows}) == 1
-        and set().union(*rows) <= known
+        and set().union(*rows) <= kinds
         and FLOOR not in rows[0] + rows[-1]
         and all(row and FLOOR not in row[0] + row[-1] for row in rows)
     )
@@ -173,52 +173,52 @@ class Kitchen:
             self._cook()
         return reward
 
-    def faced(self, who: int) -> int:
+    def faced(self, cook: int) -> int:
         """The cell that a cook faces."""
-        return self.layout.ahead[self.facing[who]][self.at[who]]
+        return self.layout.ahead[self.facing[cook]][self.at[cook]]
 
     def onions_in(self, pot: int) -> int:
         """How many onions are in a pot, cooked or not."""
         return self.pots.get(pot, (0, IDLE))[0]
 
-    def _interact(self, who: int) -> int:
-        cell = self.faced(who)
+    def _interact(self, cook: int) -> int:
+        cell = self.faced(cook)
         kind = self.layout.terrain[cell]
-        held = self.held[who]
+        item = self.held[cook]
         if kind == COUNTER:
-            self._use_counter(who, cell)
+            self._use_counter(cook, cell)
         elif kind == POT:
-            return self._use_pot(who, cell)
-        elif kind == ONIONS and held is None:
-            self.held[who] = "onion"
-        elif kind == DISHES and held is None:
-            reward = USEFUL_DISH if who == ALICE and self._is_dish_useful() else 0
-            self.held[who] = "dish"
+            return self._use_pot(cook, cell)
+        elif kind == ONIONS and item is None:
+            self.held[cook] = "onion"
+        elif kind == DISHES and item is None:
+            reward = USEFUL_DISH if cook == ALICE and self._is_dish_useful() else 0
+            self.held[cook] = "dish"
             return reward
-        elif kind == SERVING and held == "soup":
-            self.held[who] = None
+        elif kind == SERVING and item == "soup":
+            self.held[cook] = None
             return SOUP_VALUE
         return 0
 
-    def _use_counter(self, who: int, cell: int) -> None:
-        held = self.held[who]
-        if held is None:
-            self.held[who] = self.counters.pop(cell, None)
+    def _use_counter(self, cook: int, cell: int) -> None:
+        item = self.held[cook]
+        if item is None:
+            self.held[cook] = self.counters.pop(cell, None)
         elif cell not in self.counters:
-            self.counters[cell] = held
-            self.held[who] = None
+            self.counters[cell] = item
+            self.held[cook] = None
 
-    def _use_pot(self, who: int, cell: int) -> int:
+    def _use_pot(self, cook: int, cell: int) -> int:
         onions, tick = self.pots.get(cell, (0, IDLE))
-        held = self.held[who]
-        if held == "onion" and onions < len(RECIPE):
-            self.held[who] = None
+        item = self.held[cook]
+        if item == "onion" and onions < len(RECIPE):
+            self.held[cook] = None
             onions += 1
             self.pots[cell] = (onions, 0 if onions == len(RECIPE) else IDLE)
-        elif held == "dish" and tick >= COOK_TIME:
-            self.held[who] = "soup"
+        elif item == "dish" and tick >= COOK_TIME:
+            self.held[cook] = "soup"
             del self.pots[cell]
-            return SOUP_LIFTED if who == ALICE else 0
+            return SOUP_LIFTED if cook == ALICE else 0
         return 0
 
     def _is_dish_useful(self) -> bool:

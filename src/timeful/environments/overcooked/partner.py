@@ -63,14 +63,14 @@ def is_wanted(kitchen: Kitchen, cell: int) -> bool:
     Empty-handed he takes an onion from a dispenser. An onion goes to a free counter or into a
     pot with room, a soup to the serving place or a free counter, a dish to a free counter.
     """
-    kind, held = kitchen.layout.terrain[cell], kitchen.held[BOB]
-    if held is None:
+    kind, item = kitchen.layout.terrain[cell], kitchen.held[BOB]
+    if item is None:
         return kind == ONIONS
     if kind == COUNTER:
         return cell not in kitchen.counters
-    if held == "onion":
+    if item == "onion":
         return kind == POT and kitchen.onions_in(cell) < len(RECIPE)
-    return kind == SERVING and held == "soup"
+    return kind == SERVING and item == "soup"
 
 
 def _wanted_in_reach(kitchen: Kitchen, moves: FirstMoves) -> list[int]:
@@ -125,10 +125,10 @@ class PublishedPartner:
 
     def act(self, kitchen: Kitchen) -> str:
         """Choose Bob's action; the same history always leads to the same choice."""
-        held = kitchen.held[BOB]
-        if self._stage == DELIVER and held is None:
+        item = kitchen.held[BOB]
+        if self._stage == DELIVER and item is None:
             self._new_period()
-        if self._stage == FETCH and held == "onion":
+        if self._stage == FETCH and item == "onion":
             self._new_stage(DELIVER)
         action = self._work(kitchen)
         here = kitchen.at[BOB]
@@ -223,11 +223,11 @@ class RandomPartner:
     def _choose(self, kitchen: Kitchen, moves: FirstMoves) -> int:
         if kitchen.held[BOB] is None:
             self._kind = self._draws.below(len(DELIVERY_KINDS))
-        wanted = _wanted_in_reach(kitchen, moves)
+        cells = _wanted_in_reach(kitchen, moves)
         if kitchen.held[BOB] is not None:
             terrain, kind = kitchen.layout.terrain, DELIVERY_KINDS[self._kind]
-            wanted = [cell for cell in wanted if terrain[cell] == kind] or wanted
-        among = wanted or _floor_in_reach(kitchen, moves)
+            cells = [cell for cell in cells if terrain[cell] == kind] or cells
+        among = cells or _floor_in_reach(kitchen, moves)
         return among[self._draws.below(len(among))]
 
     def _pick(self, letters: tuple[str, ...]) -> str:

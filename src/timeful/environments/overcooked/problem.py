@@ -43,7 +43,7 @@ SOUP_HELD = 0.75 * SOUP_VALUE
 
 NOWHERE = -1
 
-_SIMPLE_DEEDS = {
+_SIMPLE_USES = {
     (ONIONS, None): "take an onion at",
     (DISHES, None): "take a dish at",
     (SERVING, "soup"): "serve the soup at",
@@ -79,8 +79,8 @@ class OvercookedProblem:
         kitchen = state.kitchen
         walks = walks_from(kitchen.layout, kitchen.at[ALICE], kitchen.facing[ALICE])
         options = [
-            self._carry_out(state, walk, aim=f"{deed} {self._labels[cell]}", wait=wait)
-            for cell, deed, wait in _deeds(kitchen, walks)
+            self._carry_out(state, walk, aim=f"{aim} {self._labels[cell]}", wait=wait)
+            for cell, aim, wait in _uses(kitchen, walks)
             for walk in [walks[cell]]
         ]
         return tuple(options) or tuple([self.step(state, letter) for letter in (*STEPS, "S")])
@@ -88,11 +88,11 @@ class OvercookedProblem:
     def step(self, state: Cooking, letter: str) -> TemporalOption[Cooking]:
         """Imagine one turn; to interact in vain ends badly."""
         kitchen = state.kitchen.copy()
-        held = kitchen.held[ALICE]
+        item = kitchen.held[ALICE]
         reward = kitchen.step(letter, "S")
         after = Cooking(kitchen, state.turn + 1, state.points + reward)
         label = self._label(kitchen)
-        in_vain = letter == "I" and held == kitchen.held[ALICE]
+        in_vain = letter == "I" and item == kitchen.held[ALICE]
         return TemporalOption(
             letter,
             (label,),
@@ -167,40 +167,40 @@ def _heat(tick: int) -> str:
     return " ready" if tick >= COOK_TIME else f" cooking for {tick}"
 
 
-def _deeds(kitchen: Kitchen, within: Walks) -> Iterator[tuple[int, str, int]]:
+def _uses(kitchen: Kitchen, within: Walks) -> Iterator[tuple[int, str, int]]:
     """Cells within reach that Alice can use for something, what for, and turns to wait first."""
-    terrain, held = kitchen.layout.terrain, kitchen.held[ALICE]
+    terrain, item = kitchen.layout.terrain, kitchen.held[ALICE]
     put_down = False
     for cell in within:  # nearest first
         kind = terrain[cell]
-        if kind == COUNTER and held is not None:
+        if kind == COUNTER and item is not None:
             if cell not in kitchen.counters and not put_down:
                 put_down = True  # the nearest free counter will do
-                yield cell, f"put the {held} on the counter", 0
+                yield cell, f"put the {item} on the counter", 0
         elif kind == COUNTER and cell in kitchen.counters:
             yield cell, f"take the {kitchen.counters[cell]} from the counter", 0
         elif kind == POT:
-            yield from _pot_deeds(cell, kitchen.pots.get(cell, (0, IDLE)), held)
-        elif (kind, held) in _SIMPLE_DEEDS:
-            yield cell, _SIMPLE_DEEDS[kind, held], 0
+            yield from _pot_uses(cell, kitchen.pots.get(cell, (0, IDLE)), item)
+        elif (kind, item) in _SIMPLE_USES:
+            yield cell, _SIMPLE_USES[kind, item], 0
 
 
-def _pot_deeds(cell: int, pot: tuple[int, int], held: str | None) -> Iterator[tuple[int, str, int]]:
+def _pot_uses(cell: int, pot: tuple[int, int], item: str | None) -> Iterator[tuple[int, str, int]]:
     onions, tick = pot
-    if held == "onion" and onions < len(RECIPE):
+    if item == "onion" and onions < len(RECIPE):
         yield cell, "put the onion into the pot", 0
-    elif held == "dish" and tick >= 0:
+    elif item == "dish" and tick >= 0:
         yield cell, "lift the soup from the pot", COOK_TIME - tick
 
 
 def _progress(kitchen: Kitchen) -> float:
     """What the kitchen promises beyond the points that were made."""
-    pots, held = kitchen.pots, kitchen.held[ALICE]
+    pots, item = kitchen.pots, kitchen.held[ALICE]
     promise = sum([ONION_COOKED * onions for onions, _ in pots.values()])
-    if held == "soup":
+    if item == "soup":
         promise += SOUP_HELD
-    elif held == "dish":
+    elif item == "dish":
         promise += DISH_HELD if any(tick >= 0 for _, tick in pots.values()) else 0.0
-    elif held == "onion":
+    elif item == "onion":
         promise += ONION_HELD
     return promise

@@ -24,10 +24,10 @@ class Routes:
 
     def first_moves(self, start: int, blocked: int) -> FirstMoves:
         """The first move from `start` to every cell while somebody stands on `blocked`."""
-        found = self._known.get((start, blocked))
-        if found is None:
-            found = self._known[start, blocked] = _search(self._layout, start, blocked)
-        return found
+        moves = self._known.get((start, blocked))
+        if moves is None:
+            moves = self._known[start, blocked] = _search(self._layout, start, blocked)
+        return moves
 
     def is_cell(self, *numbers: int) -> bool:
         """Whether each number is a cell's, or -1 for none."""

@@ -105,8 +105,8 @@ class OvercookedView:
             progress = "✓" if pot.is_ready else str(pot.tick) if pot.tick >= 0 else ""
             grid[pot.y][pot.x] = f"{POT}{{{'ø' * pot.onions}{progress}"
         for index, cook in enumerate(self.players):
-            held = cook.held[0] if cook.held else ""
-            grid[cook.y][cook.x] = f"{_ARROWS[cook.facing]}{index}{held}"
+            item = cook.held[0] if cook.held else ""
+            grid[cook.y][cook.x] = f"{_ARROWS[cook.facing]}{index}{item}"
         lines = ["".join(f"{cell:<{_CELL_WIDTH}} " for cell in row) for row in reversed(grid)]
         return "\n".join(lines)
 
@@ -194,12 +194,12 @@ def show(kitchen: Kitchen, *, turn: int, history: tuple[str, str]) -> Overcooked
     alice, bob = (
         CookView(
             name=name,
-            x=cells[kitchen.at[who]][0],
-            y=cells[kitchen.at[who]][1],
-            facing=kitchen.facing[who],
-            held=kitchen.held[who],
+            x=cells[kitchen.at[number]][0],
+            y=cells[kitchen.at[number]][1],
+            facing=kitchen.facing[number],
+            held=kitchen.held[number],
         )
-        for who, name in enumerate(("Alice", "Bob"))
+        for number, name in enumerate(("Alice", "Bob"))
     )
     return OvercookedView(
         turn=turn,

@@ -28,17 +28,17 @@ def walks_from(layout: Layout, start: int, facing: str) -> Walks:
         start: The cell where the cook stands.
         facing: Which way the cook faces.
     """
-    found: Walks = {}
-    seen = {(start, facing)}
+    walks: Walks = {}
+    poses = {(start, facing)}
     queue = deque([(start, Walk("", (), facing))])
     while queue:
         cell, walk = queue.popleft()
         faced = layout.ahead[walk.facing][cell]
         if layout.terrain[faced] != FLOOR:
-            found.setdefault(faced, walk)
+            walks.setdefault(faced, walk)
         for letter in STEPS:
             to = layout.after[letter][cell]
-            if (to, letter) not in seen:
-                seen.add((to, letter))
+            if (to, letter) not in poses:
+                poses.add((to, letter))
                 queue.append((to, Walk(walk.letters + letter, (*walk.cells, to), letter)))
-    return found
+    return walks

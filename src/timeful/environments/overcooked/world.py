@@ -124,7 +124,7 @@ class Overcooked:
     def save(self) -> bytes:
         """The full state, the partner's memory and generators included."""
         kitchen = self._kitchen
-        saved = _Saved(
+        state = _Saved(
             difficulty=self._difficulty,
             seed=str(self._seed),
             mode=self._mode,
@@ -138,7 +138,7 @@ class Overcooked:
             pots=dict(sorted(kitchen.pots.items())),
             partner=self._partner.memory(),
         )
-        return msgspec.msgpack.encode(saved)
+        return msgspec.msgpack.encode(state)
 
     def load(self, state: bytes) -> None:
         """Continue from a saved state of any Overcooked game, whose settings are taken over.
@@ -147,17 +147,17 @@ class Overcooked:
             WorldError: If the bytes are no saved state of this game; nothing is changed then.
         """
         try:
-            saved = msgspec.msgpack.decode(state, type=_Saved)
-            seed = int(saved.seed)
-            kitchen = _kitchen_from(saved)
-            partner = _partner_for(kitchen, mode=saved.mode, seed=seed)
-            partner.remember(saved.partner)
+            loaded_state = msgspec.msgpack.decode(state, type=_Saved)
+            seed = int(loaded_state.seed)
+            kitchen = _kitchen_from(loaded_state)
+            partner = _partner_for(kitchen, mode=loaded_state.mode, seed=seed)
+            partner.remember(loaded_state.partner)
         except (ValueError, msgspec.MsgspecError) as error:
             raise WorldError(f"these bytes are no saved Overcooked game: {error}") from error
-        self._difficulty, self._seed, self._mode = saved.difficulty, seed, saved.mode
+        self._difficulty, self._seed, self._mode = loaded_state.difficulty, seed, loaded_state.mode
         self._kitchen, self._partner = kitchen, partner
-        self._history = saved.history
-        self.turn, self.score = saved.turn, saved.score
+        self._history = loaded_state.history
+        self.turn, self.score = loaded_state.turn, loaded_state.score
         self.done = self.turn >= self.horizon
 
     def copy(self) -> Self:
@@ -175,29 +175,29 @@ def _partner_for(kitchen: Kitchen, *, mode: Mode, seed: int) -> Partner:
     return PublishedPartner(kitchen) if mode == "compat" else RandomPartner(kitchen, seed=seed)
 
 
-def _kitchen_from(saved: _Saved) -> Kitchen:
+def _kitchen_from(state: _Saved) -> Kitchen:
     """Rebuild a kitchen, refusing one that could not be."""
-    layout = open_kitchen(saved.difficulty).layout
+    layout = open_kitchen(state.difficulty).layout
     can_be = (
-        0 <= saved.turn <= Overcooked.horizon
-        and len(set(saved.at)) == 2
-        and set(saved.at) <= set(layout.places(FLOOR))
-        and set(saved.facing) <= set(STEPS)
-        and set(saved.counters) <= set(layout.places(COUNTER))
-        and set(saved.pots) <= set(layout.places(POT))
+        0 <= state.turn <= Overcooked.horizon
+        and len(set(state.at)) == 2
+        and set(state.at) <= set(layout.cells_of(FLOOR))
+        and set(state.facing) <= set(STEPS)
+        and set(state.counters) <= set(layout.cells_of(COUNTER))
+        and set(state.pots) <= set(layout.cells_of(POT))
         and all(
             1 <= onions <= len(RECIPE) and IDLE <= tick <= COOK_TIME
-            for onions, tick in saved.pots.values()
+            for onions, tick in state.pots.values()
         )
-        and all(-1 <= number < WORDS for number in saved.partner)
+        and all(-1 <= number < WORDS for number in state.partner)
     )
     if not can_be:
         raise ValueError("what it describes cannot be")
     return Kitchen(
         layout,
-        at=saved.at,
-        facing=saved.facing,
-        held=saved.held,
-        counters=saved.counters,
-        pots=saved.pots,
+        at=state.at,
+        facing=state.facing,
+        held=state.held,
+        counters=state.counters,
+        pots=state.pots,
     )

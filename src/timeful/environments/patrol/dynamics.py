@@ -137,18 +137,18 @@ def goes_off(rules: Rules, state: State, rng: np.random.Generator) -> bool:
 
 def set_off(rules: Rules, state: State, rng: np.random.Generator) -> None:
     """Let an alarm go off at one of the places that are far enough, if there are any."""
-    places = rules.size**2 if rules.is_alarmed_anywhere else len(rules.cells)
+    cells = rules.size**2 if rules.is_alarmed_anywhere else len(rules.cells)
     far = 0
-    for place in range(places):
-        far += _is_far(rules, state, place)
+    for cell in range(cells):
+        far += _is_far(rules, state, cell)
     if not far:
         return
-    chosen = rng.integers(0, far)
-    for place in range(places):
-        if _is_far(rules, state, place):
-            if chosen == 0:
-                state.alarm_row, state.alarm_col = _cell(rules, place)
-            chosen -= 1
+    countdown = rng.integers(0, far)
+    for cell in range(cells):
+        if _is_far(rules, state, cell):
+            if countdown == 0:
+                state.alarm_row, state.alarm_col = _cell(rules, cell)
+            countdown -= 1
     state.alarm = 1
     state.alarms += 1
     state.deadline = int(rng.integers(rules.deadline_low, rules.deadline_high + 1))
@@ -176,8 +176,13 @@ def situation(state: State) -> tuple[int, int, int, int]:
     """
     handles = state.mode == HANDLING
     kind = state.phase + 1 if handles else 0
-    left = state.left if handles else 0
-    return kind, left, state.deadline, steps(state.row, state.col, state.alarm_row, state.alarm_col)
+    remaining = state.left if handles else 0
+    return (
+        kind,
+        remaining,
+        state.deadline,
+        steps(state.row, state.col, state.alarm_row, state.alarm_col),
+    )
 
 
 def steps(row: int, col: int, other_row: int, other_col: int) -> int:
@@ -271,16 +276,16 @@ def _age(rules: Rules, state: State) -> float:
     return rules.tick_penalty + rules.expire_penalty
 
 
-def _is_far(rules: Rules, state: State, place: int) -> bool:
-    row, col = _cell(rules, place)
+def _is_far(rules: Rules, state: State, number: int) -> bool:
+    row, col = _cell(rules, number)
     return steps(state.row, state.col, row, col) >= rules.distance
 
 
-def _cell(rules: Rules, place: int) -> tuple[int, int]:
+def _cell(rules: Rules, number: int) -> tuple[int, int]:
     """The cell of a place where alarms go off: a checkpoint, or any cell in reading order."""
     if rules.is_alarmed_anywhere:
-        return place // rules.size, place % rules.size
-    return rules.cells[place]
+        return number // rules.size, number % rules.size
+    return rules.cells[number]
 
 
 def _return(rules: Rules, state: State) -> None:
@@ -290,9 +295,9 @@ def _return(rules: Rules, state: State) -> None:
     if rules.after_alarm == NEXT:
         checkpoint = (checkpoint + 1) % len(rules.cells)
     elif rules.after_alarm == NEAREST:
-        for other in range(len(rules.cells)):
-            if _way(rules, state, other) < _way(rules, state, checkpoint):
-                checkpoint = other
+        for number in range(len(rules.cells)):
+            if _way(rules, state, number) < _way(rules, state, checkpoint):
+                checkpoint = number
     if checkpoint != state.checkpoint:
         _head_for(rules, state, checkpoint)
     else:

@@ -33,8 +33,8 @@ def fresh_state(kernels: ModuleType) -> State:
     if kernels is sys.modules[kernels.__name__]:
         return State()
     record = np.dtype([(field.name, field.type) for field in fields(State)])
-    found: State = np.zeros(1, record).view(np.recarray)[0]
-    return found
+    state: State = np.zeros(1, record).view(np.recarray)[0]
+    return state
 
 
 def play(

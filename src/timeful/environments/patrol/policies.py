@@ -31,7 +31,7 @@ T = TypeVar("T")
 Policy = Callable[[PatrolSettings, Situation], bool]
 
 
-def always_respond(settings: PatrolSettings, seen: Situation) -> bool:
+def always_respond(settings: PatrolSettings, situation: Situation) -> bool:
     """Respond; asked at boundaries only, this is the published Loop at state level."""
     return True
 
@@ -40,15 +40,15 @@ PATCH_DEADLINES = {2: (None, 6), 3: (None, 8, 0)}
 """By depth and phase: the greatest deadline to respond to; None for any."""
 
 
-def patch(settings: PatrolSettings, seen: Situation) -> bool:
+def patch(settings: PatrolSettings, situation: Situation) -> bool:
     """Respond by phase and deadline alone (appendix C, table 10).
 
     Raises:
         SettingsError: If handling has neither two phases nor three.
     """
     limits = _for_depth("Patch", PATCH_DEADLINES, settings)
-    limit = None if seen.phase is None else limits[seen.phase]
-    return limit is None or seen.deadline <= limit
+    limit = None if situation.phase is None else limits[situation.phase]
+    return limit is None or situation.deadline <= limit
 
 
 class Threshold(NamedTuple):
@@ -69,27 +69,31 @@ VERY_URGENT = 3
 """With so many ticks or fewer left, PatchPro responds whatever it is at, if it can be in time."""
 
 
-def patch_pro(settings: PatrolSettings, seen: Situation) -> bool:
+def patch_pro(settings: PatrolSettings, situation: Situation) -> bool:
     """Respond by reach, urgency, progress and cost, in that order (appendix C, table 11).
 
     Raises:
         SettingsError: If handling has neither two phases nor three.
     """
     thresholds = _for_depth("PatchPro", PATCH_PRO, settings)
-    needed = seen.distance + settings.resolve_ticks
-    if needed > seen.deadline:
+    required = situation.distance + settings.resolve_ticks
+    if required > situation.deadline:
         return False
-    if seen.deadline <= VERY_URGENT or seen.phase is None:
+    if situation.deadline <= VERY_URGENT or situation.phase is None:
         return True
-    later = sum(phase.ticks for phase in settings.phases[seen.phase + 1 :])
-    if seen.left + later + needed <= seen.deadline:
+    later = sum(phase.ticks for phase in settings.phases[situation.phase + 1 :])
+    if situation.left + later + required <= situation.deadline:
         return False  # the routine can be finished first
-    phase, threshold = settings.phases[seen.phase], thresholds[seen.phase]
-    done = phase.ticks - seen.left
+    phase, threshold = settings.phases[situation.phase], thresholds[situation.phase]
+    done = phase.ticks - situation.left
     cutoff = threshold.progress * phase.ticks
     is_early = done < cutoff or (done == cutoff and not settings.dynamics.is_cutoff_strict)
     value = settings.resolve_reward + settings.expire_penalty
-    return seen.deadline <= threshold.deadline and is_early and value > threshold.ratio * phase.cost
+    return (
+        situation.deadline <= threshold.deadline
+        and is_early
+        and value > threshold.ratio * phase.cost
+    )
 
 
 def tabulate(policy: Policy, settings: PatrolSettings) -> NDArray[np.bool_]:
@@ -102,19 +106,19 @@ def tabulate(policy: Policy, settings: PatrolSettings) -> NDArray[np.bool_]:
         SettingsError: If the policy is not made for these settings.
     """
     table = np.zeros(settings.situations, np.bool_)
-    for kind, left, deadline, distance in np.ndindex(table.shape):
+    for kind, remaining, deadline, distance in np.ndindex(table.shape):
         phase = kind - 1 if kind else None
-        if phase is not None and left > settings.phases[phase].ticks:
+        if phase is not None and remaining > settings.phases[phase].ticks:
             continue
-        seen = Situation(phase, left, deadline, distance)
-        table[kind, left, deadline, distance] = policy(settings, seen)
+        situation = Situation(phase, remaining, deadline, distance)
+        table[kind, remaining, deadline, distance] = policy(settings, situation)
     return table
 
 
-def look_up(table: NDArray[np.bool_], seen: Situation) -> bool:
+def look_up(table: NDArray[np.bool_], situation: Situation) -> bool:
     """Whether a policy that was tabulated responds."""
-    kind = 0 if seen.phase is None else seen.phase + 1
-    return bool(table[kind, seen.left, seen.deadline, seen.distance])
+    kind = 0 if situation.phase is None else situation.phase + 1
+    return bool(table[kind, situation.left, situation.deadline, situation.distance])
 
 
 def _for_depth(name: str, by_depth: dict[int, T], settings: PatrolSettings) -> T:

@@ -114,7 +114,7 @@ class PatrolSettings:
         if len(set(self.checkpoints)) < len(self.checkpoints):
             raise SettingsError(f"checkpoints must differ from one another: {self.checkpoints}")
         for cell in self.checkpoints:
-            if not all(0 <= place < self.size for place in cell):
+            if not all(0 <= coordinate < self.size for coordinate in cell):
                 raise SettingsError(
                     f"checkpoint {cell} is off the grid; rows and columns are 0 to {self.size - 1}"
                 )

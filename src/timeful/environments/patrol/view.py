@@ -55,14 +55,14 @@ class PatrolView:
 
         A letter is a checkpoint, @ the agent, and ! the alarm with its deadline.
         """
-        shown = {(row, col): "" for row in range(self.size) for col in range(self.size)}
+        symbols = {(row, col): "" for row in range(self.size) for col in range(self.size)}
         for cell, letter in zip(self.checkpoints, ascii_uppercase, strict=False):
-            shown[cell] = letter
-        shown[self.agent] += "@"
+            symbols[cell] = letter
+        symbols[self.agent] += "@"
         if self.alarm is not None:
-            shown[self.alarm[:2]] += f"!{self.alarm.deadline}"
+            symbols[self.alarm[:2]] += f"!{self.alarm.deadline}"
         lines = [
-            "".join(f"{shown[row, col] or '.':<5}" for col in range(self.size)).rstrip()
+            "".join(f"{symbols[row, col] or '.':<5}" for col in range(self.size)).rstrip()
             for row in range(self.size)
         ]
         name = ascii_uppercase[self.checkpoint % len(ascii_uppercase)]
@@ -104,5 +104,5 @@ def show(settings: PatrolSettings, state: State) -> PatrolView:
 def _choice(state: State) -> Situation | None:
     if not can_respond(state, False):
         return None
-    _, left, deadline, distance = situation(state)
-    return Situation(state.phase if state.mode == HANDLING else None, left, deadline, distance)
+    _, remaining, deadline, distance = situation(state)
+    return Situation(state.phase if state.mode == HANDLING else None, remaining, deadline, distance)

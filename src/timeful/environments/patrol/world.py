@@ -116,15 +116,15 @@ class Patrol:
 
     def advance(self, to: Instant) -> tuple[Observation, ...]:
         """Let every tick pass that is over by `to`; each is an event."""
-        seen = []
+        observations = []
         while (at := self.next_change()) is not None and at <= to:
             before = self.counts()
             reward = self.step(RESPOND if self._responds else CONTINUE)
             self._responds = False
-            seen.append(
+            observations.append(
                 Observation(at=at, event=self._event(before), view=self.view(), reward=reward)
             )
-        return tuple(seen)
+        return tuple(observations)
 
     def next_change(self) -> Instant | None:
         """The end of the tick under way; None once the episode is over."""

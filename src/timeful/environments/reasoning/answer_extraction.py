@@ -22,15 +22,15 @@ def extract_answer(text: str) -> tuple[str, AnswerSource]:
     The last pair of tags counts, or, where none is closed, what follows the last one. Two boxes
     are not two answers: the last one counts.
     """
-    said = text.rpartition("</think>")[2]
-    tagged = _tagged(said)
+    reply = text.rpartition("</think>")[2]
+    tagged = _tagged(reply)
     if tagged is not None:
         boxed = last_box(tagged)
         return (tagged if boxed is None else boxed).strip(), "tag"
-    boxed = last_box(said)
+    boxed = last_box(reply)
     if boxed is not None:
         return boxed.strip(), "box"
-    lines = said.strip().rsplit("\n", 1)
+    lines = reply.strip().rsplit("\n", 1)
     return (lines[-1].strip(), "line") if lines[-1] else ("", "none")
 
 

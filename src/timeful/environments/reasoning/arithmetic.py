@@ -32,25 +32,25 @@ class _Term:
 
 def sums(rng: np.random.Generator, terms: int) -> Exercise:
     """A sum of numbers and products; every third term is a product."""
-    parts = _parts(rng, terms)
+    terms_drawn = _draw_terms(rng, terms)
     return Exercise(
-        question=f"What is {_written(parts)}?",
-        answer=str(_total(parts)),
-        worked=tuple(_added_up(parts)),
+        question=f"What is {_format_terms(terms_drawn)}?",
+        answer=str(_total(terms_drawn)),
+        worked=tuple(_added_up(terms_drawn)),
     )
 
 
 def choices(rng: np.random.Generator, terms: int) -> Exercise:
     """The same, with four values to choose from: three are what usual mistakes come to."""
-    parts = _parts(rng, terms)
-    right = _total(parts)
-    wrong = _mistakes(parts, rng)
+    terms_drawn = _draw_terms(rng, terms)
+    right = _total(terms_drawn)
+    wrong = _mistakes(terms_drawn, rng)
     values = [right, *wrong[: len(LETTERS) - 1]]
     order = rng.permutation(len(values))
     return Exercise(
-        question=f"Which is the value of {_written(parts)}?",
+        question=f"Which is the value of {_format_terms(terms_drawn)}?",
         answer=LETTERS[list(order).index(0)],
-        worked=tuple(_added_up(parts)),
+        worked=tuple(_added_up(terms_drawn)),
         choices=tuple(str(values[i]) for i in order),
     )
 
@@ -60,22 +60,22 @@ def modular(rng: np.random.Generator, terms: int) -> Exercise:
     modulus = int(rng.choice(_PRIMES))
     # A multiple of the modulus would make all the rest of the work idle.
     factors = [_other_than_multiple(rng, modulus) for _ in range(terms)]
-    left = factors[0] % modulus
+    remainder = factors[0] % modulus
     worked = [
         f"Only remainders by {modulus} matter, so begin with the first factor: "
-        f"{factors[0]} mod {modulus} = {left}."
+        f"{factors[0]} mod {modulus} = {remainder}."
     ]
     for factor in factors[1:]:
-        product = left * factor
+        product = remainder * factor
         worked.append(
             f"The next factor is {factor}, so multiply what is left by it and reduce: "
-            f"{left} * {factor} = {product} and {product} mod {modulus} = {product % modulus}."
+            f"{remainder} * {factor} = {product} and {product} mod {modulus} = {product % modulus}."
         )
-        left = product % modulus
+        remainder = product % modulus
     return Exercise(
         question=f"What is the remainder when {' * '.join(map(str, factors))} is divided by "
         f"{modulus}?",
-        answer=str(left),
+        answer=str(remainder),
         worked=tuple(worked),
     )
 
@@ -83,64 +83,64 @@ def modular(rng: np.random.Generator, terms: int) -> Exercise:
 # --- sums ----------------------------------------------------------------------------------------
 
 
-def _parts(rng: np.random.Generator, terms: int) -> list[_Term]:
-    parts = []
+def _draw_terms(rng: np.random.Generator, terms: int) -> list[_Term]:
+    drawn_terms = []
     for i in range(terms):
         sign = 1 if i == 0 or rng.integers(2) else -1
         if i % 3 == 1:
             factors = (int(rng.integers(3, 13)), int(rng.integers(3, 13)))
-            parts.append(_Term(sign, factors))
+            drawn_terms.append(_Term(sign, factors))
         else:
-            parts.append(_Term(sign, (int(rng.integers(11, 100)),)))
-    return parts
+            drawn_terms.append(_Term(sign, (int(rng.integers(11, 100)),)))
+    return drawn_terms
 
 
-def _written(parts: list[_Term]) -> str:
-    rest = "".join(f" {'+' if part.sign > 0 else '-'} {part.text}" for part in parts[1:])
-    return parts[0].text + rest
+def _format_terms(terms: list[_Term]) -> str:
+    tail = "".join(f" {'+' if term.sign > 0 else '-'} {term.text}" for term in terms[1:])
+    return terms[0].text + tail
 
 
-def _total(parts: list[_Term]) -> int:
-    return sum(part.sign * part.size for part in parts)
+def _total(terms: list[_Term]) -> int:
+    return sum(term.sign * term.size for term in terms)
 
 
-def _added_up(parts: list[_Term]) -> Iterator[str]:
-    total = parts[0].size
-    for part in parts[1:]:
-        if len(part.factors) > 1:
+def _added_up(terms: list[_Term]) -> Iterator[str]:
+    total = terms[0].size
+    for term in terms[1:]:
+        if len(term.factors) > 1:
             yield (
                 "The next term is a product, which comes before the sum: "
-                f"{part.text} = {part.size}."
+                f"{term.text} = {term.size}."
             )
-        after = total + part.sign * part.size
-        does, sign = ("adds", "+") if part.sign > 0 else ("takes away", "-")
+        after = total + term.sign * term.size
+        does, sign = ("adds", "+") if term.sign > 0 else ("takes away", "-")
         yield (
-            f"The total so far is {total}, and the next term {does} {part.size}: "
-            f"{total} {sign} {part.size} = {after}."
+            f"The total so far is {total}, and the next term {does} {term.size}: "
+            f"{total} {sign} {term.size} = {after}."
         )
         total = after
 
 
-def _mistakes(parts: list[_Term], rng: np.random.Generator) -> list[int]:
+def _mistakes(terms: list[_Term], rng: np.random.Generator) -> list[int]:
     """Wrong values, all different: by haste, by a sign, by a term left out, by a carry."""
-    right = _total(parts)
-    which = int(rng.integers(1, len(parts)))
-    part = parts[which]
-    flipped = [*parts[:which], replace(part, sign=-part.sign), *parts[which + 1 :]]
-    left_out = [*parts[:which], *parts[which + 1 :]]
+    right = _total(terms)
+    index = int(rng.integers(1, len(terms)))
+    term = terms[index]
+    flipped = [*terms[:index], replace(term, sign=-term.sign), *terms[index + 1 :]]
+    left_out = [*terms[:index], *terms[index + 1 :]]
     carry = 10 if rng.integers(2) else -10
-    slips = [_from_left_to_right(parts), _total(flipped), _total(left_out)]
-    drawn = [slips[i] for i in rng.permutation(len(slips))]
-    found = dict.fromkeys([*drawn, right + carry, right - carry, right + 2 * carry])
-    return [value for value in found if value != right]
+    slips = [_from_left_to_right(terms), _total(flipped), _total(left_out)]
+    shuffled = [slips[i] for i in rng.permutation(len(slips))]
+    values = dict.fromkeys([*shuffled, right + carry, right - carry, right + 2 * carry])
+    return [value for value in values if value != right]
 
 
-def _from_left_to_right(parts: list[_Term]) -> int:
+def _from_left_to_right(terms: list[_Term]) -> int:
     """The value to somebody who forgets that products come first."""
     total = 0
-    for part in parts:
-        total += part.sign * part.factors[0]
-        for factor in part.factors[1:]:
+    for term in terms:
+        total += term.sign * term.factors[0]
+        for factor in term.factors[1:]:
             total *= factor
     return total
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal, Self
 
 from timeful.environments.reasoning.answer_extraction import extract_answer
-from timeful.environments.reasoning.matching import LONGEST, chosen, is_exact, plain
+from timeful.environments.reasoning.matching import LONGEST, is_exact, match_choice, plain
 from timeful.environments.reasoning.math_checker import MathChecker
 from timeful.environments.reasoning.problems import Kind, Problem
 from timeful.environments.reasoning.reasoning_gym import GymChecker
@@ -70,13 +70,13 @@ class Checker:
                 )
             self._gym = GymChecker(self._sandbox)
 
-    def __call__(self, problem: Problem, said: str) -> Graded:
+    def __call__(self, problem: Problem, text: str) -> Graded:
         """Check what was said in the end.
 
         Raises:
             SettingsError: As `prepare`, which need not have been called.
         """
-        answer, how = extract_answer(said)
+        answer, how = extract_answer(text)
         if how == "none" or not answer:
             return Graded(answer="", correct=False, checked="none")
         match problem.kind:
@@ -84,7 +84,7 @@ class Checker:
                 right = is_exact(problem.answer, answer)
                 return Graded(answer=answer, correct=right, checked="exact")
             case "letter":
-                letter = chosen(answer, problem.choices)
+                letter = match_choice(answer, problem.choices)
                 right = letter == problem.answer
                 return Graded(answer=letter or answer, correct=right, checked="letter")
             case "math":

@@ -6,7 +6,7 @@ from math import comb
 
 import numpy as np
 
-from timeful.environments.reasoning.exercise import Exercise, listed
+from timeful.environments.reasoning.exercise import Exercise, join_names
 
 _UNKNOWNS = "xyzuvw"
 _PEOPLE = ("painters", "cooks", "singers", "sailors", "bakers", "judges", "nurses", "pilots")
@@ -28,19 +28,19 @@ class _Row:
     of: list[int]
     value: int
 
-    def minus(self, times: int, other: "_Row") -> "_Row":
-        of = [a - times * b for a, b in zip(self.of, other.of, strict=True)]
-        return _Row(of, self.value - times * other.value)
+    def minus(self, times: int, row: "_Row") -> "_Row":
+        of = [a - times * b for a, b in zip(self.of, row.of, strict=True)]
+        return _Row(of, self.value - times * row.value)
 
     @property
     def text(self) -> str:
         terms = [(c, name) for c, name in zip(self.of, _UNKNOWNS, strict=False) if c]
-        said = ""
+        text = ""
         for c, name in terms:
             size = "" if abs(c) == 1 else str(abs(c))
-            sign = (" + " if c > 0 else " - ") if said else ("" if c > 0 else "-")
-            said += f"{sign}{size}{name}"
-        return f"{said} = {self.value}"
+            sign = (" + " if c > 0 else " - ") if text else ("" if c > 0 else "-")
+            text += f"{sign}{size}{name}"
+        return f"{text} = {self.value}"
 
 
 def linear(rng: np.random.Generator, terms: int) -> Exercise:
@@ -58,7 +58,7 @@ def linear(rng: np.random.Generator, terms: int) -> Exercise:
         for j in range(i):
             row = row.minus(int(rng.choice((-2, -1, 1, 2))), upper[j])
         rows.append(row)
-    names = listed(list(_UNKNOWNS[:terms]))
+    names = join_names(list(_UNKNOWNS[:terms]))
     question = f"{'; '.join(row.text for row in rows)}. What is the sum of {names}?"
     worked = _eliminated(rows) + _put_back(rows)
     values = _values(rows)
@@ -73,41 +73,41 @@ def _upper(rng: np.random.Generator, i: int, terms: int) -> list[int]:
 
 def _eliminated(rows: list[_Row]) -> list[str]:
     """Bring the rows into upper triangular form, in place, and say how."""
-    said = []
+    lines = []
     for j, pivot in enumerate(rows):
         for i in range(j + 1, len(rows)):
             times = rows[i].of[j]
             rows[i] = rows[i].minus(times, pivot)
-            said.append(
+            lines.append(
                 f"Get rid of {_UNKNOWNS[j]} in equation {i + 1} by taking {times} times "
                 f"equation {j + 1} from it: {rows[i].text}."
             )
-    return said
+    return lines
 
 
 def _values(rows: list[_Row]) -> list[int]:
     values = [0] * len(rows)
     for i in reversed(range(len(rows))):
-        known = sum(c * x for c, x in zip(rows[i].of[i + 1 :], values[i + 1 :], strict=True))
-        values[i] = rows[i].value - known
+        total = sum(c * x for c, x in zip(rows[i].of[i + 1 :], values[i + 1 :], strict=True))
+        values[i] = rows[i].value - total
     return values
 
 
 def _put_back(rows: list[_Row]) -> list[str]:
-    values, said = _values(rows), []
+    values, lines = _values(rows), []
     for i in reversed(range(len(rows))):
-        known = [c * x for c, x in zip(rows[i].of[i + 1 :], values[i + 1 :], strict=True) if c]
-        sum_text = _chain([rows[i].value, *(-part for part in known)])
-        said.append(
+        products = [c * x for c, x in zip(rows[i].of[i + 1 :], values[i + 1 :], strict=True) if c]
+        sum_text = _chain([rows[i].value, *(-product for product in products)])
+        lines.append(
             f"Put what is known into equation {i + 1}, which leaves {_UNKNOWNS[i]} alone: "
             f"{sum_text} = {values[i]}."
         )
-    return said
+    return lines
 
 
 def _chain(values: list[int]) -> str:
-    rest = "".join(f" {'+' if value >= 0 else '-'} {abs(value)}" for value in values[1:])
-    return f"{values[0]}{rest}"
+    tail = "".join(f" {'+' if value >= 0 else '-'} {abs(value)}" for value in values[1:])
+    return f"{values[0]}{tail}"
 
 
 # --- counting ------------------------------------------------------------------------------------
@@ -117,12 +117,12 @@ def counting(rng: np.random.Generator, terms: int) -> Exercise:
     """In how many ways some can be chosen from each of so many groups."""
     people = [_PEOPLE[i] for i in rng.permutation(len(_PEOPLE))[:terms]]
     sizes = [int(size) for size in rng.integers(4, 10, size=terms)]
-    taken = [int(rng.integers(2, size - 1)) for size in sizes]
+    counts = [int(rng.integers(2, size - 1)) for size in sizes]
     worked, ways = list[str](), 1
-    for i, (who, size, take) in enumerate(zip(people, sizes, taken, strict=True)):
+    for i, (kind, size, take) in enumerate(zip(people, sizes, counts, strict=True)):
         of = comb(size, take)
         worked.append(
-            f"Choosing {take} of the {size} {who} does not depend on the other groups: "
+            f"Choosing {take} of the {size} {kind} does not depend on the other groups: "
             f"C({size}, {take}) = {of}."
         )
         if i:
@@ -131,8 +131,8 @@ def counting(rng: np.random.Generator, terms: int) -> Exercise:
                 f"{ways} * {of} = {ways * of}."
             )
         ways *= of
-    has = listed([f"{size} {who}" for size, who in zip(sizes, people, strict=True)])
-    wants = listed([f"{take} {who}" for take, who in zip(taken, people, strict=True)])
+    has = join_names([f"{size} {kind}" for size, kind in zip(sizes, people, strict=True)])
+    wants = join_names([f"{take} {kind}" for take, kind in zip(counts, people, strict=True)])
     return Exercise(
         question=f"A club has {has}. In how many ways can a team of {wants} be chosen?",
         answer=str(ways),
@@ -147,22 +147,22 @@ def counting(rng: np.random.Generator, terms: int) -> Exercise:
 class _Search:
     """Dijkstra's search from the first town: where each town is known to be, and from where."""
 
-    found: dict[str, tuple[int, str]]
+    routes: dict[str, tuple[int, str]]
     settled: list[str] = field(default_factory=list)
 
     def settle(self, roads: dict[tuple[str, str], int]) -> str:
         """Settle the nearest town that is not settled yet, the first by name of equals."""
         town = min(
-            (town for town in self.found if town not in self.settled),
-            key=lambda town: (self.found[town][0], town),
+            (town for town in self.routes if town not in self.settled),
+            key=lambda town: (self.routes[town][0], town),
         )
         self.settled.append(town)
-        at = self.found[town][0]
+        at = self.routes[town][0]
         for ends, length in roads.items():
             if town in ends:
-                other = ends[0] if ends[1] == town else ends[1]
-                if other not in self.found or at + length < self.found[other][0]:
-                    self.found[other] = (at + length, town)
+                neighbour = ends[0] if ends[1] == town else ends[1]
+                if neighbour not in self.routes or at + length < self.routes[neighbour][0]:
+                    self.routes[neighbour] = (at + length, town)
         return town
 
 
@@ -175,17 +175,17 @@ def paths(rng: np.random.Generator, terms: int) -> Exercise:
     worked = []
     for _ in towns[1:]:
         town = search.settle(roads)
-        at, over = search.found[town]
-        before = search.found[over][0]
+        at, over = search.routes[town]
+        before = search.routes[over][0]
         worked.append(
             f"Of the towns not settled yet {town} is nearest, reached by way of {over}: "
             f"{before} + {at - before} = {at}."
         )
-    written = ", ".join(f"{a}-{b} {length} km" for (a, b), length in roads.items())
+    edges = ", ".join(f"{a}-{b} {length} km" for (a, b), length in roads.items())
     return Exercise(
-        question=f"Roads join these towns: {written}. How many km is the shortest way from "
+        question=f"Roads join these towns: {edges}. How many km is the shortest way from "
         f"{towns[0]} to {search.settled[-1]}?",
-        answer=str(search.found[search.settled[-1]][0]),
+        answer=str(search.routes[search.settled[-1]][0]),
         worked=tuple(worked),
     )
 

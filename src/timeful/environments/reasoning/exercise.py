@@ -24,6 +24,6 @@ class Exercise:
     choices: tuple[str, ...] = ()
 
 
-def listed(things: list[str]) -> str:
+def join_names(things: list[str]) -> str:
     """Things as a list in a sentence: "a, b and c"."""
     return things[0] if len(things) == 1 else f"{', '.join(things[:-1])} and {things[-1]}"

@@ -132,19 +132,19 @@ def from_jsonl(
     lines = _csv(path, content) if path.suffix == ".csv" else _lines(path, content)
     rows = [_Row(path, n, row) for n, row in lines]
     problems = [_problem(row, fields, kind, seed) for row in rows]
-    names = (row.find(fields.id) or one.id for row, one in zip(rows, problems, strict=True))
+    names = (row.find(fields.id) or problem.id for row, problem in zip(rows, problems, strict=True))
     for name, count in Counter(map(str, names)).items():
         if count > 1:
             raise SettingsError(f"{path.name} holds {count} problems with the id {name!r}")
     if split is not None:
-        problems = [one for one in problems if split_of(one.question) == split]
+        problems = [problem for problem in problems if split_of(problem.question) == split]
     if not problems:
         side = "" if split is None else f" on the side of {split}"
         raise SettingsError(f"{path.name} holds no problem{side}")
     if limit is None or limit >= len(problems):
         return tuple(problems)
-    drawn = child(seed, "problems", fields.benchmark).permutation(len(problems))[:limit]
-    return tuple(problems[i] for i in sorted(drawn))
+    order = child(seed, "problems", fields.benchmark).permutation(len(problems))[:limit]
+    return tuple(problems[i] for i in sorted(order))
 
 
 def _content(path: Path, fields: Fields) -> str:
@@ -196,14 +196,14 @@ class _Row:
     line: int
     held: Mapping[str, Any]
 
-    def text(self, names: tuple[str, ...], what: str) -> str:
+    def text(self, names: tuple[str, ...], field: str) -> str:
         """The text in the first of these fields that is there; numbers are taken as text."""
         value = self.find(names)
         if isinstance(value, int | float) and not isinstance(value, bool):
             return str(value)
         if not isinstance(value, str) or not value.strip():
-            asked = " or ".join(map(repr, names))
-            raise self.wrong(f"needs text in the field {asked}, for the {what}")
+            columns = " or ".join(map(repr, names))
+            raise self.wrong(f"needs text in the field {columns}, for the {field}")
         return value.strip()
 
     def find(self, names: tuple[str, ...]) -> Any:
@@ -237,23 +237,23 @@ def _problem(row: _Row, fields: Fields, kind: Kind | None, seed: int) -> Problem
 
 
 def _kind(row: _Row, fields: Fields, choices: tuple[str, ...]) -> Kind:
-    said = row.find(fields.kind)
-    if said is None:
+    value = row.find(fields.kind)
+    if value is None:
         return "letter" if choices else fields.otherwise
-    if said not in _KINDS:
+    if value not in _KINDS:
         raise row.wrong(f"has an unknown type; there are {', '.join(_KINDS)}")
-    return _KINDS[said]
+    return _KINDS[value]
 
 
 def _choices(row: _Row, fields: Fields) -> tuple[str, ...]:
     if fields.wrong:
         return tuple(row.text((name,), "wrong choice") for name in fields.wrong)
-    given = row.find(fields.choices)
-    if given is None:
+    value = row.find(fields.choices)
+    if value is None:
         return ()
-    if not isinstance(given, list) or not 2 <= len(given) <= _MOST_CHOICES:
+    if not isinstance(value, list) or not 2 <= len(value) <= _MOST_CHOICES:
         raise row.wrong(f"needs a list of 2 to {_MOST_CHOICES} in the field 'choices'")
-    return tuple(str(one).strip() for one in given)
+    return tuple(str(choice).strip() for choice in value)
 
 
 def _shuffled(

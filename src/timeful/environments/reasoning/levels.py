@@ -50,7 +50,7 @@ class Course:
     @property
     def question(self) -> str:
         """It in words."""
-        signs = " ".join(SIGNS[one] for one in self.events)
+        signs = " ".join(SIGNS[event] for event in self.events)
         return (
             f"The level of a tank starts at {self.start}. A + raises it by 1 and a - lowers it by "
             f"1, but it is never above {self.top} and never below 0: what goes beyond is lost. "
@@ -62,7 +62,7 @@ class Course:
 def draw(rng: np.random.Generator, events: int) -> Course:
     """Draw a problem: any start as probable as another, and ups as probable as downs."""
     signs = rng.choice((1, -1, TURN), size=events, p=((1 - TURNS) / 2, (1 - TURNS) / 2, TURNS))
-    return Course(int(rng.integers(0, TOP + 1)), tuple(int(one) for one in signs))
+    return Course(int(rng.integers(0, TOP + 1)), tuple(int(sign) for sign in signs))
 
 
 def levels(rng: np.random.Generator, terms: int) -> Exercise:

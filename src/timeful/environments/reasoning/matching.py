@@ -35,10 +35,10 @@ def whole_number(answer: str) -> str | None:
     if len(answer) > LONGEST:
         return None
     text = plain(answer)
-    found = _WHOLE.fullmatch(text) or _WHOLE.fullmatch(_LEAD.sub("", text).strip())
-    if found is None:
+    match = _WHOLE.fullmatch(text) or _WHOLE.fullmatch(_LEAD.sub("", text).strip())
+    if match is None:
         return None
-    sign, digits, unit = found.groups()
+    sign, digits, unit = match.groups()
     words = (unit or "").replace("/", " ").split()
     if len(words) > 4 or not all(map(str.isalpha, words)):
         return None
@@ -49,9 +49,9 @@ def whole_number(answer: str) -> str | None:
 
 def is_exact(gold: str, answer: str) -> bool:
     """Whether an answer is the same whole number, or else the same words whatever their case."""
-    wanted = whole_number(gold)
-    if wanted is not None:
-        return whole_number(answer) == wanted
+    number = whole_number(gold)
+    if number is not None:
+        return whole_number(answer) == number
     return len(answer) <= LONGEST and plain(answer).casefold() == plain(gold).casefold() != ""
 
 
@@ -70,7 +70,7 @@ _SAID = re.compile(
 _OTHER = re.compile(r"[(\[]\s*([A-Za-z])\s*[)\]]|\b([A-Z])\b")
 
 
-def chosen(answer: str, choices: Sequence[str]) -> str | None:
+def match_choice(answer: str, choices: Sequence[str]) -> str | None:
     """The letter of the choice that an answer gives, as a capital; None if it is not just one.
 
     It may be a letter alone, in brackets or not, one that leads the words of its own choice,
@@ -80,31 +80,31 @@ def chosen(answer: str, choices: Sequence[str]) -> str | None:
     if len(answer) > LONGEST + max(map(len, choices), default=0):
         return None
     text = plain(answer)
-    alone = _ALONE.fullmatch(text)
-    if alone is not None:
-        return _of(alone.group(1), choices)
+    match = _ALONE.fullmatch(text)
+    if match is not None:
+        return _of(match.group(1), choices)
     by_words = _by_words(text, choices)
     if by_words is not None:
         return by_words
     label = _LABEL.fullmatch(text)
     if label is not None:
         return _led_by(_of(label.group(1) or label.group(2), choices), label.group(3), choices)
-    said = {_of(bare or framed, choices) for bare, framed in _SAID.findall(text)}
-    return said.pop() if len(said) == 1 else None
+    letters = {_of(bare or framed, choices) for bare, framed in _SAID.findall(text)}
+    return letters.pop() if len(letters) == 1 else None
 
 
 def _led_by(letter: str | None, words: str, choices: Sequence[str]) -> str | None:
     """The letter that leads some words, unless they name another choice."""
-    named = {_of(bare or framed, choices) for bare, framed in _OTHER.findall(words)}
-    named.add(_by_words(words, choices))
-    return letter if named <= {letter, None} else None
+    letters = {_of(bare or framed, choices) for bare, framed in _OTHER.findall(words)}
+    letters.add(_by_words(words, choices))
+    return letter if letters <= {letter, None} else None
 
 
 def _of(letter: str, choices: Sequence[str]) -> str | None:
-    place = ord(letter.upper()) - ord("A")
-    return letter.upper() if 0 <= place < len(choices) else None
+    index = ord(letter.upper()) - ord("A")
+    return letter.upper() if 0 <= index < len(choices) else None
 
 
 def _by_words(text: str, choices: Sequence[str]) -> str | None:
-    fits = [i for i, choice in enumerate(choices) if is_exact(choice, text)]
-    return chr(ord("A") + fits[0]) if len(fits) == 1 else None
+    indices = [i for i, choice in enumerate(choices) if is_exact(choice, text)]
+    return chr(ord("A") + indices[0]) if len(indices) == 1 else None

@@ -58,12 +58,12 @@ class MathChecker:
             if self._worker is None:
                 self._worker = _Worker()
             try:
-                said = self._worker.ask(json.dumps(job), _PATIENCE * self._limit_s)
+                line = self._worker.ask(json.dumps(job), _PATIENCE * self._limit_s)
             except BaseException:  # its reply would be taken for that to the next question
                 self._stop()
                 raise
-            if said is not None:
-                return "right" if said == "true" else "wrong"
+            if line is not None:
+                return "right" if line == "true" else "wrong"
             code = self._stop()
             return "timeout" if code in (-SIGPROF, -SIGALRM, -SIGKILL) else "wrong"
 

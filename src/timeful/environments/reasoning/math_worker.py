@@ -47,14 +47,14 @@ def main() -> None:
     parse, verify = checker.parse, checker.verify
 
     def is_right(gold: str, answer: str) -> bool | None:
-        wanted = parse(f"${gold}$", parsing_timeout=None)
-        given = parse(f"${_BARE.sub(_LATEX, answer)}$", parsing_timeout=None)
-        if not wanted or not given:
+        gold_value = parse(f"${gold}$", parsing_timeout=None)
+        answer_value = parse(f"${_BARE.sub(_LATEX, answer)}$", parsing_timeout=None)
+        if not gold_value or not answer_value:
             return None
-        return bool(verify(wanted, given, timeout_seconds=None))  # gold first: order matters
+        return bool(verify(gold_value, answer_value, timeout_seconds=None))  # in this order
 
     is_right("1", "1/1")  # the first time takes longest
-    _say(out, True)
+    _write(out, True)
     for line in sys.stdin:
         job = json.loads(line)
         _set_alarms(job["limit_s"])
@@ -63,7 +63,7 @@ def main() -> None:
         except Exception:  # noqa: BLE001 - whatever an answer breaks in a parser, it is not right
             verdict = None
         _set_alarms(0)
-        _say(out, verdict)
+        _write(out, verdict)
 
 
 def _set_alarms(limit_s: float) -> None:
@@ -71,7 +71,7 @@ def _set_alarms(limit_s: float) -> None:
     signal.setitimer(signal.ITIMER_REAL, PATIENCE * limit_s)
 
 
-def _say(out: TextIO, value: bool | None) -> None:
+def _write(out: TextIO, value: bool | None) -> None:
     print(json.dumps(value), file=out, flush=True)
 
 

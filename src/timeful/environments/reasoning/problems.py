@@ -123,15 +123,15 @@ def load(name: str, *, size: int, seed: int, split: Split | None = None) -> tupl
     if size < 1:
         raise SettingsError(f"a set needs at least one problem, got {size}")
     plan = _plan(name)
-    asked, problems = set[str](), list[Problem]()
+    questions, problems = set[str](), list[Problem]()
     for i in count():
         if len(problems) == size:
             break
         family, terms = next(plan)
-        made = _new(family, terms, seed, i, asked)
-        asked.add(made.question)
-        if split is None or split_of(made.question) == split:
-            problems.append(made)
+        problem = _new(family, terms, seed, i, questions)
+        questions.add(problem.question)
+        if split is None or split_of(problem.question) == split:
+            problems.append(problem)
     return tuple(problems)
 
 
@@ -165,18 +165,18 @@ def _always(family: str, terms: int) -> Iterator[tuple[str, int]]:
         yield family, terms
 
 
-def _new(family: str, terms: int, seed: int, i: int, asked: set[str]) -> Problem:
+def _new(family: str, terms: int, seed: int, i: int, questions: set[str]) -> Problem:
     for again in range(_TRIES):
-        made = FAMILIES[family].make(child(seed, "reasoning", family, terms, i, again), terms)
-        if made.question not in asked:
+        exercise = FAMILIES[family].make(child(seed, "reasoning", family, terms, i, again), terms)
+        if exercise.question not in questions:
             return Problem(
-                id=f"{family}-{terms}-{fingerprint(made.question, *made.choices)}",
+                id=f"{family}-{terms}-{fingerprint(exercise.question, *exercise.choices)}",
                 family=family,
-                question=made.question,
-                answer=made.answer,
-                kind="letter" if made.choices else "exact",
-                choices=made.choices,
-                worked=made.worked,
+                question=exercise.question,
+                answer=exercise.answer,
+                kind="letter" if exercise.choices else "exact",
+                choices=exercise.choices,
+                worked=exercise.worked,
                 terms=terms,
             )
     raise SettingsError(f"there are hardly more than {i} different problems of {family}:{terms}")

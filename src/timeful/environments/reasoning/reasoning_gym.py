@@ -121,7 +121,7 @@ def make_problems(
     problems = list[Problem]()
     while len(problems) < size:
         before = len(problems)
-        for index, question, answer in _made(recipe, before, sandbox, limit_s):
+        for index, question, answer in _make(recipe, before, sandbox, limit_s):
             problems.append(
                 Problem(
                     id=f"gym-{task}-{fingerprint(question)}-{index}",
@@ -137,18 +137,17 @@ def make_problems(
     return tuple(problems)
 
 
-def _made(
+def _make(
     recipe: Mapping[str, Any], start: int, sandbox: Runner, limit_s: float
 ) -> Iterator[tuple[int, str, str]]:
     token = secrets.token_hex(16)
     job = json.dumps({**recipe, "start": start, "room": _ROOM, "token": token})
-    ran = sandbox.run(_MAKE.format(job=job), limit_s=limit_s)
-    if ran.error:
-        said = ran.stdout.strip().rsplit("\n", 1)[-1]
-        raise SettingsError(
-            f"reasoning-gym cannot make problems of {recipe['task']!r}: {ran.error}. {said}".strip()
-        )
-    for line in ran.stdout.splitlines():
+    report = sandbox.run(_MAKE.format(job=job), limit_s=limit_s)
+    if report.error:
+        last_line = report.stdout.strip().rsplit("\n", 1)[-1]
+        reason = f"{report.error}. {last_line}".strip()
+        raise SettingsError(f"reasoning-gym cannot make problems of {recipe['task']!r}: {reason}")
+    for line in report.stdout.splitlines():
         if line.startswith(token):
             index, question, answer = json.loads(line.removeprefix(token))
             yield index, question, answer
@@ -177,15 +176,15 @@ class GymChecker:
             SandboxError: If the right answer could not have been scored either.
         """
         recipe = json.loads(problem.source)
-        taken = _TAKEN.get(recipe["task"])
-        if taken is not None and taken.fullmatch(answer) is None:
+        field = _TAKEN.get(recipe["task"])
+        if field is not None and field.fullmatch(answer) is None:
             return "wrong"
         token = secrets.token_hex(16)
         job = json.dumps({**recipe, "answer": answer, "token": token})
-        ran = self._sandbox.run(_SCORE.format(job=job), limit_s=self._limit_s)
-        if ran.error.startswith("over its time"):
+        report = self._sandbox.run(_SCORE.format(job=job), limit_s=self._limit_s)
+        if report.error.startswith("over its time"):
             return "timeout"
-        said = [line for line in ran.stdout.splitlines() if line.startswith(token)]
-        if not said and answer == problem.answer:
-            raise SandboxError(f"reasoning-gym could not score its own answer: {ran.error}")
-        return "right" if said[-1:] == [f"{token}true"] else "wrong"
+        lines = [line for line in report.stdout.splitlines() if line.startswith(token)]
+        if not lines and answer == problem.answer:
+            raise SandboxError(f"reasoning-gym could not score its own answer: {report.error}")
+        return "right" if lines[-1:] == [f"{token}true"] else "wrong"

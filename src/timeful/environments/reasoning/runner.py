@@ -3,7 +3,7 @@
 from typing import Protocol
 
 
-class Ran(Protocol):
+class RunReport(Protocol):
     """What came of a program."""
 
     @property
@@ -20,6 +20,6 @@ class Ran(Protocol):
 class Runner(Protocol):
     """Runs Python where it can do no harm; `timeful.sandbox.workspace.Workspace` is one."""
 
-    def run(self, code: str, *, limit_s: float | None = None) -> Ran:
+    def run(self, code: str, *, limit_s: float | None = None) -> RunReport:
         """Run a program to its end, or until its time is up."""
         ...

@@ -43,10 +43,10 @@ def split_of(words: str, shares: Shares = SHARES) -> Split:
         shares: How much each side gets.
     """
     plain = " ".join(words.split()).casefold()
-    place = int.from_bytes(sha256(f"split\x1f{plain}".encode()).digest()[:8], "big") / 2**64
-    if place < shares.train:
+    fraction = int.from_bytes(sha256(f"split\x1f{plain}".encode()).digest()[:8], "big") / 2**64
+    if fraction < shares.train:
         return "train"
     # Without a share of its own, the last side gets nothing of what rounding leaves.
-    if place < shares.train + shares.validation or not shares.test:
+    if fraction < shares.train + shares.validation or not shares.test:
         return "validation" if shares.validation else "train"
     return "test"

@@ -82,12 +82,12 @@ class ReasoningTask:
             return {"answer": "", "correct": False, "checked": "none"}
         answer = graded.answer
         if self._problem.private:
-            told = sha256(answer.encode("utf-8", "surrogatepass")).hexdigest()
+            recorded_answer = sha256(answer.encode("utf-8", "surrogatepass")).hexdigest()
         elif len(answer) > LONGEST_FACT:
-            told = answer[:LONGEST_FACT] + "..."
+            recorded_answer = answer[:LONGEST_FACT] + "..."
         else:
-            told = answer
-        return {"answer": told, "correct": graded.correct, "checked": graded.checked}
+            recorded_answer = answer
+        return {"answer": recorded_answer, "correct": graded.correct, "checked": graded.checked}
 
     def close(self) -> None:
         """Nothing to let go of."""

@@ -90,9 +90,9 @@ class Crawl:
 
     def _vanish(self) -> None:
         """Remove the foods whose life is over."""
-        kept = [index for index, end in enumerate(self.ends) if end > self.turn]
-        self.foods = [self.foods[index] for index in kept]
-        self.ends = [self.ends[index] for index in kept]
+        indices = [index for index, end in enumerate(self.ends) if end > self.turn]
+        self.foods = [self.foods[index] for index in indices]
+        self.ends = [self.ends[index] for index in indices]
 
     def _appear(self) -> None:
         """Let a new food appear: in imagination, none does."""

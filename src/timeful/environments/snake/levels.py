@@ -32,7 +32,7 @@ MOST_CANDIDATES = 1_000
 """Levels to try before giving up; most are connected, so this is never reached."""
 
 
-def place(cell: int) -> tuple[int, int]:
+def position(cell: int) -> tuple[int, int]:
     """The x and y of a cell."""
     return divmod(cell, SIZE)
 
@@ -54,7 +54,7 @@ def published_level(difficulty: Difficulty, seed: int) -> Level:
     The generator's seed is the game seed alone, so difficulties share their draws.
     """
     rng = np.random.RandomState(seed)
-    obstacles = _drawn(lambda: int(rng.randint(1, 7)), PUBLISHED_OBSTACLES[difficulty])
+    obstacles = _draw_cells(lambda: int(rng.randint(1, 7)), PUBLISHED_OBSTACLES[difficulty])
     cycle = _open_cells(obstacles)
     rng.shuffle(cycle)
     rng.shuffle(cycle)  # the benchmark does it twice
@@ -70,7 +70,7 @@ def fresh_level(difficulty: Difficulty, seed: int) -> Level:
     rng = child(seed, "snake", difficulty, "level")
     count = int(rng.choice(OBSTACLE_RANGES[difficulty]))
     for _ in range(MOST_CANDIDATES):
-        obstacles = _drawn(lambda: int(rng.integers(1, SIZE - 1)), count)
+        obstacles = _draw_cells(lambda: int(rng.integers(1, SIZE - 1)), count)
         cycle = _open_cells(obstacles)
         if _reached(START, {START, *cycle}) == len(cycle) + 1:
             rng.shuffle(cycle)
@@ -81,7 +81,7 @@ def fresh_level(difficulty: Difficulty, seed: int) -> Level:
     )
 
 
-def _drawn(draw: Callable[[], int], count: int) -> tuple[int, ...]:
+def _draw_cells(draw: Callable[[], int], count: int) -> tuple[int, ...]:
     """Draw x, then y, until there are `count` different cells, none of them the start."""
     cells: list[int] = []
     while len(cells) < count:
@@ -99,10 +99,10 @@ def _open_cells(obstacles: Collection[int]) -> list[int]:
 
 def _reached(start: int, free: Collection[int]) -> int:
     """How many of the free cells can be reached from the start, itself included."""
-    seen, frontier = {start}, [start]
+    reached_cells, frontier = {start}, [start]
     while frontier:
         cell = frontier.pop()
-        near = {cell + move for move in MOVES.values()} & set(free) - seen
-        seen |= near
+        near = {cell + move for move in MOVES.values()} & set(free) - reached_cells
+        reached_cells |= near
         frontier.extend(near)
-    return len(seen)
+    return len(reached_cells)

@@ -5,7 +5,7 @@ from string import ascii_letters
 from typing import Any, NamedTuple, TypeVar
 
 from timeful.environments.snake.crawl import HORIZON, Crawl
-from timeful.environments.snake.levels import MOVES, SIZE, place
+from timeful.environments.snake.levels import MOVES, SIZE, position
 from timeful.environments.snake.problem import SnakeProblem
 
 SomeCrawl = TypeVar("SomeCrawl", bound=Crawl)
@@ -46,25 +46,25 @@ class SnakeView:
         A body cell under which food lies shows both.
         """
         edge = (0, self.size - 1)
-        shown = {
+        symbols = {
             (x, y): "#" if x in edge or y in edge else "."
             for x in range(self.size)
             for y in range(self.size)
         }
-        shown |= dict.fromkeys(self.obstacles, "#")
-        shown |= {(food.x, food.y): f"{food.life:+d}" for food in self.foods}
+        symbols |= dict.fromkeys(self.obstacles, "#")
+        symbols |= {(food.x, food.y): f"{food.life:+d}" for food in self.foods}
         for spot, letter in zip(self.body, ascii_letters, strict=False):
-            below = shown[spot]
-            shown[spot] = letter if below == "." else letter + below
+            below = symbols[spot]
+            symbols[spot] = letter if below == "." else letter + below
         rows = range(self.size - 1, -1, -1)
-        return "\n".join("".join(f"{shown[x, y]:<6}" for x in range(self.size)) for y in rows)
+        return "\n".join("".join(f"{symbols[x, y]:<6}" for x in range(self.size)) for y in rows)
 
     def json_state(self) -> dict[str, Any]:
         """The state as the published benchmark structures it."""
         return {
-            "snake": [list(place) for place in self.body],
+            "snake": [list(position) for position in self.body],
             "snake_dir": self.heading,
-            "internal_obstacles": [list(place) for place in self.obstacles],
+            "internal_obstacles": [list(position) for position in self.obstacles],
             "foods": [list(food) for food in self.foods],
             "size": self.size,
             "game_turn": self.turn,
@@ -92,9 +92,9 @@ def show(crawl: Crawl) -> SnakeView:
     foods = zip(crawl.foods, crawl.ends, strict=True)
     return SnakeView(
         turn=crawl.turn,
-        body=tuple(place(cell) for cell in crawl.body),
+        body=tuple(position(cell) for cell in crawl.body),
         heading=_LETTERS[crawl.heading],
-        obstacles=tuple(place(cell) for cell in crawl.obstacles),
-        foods=tuple(Food(*place(cell), life=end - crawl.turn) for cell, end in foods),
+        obstacles=tuple(position(cell) for cell in crawl.obstacles),
+        foods=tuple(Food(*position(cell), life=end - crawl.turn) for cell, end in foods),
         size=SIZE,
     )

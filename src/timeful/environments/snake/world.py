@@ -129,7 +129,7 @@ class Snake(Crawl):
 
     def save(self) -> bytes:
         """The full state as JSON."""
-        saved = _Saved(
+        state = _Saved(
             difficulty=self.difficulty,
             seed=self.seed,
             mode=self.mode,
@@ -141,7 +141,7 @@ class Snake(Crawl):
             score=self.score,
             done=self.done,
         )
-        return msgspec.json.encode(saved)
+        return msgspec.json.encode(state)
 
     def load(self, state: bytes) -> None:
         """Continue from a saved state, taking over its difficulty, seed and mode.
@@ -150,23 +150,23 @@ class Snake(Crawl):
             WorldError: If the bytes are no saved state of this game.
         """
         try:
-            saved = msgspec.json.decode(state, type=_Saved)
-            asked = (saved.difficulty, saved.seed, saved.mode)
-            if asked != (self.difficulty, self.seed, self.mode):
-                self.level = _level(*asked)
+            loaded_state = msgspec.json.decode(state, type=_Saved)
+            settings = (loaded_state.difficulty, loaded_state.seed, loaded_state.mode)
+            if settings != (self.difficulty, self.seed, self.mode):
+                self.level = _level(*settings)
         except (msgspec.DecodeError, SettingsError) as error:
             raise WorldError(f"this is no saved state of snake: {error}") from error
         super().__init__(self.level.obstacles)
-        self.difficulty, self.seed, self.mode = asked
-        self.turn, self.drawn = saved.turn, saved.drawn
-        self.score, self.done = saved.score, saved.done
-        self.body, self.heading = list(saved.body), MOVES[saved.heading]
-        self.foods = [cell for cell, _ in saved.foods]
-        self.ends = [end for _, end in saved.foods]
+        self.difficulty, self.seed, self.mode = settings
+        self.turn, self.drawn = loaded_state.turn, loaded_state.drawn
+        self.score, self.done = loaded_state.score, loaded_state.done
+        self.body, self.heading = list(loaded_state.body), MOVES[loaded_state.heading]
+        self.foods = [cell for cell, _ in loaded_state.foods]
+        self.ends = [end for _, end in loaded_state.foods]
 
 
-def _pairs(places: Iterable[tuple[int, int]]) -> list[list[int]]:
-    return [list(place) for place in places]
+def _pairs(positions: Iterable[tuple[int, int]]) -> list[list[int]]:
+    return [list(position) for position in positions]
 
 
 def _level(difficulty: Difficulty, seed: int, mode: Mode) -> Level:

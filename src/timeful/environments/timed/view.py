@@ -36,9 +36,9 @@ class TimedView:
     def text(self) -> str:
         """One line of time, then the case."""
         of = "" if self.budget is None else f" of {in_seconds(self.budget):.2f}"
-        doing = f", {self.running} is running" if self.running else ""
+        running = f", {self.running} is running" if self.running else ""
         end = f", over: {self.over}" if self.over else ""
-        return f"time {in_seconds(self.elapsed):.2f}{of} s{doing}{end}\n{self.opening}"
+        return f"time {in_seconds(self.elapsed):.2f}{of} s{running}{end}\n{self.opening}"
 
     def json_state(self) -> dict[str, Any]:
         """The same as plain JSON values, times in nanoseconds; the case and tools by name only."""

@@ -93,7 +93,7 @@ class _End:
     """What is due: a call that is over, or the last words."""
 
     call: ToolCall
-    began: Instant
+    start: Instant
     result: Any = None
 
 
@@ -122,7 +122,7 @@ class TimedTask:
         self._budget = PATIENCE if time.budget is None or time.is_soft else time.budget
         self._kernel: Kernel | None = None
         self._origin = NO_TIME
-        self._stirred: Callable[[], None] = _nobody
+        self._stirred: Callable[[], None] = _ignore
         self._state = _State(stopwatch=Stopwatch(time.alpha))
 
     def reset(self) -> None:
@@ -152,8 +152,8 @@ class TimedTask:
             try:
                 call = self._read(action)
             except BadCallError as error:
-                told = self._told(self._read_timer(at, "refused", at))
-                raise IllegalActionError(_joined(str(error), told)) from None
+                reading = self._format_reading(self._read_timer(at, "refused", at))
+                raise IllegalActionError(_append_reading(str(error), reading)) from None
             self._begin(call, at)
 
     def _read(self, action: str) -> ToolCall:
@@ -182,8 +182,8 @@ class TimedTask:
             state.running = call
             state.queue.add(at, _End(call, at))
             return
-        left = self._budget - self._counted(at)
-        work = None if call.name == TIMER.name else self._task.begin(call, left)
+        remaining = self._budget - self._charged_time(at)
+        work = None if call.name == TIMER.name else self._task.begin(call, remaining)
         state.calls += 1
         state.running = call
         state.stopwatch.start(at)
@@ -196,7 +196,7 @@ class TimedTask:
             self._kernel.start(self._await(state, call, at, state.work), name=call.name)
 
     async def _await(
-        self, state: _State, call: ToolCall, began: Instant, work: Event[Done]
+        self, state: _State, call: ToolCall, start: Instant, work: Event[Done]
     ) -> None:
         """Wait for real work: no time under a virtual clock, its own time under a wall clock."""
         try:
@@ -207,30 +207,30 @@ class TimedTask:
             raise
         state.work = None
         if self._kernel is not None and state is self._state and not state.over:
-            self._end_at(call, began, done, self._kernel.now - self._origin)
+            self._end_at(call, start, done, self._kernel.now - self._origin)
             self._stirred()
 
-    def _end_at(self, call: ToolCall, began: Instant, done: Done, back: Instant) -> None:
+    def _end_at(self, call: ToolCall, start: Instant, done: Done, back: Instant) -> None:
         """A call is over when its latency is, and not before its work is `back`."""
         rng = child(self._seed, "latency", self._state.calls)
         span = self._time.law(call.name).draw(rng, done.took)
-        self._state.queue.add(max(began + span, back), _End(call, began, done.result))
+        self._state.queue.add(max(start + span, back), _End(call, start, done.result))
 
     # --- what happens ------------------------------------------------------------------------
 
     def advance(self, to: Instant) -> tuple[Observation, ...]:
         """Let calls end, and the deadline come, through an instant."""
-        state, seen = self._state, list[Observation]()
+        state, observations = self._state, list[Observation]()
         while not state.over:
             deadline = self._deadline
             due = state.queue.take(min(to, deadline))
             if due is not None:
-                seen += self._end(due[1], due[0])
+                observations += self._end(due[1], due[0])
             elif to >= deadline:
-                seen.append(self._finish(deadline, "deadline"))
+                observations.append(self._finish(deadline, "deadline"))
             else:
                 break
-        return tuple(seen)
+        return tuple(observations)
 
     def _end(self, end: _End, at: Instant) -> list[Observation]:
         state, call = self._state, end.call
@@ -244,33 +244,38 @@ class TimedTask:
         if call.name == TIMER.name:
             text = f"{read:.2f} seconds."
         else:
-            text = _joined(self._task.finish(call, end.result), self._told(read))
-        data = {"tool": call.name, "id": call.id, "text": text, "took": at - end.began}
-        seen = [self._happen("reply", at, data, before)]
-        return [*seen, self._finish(at, "ended")] if self._task.over else seen
+            text = _append_reading(self._task.finish(call, end.result), self._format_reading(read))
+        data = {"tool": call.name, "id": call.id, "text": text, "took": at - end.start}
+        observations = [self._happen("reply", at, data, before)]
+        return [*observations, self._finish(at, "ended")] if self._task.over else observations
 
     def _read_timer(self, at: Instant, *occasion: str | int) -> float:
         """What a timer says at an instant, in seconds; each occasion has noise of its own."""
         rng = child(self._seed, "timer", *occasion)
-        return self._time.timer.read(self._counted(at), rng)
+        return self._time.timer.read(self._charged_time(at), rng)
 
-    def _told(self, read: float) -> str:
+    def _format_reading(self, read: float) -> str:
         """What is said of the time at the end of a reply."""
         tells, budget = self._time.timer.tells, self._time.budget
-        said = []
+        lines = []
         if tells in ("elapsed", "both"):
-            said.append(f"You have spent {read:.2f} seconds.")
+            lines.append(f"You have spent {read:.2f} seconds.")
         if tells in ("remaining", "both") and budget is not None:
-            said.append(f"You have {max(0.0, in_seconds(budget) - read):.2f} seconds left.")
-        return " ".join(said)
+            lines.append(f"You have {max(0.0, in_seconds(budget) - read):.2f} seconds left.")
+        return " ".join(lines)
 
     def _finish(self, at: Instant, reason: str, before: float | None = None) -> Observation:
         state = self._state
-        cut = "" if state.running is None else state.running.name
+        running_tool = "" if state.running is None else state.running.name
         if state.work is not None:
             state.work.abandon(reason)
         state.over = reason
-        data = {"reason": reason, "counted": self._counted(at), "cut": cut, **self._task.facts()}
+        data = {
+            "reason": reason,
+            "counted": self._charged_time(at),
+            "cut": running_tool,
+            **self._task.facts(),
+        }
         return self._happen("over", at, data, self._task.score if before is None else before)
 
     def _happen(
@@ -295,7 +300,7 @@ class TimedTask:
         # tool may have had it a nanosecond earlier by the time of a thought.
         return max(self._state.at, self._state.stopwatch.reaches(self._budget))
 
-    def _counted(self, at: Instant) -> Duration:
+    def _charged_time(self, at: Instant) -> Duration:
         """What counts by an instant; at the deadline it is the budget, whatever a nanosecond is."""
         return min(self._budget, self._state.stopwatch.elapsed(at))
 
@@ -332,17 +337,17 @@ class TimedTask:
             opening=self._task.opening,
             tools=self._tools,
             budget=self._time.budget,
-            elapsed=self._counted(state.at),
+            elapsed=self._charged_time(state.at),
             running="" if state.running is None else state.running.name,
             over=state.over,
         )
 
 
-def _joined(text: str, told: str) -> str:
-    return "\n".join(filter(None, (text, told)))
+def _append_reading(text: str, reading: str) -> str:
+    return "\n".join(filter(None, (text, reading)))
 
 
-def _nobody() -> None:
+def _ignore() -> None:
     """Nobody has joined the world."""
 
 
