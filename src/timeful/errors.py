@@ -21,6 +21,7 @@ is in `args`. Interruptions are signals, not errors; they live in `timeful.core.
 
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
+from math import isfinite
 
 
 class TimefulError(Exception):
@@ -105,3 +106,30 @@ def check_known(kind: str, given: str, known: Collection[str]) -> None:
     """
     if given not in known:
         raise SettingsError(unknown(kind, str(given), known))
+
+
+def check_range(
+    name: str,
+    value: float,
+    *,
+    least: float | None = None,
+    above: float | None = None,
+    most: float | None = None,
+    is_whole: bool = False,
+) -> None:
+    """Refuse a number that is not finite, outside its bounds, or not whole where it must be.
+
+    Raises:
+        SettingsError: If the number is refused; the message has the bounds and the value.
+    """
+    is_number = type(value) is int if is_whole else isfinite(value)
+    if (
+        not is_number
+        or (least is not None and value < least)
+        or (above is not None and value <= above)
+        or (most is not None and value > most)
+    ):
+        bounds = {"at least": least, "above": above, "at most": most}
+        words = [f"{word} {bound:g}" for word, bound in bounds.items() if bound is not None]
+        kind = "a whole number" if is_whole else "a finite number"
+        raise SettingsError(f"{name} must be {', '.join([kind, *words])}; got {value!r}")

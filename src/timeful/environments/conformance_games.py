@@ -216,7 +216,6 @@ def _future(game: Game, rng: np.random.Generator) -> list[str]:
 
 
 def _trace(game: Game, actions: list[str]) -> list[object]:
-    """All that can be observed while a game is played, and its state at the end."""
     trace: list[object] = [game.view()]
     for action in actions:
         if game.done:

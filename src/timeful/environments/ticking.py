@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from timeful.core.units import START, Duration, Instant
 from timeful.environments.environment import Observation, Turn
 from timeful.environments.game import Game, View
-from timeful.errors import IllegalActionError, SettingsError
+from timeful.errors import IllegalActionError, check_range
 
 
 class Ticking:
@@ -23,8 +23,7 @@ class Ticking:
     """
 
     def __init__(self, game: Game, period: Duration) -> None:
-        if period <= 0:
-            raise SettingsError(f"the length of a turn must be above 0, got {period} ns")
+        check_range("the length of a turn, in ns,", period, above=0)
         self.game = game
         self._period = period
         self.reset()

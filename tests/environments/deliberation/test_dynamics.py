@@ -45,18 +45,18 @@ def test_the_settings_are_those_of_tables_6_and_7():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"tasks": 0}, "at least 1 task, got 0"),
-        ({"gaps": ()}, "gaps"),
-        ({"gaps": (0, 1)}, "above 0 ns"),
-        ({"gaps": (-1,)}, "above 0 ns"),
-        ({"durations": (-1, 0, 1, 2, 3)}, "less than 0 ns"),
+        ({"tasks": 0}, "number of tasks"),
+        ({"gaps": ()}, "gap"),
+        ({"gaps": (0, 1)}, "gap"),
+        ({"gaps": (-1,)}, "gap"),
+        ({"durations": (-1, 0, 1, 2, 3)}, "duration"),
         ({"durations": (5, 4, 3, 2, 1)}, "sort the modes"),
-        ({"durations": (), "qualities": ()}, "thinking"),
+        ({"durations": (), "qualities": ()}, "duration"),
         ({"durations": (1, 2)}, "2 durations and 5 qualities"),
-        ({"qualities": (0.0, nan, 1.0, 2.0, 3.0)}, "finite"),
-        ({"beta": inf}, "finite"),
-        ({"reward": -1.0}, "not below 0"),
-        ({"penalty": 2.0}, "got 4.0 and 2.0"),
+        ({"qualities": (0.0, nan, 1.0, 2.0, 3.0)}, "nan"),
+        ({"beta": inf}, "inf"),
+        ({"reward": -1.0}, "reward"),
+        ({"penalty": 2.0}, "penalty.*2.0"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(wrong, message):

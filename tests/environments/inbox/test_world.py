@@ -300,17 +300,17 @@ def test_nobody_writes_at_rate_0() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"horizon": seconds(0)}, "horizon must be above 0"),
-        ({"token": Duration(0)}, "token must be above 0"),
-        ({"handle": Duration(-1)}, "handle takes no less than 0 s"),
-        ({"arrival_rate": -0.1}, "arrival rate must be from 0 to 1e"),
-        ({"arrival_rate": float("nan")}, "arrival rate must be from 0 to 1e"),
+        ({"horizon": seconds(0)}, "horizon in s"),
+        ({"token": Duration(0)}, "token in s"),
+        ({"handle": Duration(-1)}, "handle in s"),
+        ({"arrival_rate": -0.1}, "arrival rate"),
+        ({"arrival_rate": float("nan")}, "arrival rate"),
         ({"arrival_rate": 1e6}, "too many"),
-        ({"urgency": (0.4, 0.4, 1.2)}, "from 0 to 1, got 1.2"),
+        ({"urgency": (0.4, 0.4, 1.2)}, "urgency probabilities.*1.2"),
         ({"urgency": (0.4, 0.4, 0.3)}, "add up to 1"),
-        ({"high_slack": (seconds(15), seconds(5))}, "high_slack goes from 0 or more upwards"),
-        ({"recommended_handle": (1.1, 0.0, 0.0)}, "from 0 to 1, got 1.1"),
-        ({"recommended_remind": -0.1}, "from 0 to 1"),
+        ({"high_slack": (seconds(15), seconds(5))}, "greatest high_slack"),
+        ({"recommended_handle": (1.1, 0.0, 0.0)}, "recommended_handle.*1.1"),
+        ({"recommended_remind": -0.1}, "recommended_remind"),
     ],
 )
 def test_a_world_that_cannot_be_is_refused(wrong: dict[str, object], message: str) -> None:
@@ -321,11 +321,11 @@ def test_a_world_that_cannot_be_is_refused(wrong: dict[str, object], message: st
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"timeout_penalty": -0.5}, "timeout penalty must be from 0 to 1e"),
-        ({"main_weight": 1.5}, "from 0 to 1"),
+        ({"timeout_penalty": -0.5}, "timeout_penalty"),
+        ({"main_weight": 1.5}, "main_weight"),
         ({"urgency_weights": (1.0, 0.5)}, "for high, medium and low"),
         ({"urgency_weights": (0.0, 0.0, 0.0)}, "a weight above 0"),
-        ({"target": 0}, "at least 1 unit"),
+        ({"target": 0}, "target"),
     ],
 )
 def test_a_score_that_cannot_be_is_refused(wrong: dict[str, object], message: str) -> None:

@@ -19,12 +19,12 @@ from timeful.errors import SettingsError
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"alarm_probability": 1.2}, "alarm_probability must be from 0 to 1, got 1.2"),
+        ({"alarm_probability": 1.2}, "alarm_probability.*1.2"),
         ({"alarm_probability": float("nan")}, "alarm_probability"),
-        ({"horizon": -5}, "horizon must be a whole number, at least 1; got -5"),
+        ({"horizon": -5}, "horizon.*-5"),
         ({"resolve_ticks": 0}, "resolve_ticks"),
         ({"resolve_ticks": 1.5}, "whole number"),
-        ({"deadlines": (22, 14)}, "swap them"),
+        ({"deadlines": (22, 14)}, "greatest deadline"),
         ({"deadlines": (0, 14)}, "least deadline"),
         ({"checkpoints": ((0, 0), (0, 8))}, r"\(0, 8\) is off the grid"),
         ({"checkpoints": ((0, 0), (-1, 3))}, "off the grid"),

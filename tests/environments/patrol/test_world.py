@@ -116,7 +116,7 @@ def test_it_is_over_after_its_last_tick():
 
 
 def test_a_tick_takes_time():
-    with pytest.raises(SettingsError, match="above 0"):
+    with pytest.raises(SettingsError, match="length of a tick"):
         Patrol(MODULE, child(1, "alarms"), period=seconds(0))
 
 

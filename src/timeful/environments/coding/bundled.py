@@ -100,7 +100,6 @@ def iris(seed: int) -> Dataset:
 
 
 def _load(name: str) -> tuple[Floats, Ints]:
-    """Cells and labels of a set that scikit-learn carries."""
     try:
         datasets = import_module("sklearn.datasets")  # slow to load
     except ImportError:

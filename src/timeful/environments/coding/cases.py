@@ -126,7 +126,6 @@ _ASKED = {
 
 
 def _opening(dataset: Dataset) -> str:
-    """The task in words: the paper's prompts say these things, in this order (A.3)."""
     layout, answers = dataset.layout, dataset.answers
     columns = ", ".join((answers.id_column, *answers.columns))
     return "\n".join(

@@ -114,7 +114,6 @@ def _remark(rng: np.random.Generator) -> _Remark:
 
 
 def _misspelt(word: str, rng: np.random.Generator) -> str:
-    """Drop a letter, double one, or swap two."""
     at = int(rng.integers(1, len(word) - 1))
     match int(rng.integers(3)):
         case 0:

@@ -75,7 +75,6 @@ def _text(data: bytes) -> str:
 
 
 def _lines(text: str) -> Iterator[list[str]]:
-    """The rows that are not empty."""
     reader = csv.reader(io.StringIO(text, newline=""))
     try:
         for row in reader:

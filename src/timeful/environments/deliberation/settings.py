@@ -5,14 +5,13 @@ Engagement Process, section 5.1.1 and Tables 6 and 7. A single task is a sequenc
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from math import isfinite
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from timeful.core.units import NO_TIME, Duration, seconds
-from timeful.errors import SettingsError
+from timeful.errors import SettingsError, check_range
 
 
 class Rules(NamedTuple):
@@ -58,12 +57,9 @@ class DeliberationSettings:
     penalty: float = -2.0
 
     def __post_init__(self) -> None:
-        if self.tasks < 1:
-            raise SettingsError(f"an episode needs at least 1 task, got {self.tasks}")
-        if not self.gaps or min(self.gaps) <= 0:
-            raise SettingsError(f"gaps between deadlines must be above 0 ns, got {self.gaps}")
-        if not self.durations or min(self.durations) < 0:
-            raise SettingsError(f"thinking cannot take less than 0 ns, got {self.durations}")
+        check_range("the number of tasks", self.tasks, least=1)
+        check_range("the least gap between deadlines, in ns,", min(self.gaps, default=0), above=0)
+        check_range("the least duration, in ns,", min(self.durations, default=-1), least=0)
         if any(later < earlier for earlier, later in pairwise(self.durations)):
             raise SettingsError(f"sort the modes by their durations; got {self.durations}")
         if len(self.qualities) != len(self.durations):
@@ -71,14 +67,10 @@ class DeliberationSettings:
                 f"every mode has a duration and a quality, got {len(self.durations)} durations "
                 f"and {len(self.qualities)} qualities"
             )
-        numbers = (*self.qualities, self.beta, self.reward, self.penalty)
-        if not all(isfinite(number) for number in numbers):
-            raise SettingsError(f"qualities, beta and rewards must be finite, got {numbers}")
-        if self.penalty > 0 or self.reward < 0:
-            raise SettingsError(
-                f"a reward is not below 0 and a penalty not above, "
-                f"got {self.reward} and {self.penalty}"
-            )
+        for number in (*self.qualities, self.beta):
+            check_range("a quality, or beta,", number)
+        check_range("reward", self.reward, least=0)
+        check_range("penalty", self.penalty, most=0)
 
     @property
     def modes(self) -> int:

@@ -99,7 +99,6 @@ class Deliberation:
     def _happens(
         self, event: str, at: Instant, *, index: int, became: int, data: dict[str, int]
     ) -> None:
-        """Something becomes of a task."""
         tasks = list(self._view.tasks)
         tasks[index] = replace(tasks[index], outcome=_BECAME[became])
         self._view = DeliberationView(at=at, turn=self._view.turn + 1, tasks=tuple(tasks))

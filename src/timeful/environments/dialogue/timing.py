@@ -12,13 +12,13 @@ stays open as if another followed it.
 
 from dataclasses import dataclass
 from itertools import pairwise
-from math import exp, inf
+from math import exp
 
 import numpy as np
 
 from timeful.core.units import NO_TIME, START, Duration, Instant, in_seconds, seconds
 from timeful.dialogues.dialogue import Dialogue, Turn
-from timeful.errors import SettingsError
+from timeful.errors import SettingsError, check_range
 
 _MINUTE_S = 60.0
 _PATIENCE = seconds(600)
@@ -54,8 +54,7 @@ class ByTurn:
     patience: Duration = _PATIENCE
 
     def __post_init__(self) -> None:
-        if self.patience <= 0:
-            raise SettingsError(f"a patience must be above 0 s, got {in_seconds(self.patience):g}")
+        check_range("patience in s", in_seconds(self.patience), above=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,10 +74,9 @@ class Stamped:
     closing: Duration = _CLOSING
 
     def __post_init__(self) -> None:
-        if self.speaking_wpm is not None and not 0 < self.speaking_wpm < inf:
-            raise SettingsError(f"words a minute must be above 0, got {self.speaking_wpm}")
-        if self.closing < 0:
-            raise SettingsError(f"closing must not be negative, got {self.closing} ns")
+        if self.speaking_wpm is not None:
+            check_range("speaking_wpm", self.speaking_wpm, above=0)
+        check_range("closing in ns", self.closing, least=0)
 
     def timetable(self, dialogue: Dialogue) -> Timetable:
         """When the turns of a dialogue are said.
@@ -141,13 +139,10 @@ class Paced:
     spread: float = 0.25
 
     def __post_init__(self) -> None:
-        if not 0 < self.speaking_wpm < inf:
-            raise SettingsError(f"speaking_wpm must be above 0, got {self.speaking_wpm}")
+        check_range("speaking_wpm", self.speaking_wpm, above=0)
         for name in ("reading_wpm", "pause", "action"):
-            if not 0 <= getattr(self, name) < inf:
-                raise SettingsError(f"{name} must be 0 or above, got {getattr(self, name)}")
-        if not 0 <= self.spread <= 2:
-            raise SettingsError(f"spread must be from 0 to 2, got {self.spread}")
+            check_range(name, getattr(self, name), least=0)
+        check_range("spread", self.spread, least=0, most=2)
 
     def timetable(self, dialogue: Dialogue, rng: np.random.Generator) -> Timetable:
         """When the turns of a dialogue are said."""

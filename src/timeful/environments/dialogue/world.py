@@ -159,7 +159,6 @@ class Conversation:
         return tuple(observations)
 
     def _show(self, answer: _Answer) -> Observation:
-        """A prediction is shown with what became of it."""
         state, number = self._state, answer.prediction.turn
         reward = 0.0
         if answer.is_late:
@@ -194,7 +193,6 @@ class Conversation:
         return self._happen("turn", at, _turn_data(turn))
 
     def _aim(self, now: Instant) -> None:
-        """Say when the next step is due."""
         at = self._steps[self._state.step].at
         if at is not None:
             self._state.due = at
@@ -269,7 +267,6 @@ class Conversation:
 
 
 def _turn_data(turn: Turn) -> dict[str, Any]:
-    """A turn as its event has it."""
     return {
         "turn": turn.number,
         "speaker": turn.speaker,

@@ -150,7 +150,6 @@ class StoryGame:
         return second == rule.second
 
     def _usual(self, verb: str, thing: str) -> str:
-        """What a verb does to any thing."""
         target = self._story.things[thing]
         if verb == "take":
             return self._take(thing)
@@ -191,7 +190,6 @@ class StoryGame:
 
     @property
     def _sees(self) -> bool:
-        """Whether there is light."""
         state = self._state
         light = state.at[self._story.light]
         shines = "lit" in state.flags and light in (HANDS, state.room)
@@ -264,7 +262,6 @@ _JOINED = {"put": "on", "give": "to", "pour": "into"}
 
 
 def _command(rule: Rule, story: Story) -> str:
-    """A rule as it would be typed."""
     verb = rule.verb.split()[0]
     first = f"{verb} {story.things[rule.thing].name}"
     if not rule.second:

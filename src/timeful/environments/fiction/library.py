@@ -112,7 +112,6 @@ def check_extras(name: str) -> None:
 
 
 def _story(name: str, data: Path, python: Path | None) -> Path:
-    """The file of a game that has one."""
     check_game(name, data=data)
     if name.startswith(f"{_MADE}:"):
         return make_story(*_parse_made_name(name), made_folder(), python=python)
@@ -124,7 +123,6 @@ def _is_path(name: str) -> bool:
 
 
 def _parse_made_name(name: str) -> tuple[str, int]:
-    """The kind and the seed of a made game."""
     kind, _, number = name.removeprefix(f"{_MADE}:").partition(":")
     check_known("kind of TextWorld game", kind, KINDS)
     if not (number.isascii() and number.isdigit()):

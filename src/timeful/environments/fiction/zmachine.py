@@ -155,8 +155,6 @@ class ZMachineGame:
 
 
 class _Process:
-    """The program, and the folder that goes away with it."""
-
     def __init__(self, python: str, story: Path, seed: int) -> None:
         self._folder = TemporaryDirectory(prefix="timeful-game-")
         copy = Path(self._folder.name, f"story{story.suffix}")

@@ -40,7 +40,6 @@ Law = Callable[[Traffic], Traffic]
 
 
 def _driven(car: Car) -> Car:
-    """The car one turn later, wherever that leads."""
     if car.timer > 0:
         return car._replace(timer=car.timer - 1)
     return car._replace(timer=car.period - 1, column=car.column + car.sign * car.stride)

@@ -105,7 +105,6 @@ def _fresh_cars(rng: np.random.Generator) -> Traffic:
 
 
 def _fresh_group(rng: np.random.Generator, *, lane: int) -> Traffic:
-    """Draw the cars of one lane, all moving in its direction."""
     sign = 1 if rng.integers(2) else -1
     kind = rng.integers(3)
     if kind == 0:

@@ -216,7 +216,6 @@ class Freeway(Crossing):
 
 
 def _road(difficulty: Difficulty, seed: int, mode: Mode) -> Road:
-    """Check the settings and make the road that they name."""
     check_known("difficulty", difficulty, DIFFICULTIES)
     check_known("mode", mode, MODES)
     if mode == "paper":

@@ -9,7 +9,7 @@ from math import isclose
 from typing import Literal
 
 from timeful.core.units import Duration, in_seconds, seconds
-from timeful.errors import SettingsError
+from timeful.errors import SettingsError, check_range
 
 Urgency = Literal["high", "medium", "low"]
 URGENCIES: tuple[Urgency, ...] = ("high", "medium", "low")
@@ -28,6 +28,9 @@ _LOW: Slack = (seconds(25), seconds(35))
 
 MOST_EMAILS = 1_000
 """The most emails that an episode may be expected to bring."""
+
+_MOST = 1e6
+"""The greatest number; sums of it are still finite."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,13 +55,13 @@ class Scoring:
     """Units of progress at which the main task is complete."""
 
     def __post_init__(self) -> None:
-        for name in (setting.name for setting in fields(self) if setting.name != "urgency_weights"):
-            _check_number(name, getattr(self, name), top=1 if name == "main_weight" else None)
+        for name in sorted({setting.name for setting in fields(self)} - {"urgency_weights"}):
+            check_range(name, getattr(self, name), least=0, most=_MOST)
+        check_range("main_weight", self.main_weight, most=1)
         _check_three("urgency weights", self.urgency_weights)
         if not any(self.urgency_weights):
             raise SettingsError("at least one urgency needs a weight above 0")
-        if self.target < 1:
-            raise SettingsError(f"the main task needs at least 1 unit, got {self.target}")
+        check_range("target", self.target, least=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,14 +105,10 @@ class InboxSettings:
 
     def __post_init__(self) -> None:
         for name in ("horizon", "token"):
-            if getattr(self, name) <= 0:
-                raise SettingsError(f"{name} must be above 0, got {_span(getattr(self, name))}")
+            check_range(f"{name} in s", in_seconds(getattr(self, name)), above=0)
         for name in ("check", "open", "handle", "remind", "back", "triage"):
-            if getattr(self, name) < 0:
-                raise SettingsError(
-                    f"{name} takes no less than 0 s, got {_span(getattr(self, name))}"
-                )
-        _check_number("arrival rate", self.arrival_rate, top=None)
+            check_range(f"{name} in s", in_seconds(getattr(self, name)), least=0)
+        check_range("arrival rate", self.arrival_rate, least=0, most=_MOST)
         emails = self.arrival_rate * in_seconds(self.horizon)
         if emails > MOST_EMAILS:
             raise SettingsError(
@@ -119,14 +118,11 @@ class InboxSettings:
         if not isclose(sum(self.urgency), 1, abs_tol=1e-9):
             raise SettingsError(f"urgency probabilities must add up to 1, got {self.urgency}")
         _check_three("recommended_handle probabilities", self.recommended_handle, top=1)
-        _check_number("recommended_remind", self.recommended_remind, top=1)
+        check_range("recommended_remind", self.recommended_remind, least=0, most=1)
         for urgency in URGENCIES:
-            least, most = self.slack(urgency)
-            if not 0 <= least <= most:
-                raise SettingsError(
-                    f"{urgency}_slack goes from 0 or more upwards, got {_span(least)} "
-                    f"to {_span(most)}"
-                )
+            least, most = map(in_seconds, self.slack(urgency))
+            check_range(f"the least {urgency}_slack in s", least, least=0)
+            check_range(f"the greatest {urgency}_slack in s", most, least=least)
 
     def slack(self, urgency: Urgency) -> Slack:
         """The range of slack of emails of an urgency."""
@@ -139,23 +135,8 @@ class InboxSettings:
                 return self.low_slack
 
 
-_MOST = 1e6
-"""Beyond any use, and sums of it are still numbers."""
-
-
-def _check_number(name: str, value: float, *, top: float | None) -> None:
-    if not 0 <= value <= (top or _MOST):
-        raise SettingsError(
-            f"{name.replace('_', ' ')} must be from 0 to {top or _MOST:g}, got {value}"
-        )
-
-
-def _check_three(name: str, values: Numbers, *, top: float | None = None) -> None:
+def _check_three(name: str, values: Numbers, *, top: float = _MOST) -> None:
     if len(values) != len(URGENCIES):
         raise SettingsError(f"{name} are given for high, medium and low, got {values}")
     for value in values:
-        _check_number(name, value, top=top)
-
-
-def _span(span: int) -> str:
-    return f"{in_seconds(span):g} s"
+        check_range(f"each of the {name}", value, least=0, most=top)

@@ -201,7 +201,6 @@ class Inbox:
         return [self._happen("reminder", at, {"email": letter.number}, letter)]
 
     def _end(self, activity: Doing, at: Instant) -> list[Observation]:
-        """An action is over, and has its effect."""
         state = self._state
         state.activity = None
         state.tally.switches += activity.switched

@@ -13,7 +13,7 @@ import numpy as np
 
 from timeful.core.units import NO_TIME, Duration
 from timeful.environments.kitchen.settings import Case, Dish, Problem, ticks
-from timeful.errors import SettingsError
+from timeful.errors import SettingsError, check_range
 from timeful.seeding import child
 
 Range = tuple[int, int]
@@ -99,8 +99,7 @@ def one_dish_cases(
         SettingsError: If a number is too small, or a seed is given twice.
     """
     _check(sample, seeds)
-    if structures < 1:
-        raise SettingsError(f"each cell needs at least 1 structure, got {structures}")
+    check_range("the number of structures", structures, least=1)
     cases = []
     for family, length, structure, seed in product(DISHES, PROBLEMS, range(structures), seeds):
         rng = child(seed, "kitchen", "one-dish", sample, family, length, structure)
@@ -153,8 +152,7 @@ def multi_dish_case(
 
 
 def _check(sample: int, seeds: Sequence[int]) -> None:
-    if sample < 0:
-        raise SettingsError(f"sets of draws are counted from 0, got {sample}")
+    check_range("sample", sample, least=0)
     if not seeds or len(set(seeds)) < len(seeds):
         raise SettingsError(f"give each seed once, and one at least: {tuple(seeds)}")
 

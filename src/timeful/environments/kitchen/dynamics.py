@@ -131,7 +131,6 @@ class Laws:
                 raise IllegalActionError(f"{action}: {problem.written} tokens were written before")
 
     def _wait_until(self, state: State, action: Action, at: Instant) -> Instant | None:
-        """When a wait is over, unless something happens first."""
         if action.number is not None:
             return at + ticks(action.number)
         # A dish that has signalled meanwhile ends a wait at once: it never signals again.
@@ -205,7 +204,6 @@ class Laws:
         return KitchenEvent(at=writing.until, name="tutored", data=data, state=after)
 
     def _end(self, state: State, activity: Doing) -> KitchenEvent:
-        """The end of an action, and what it did."""
         action, at = activity.action, activity.end
         after = replace(state.after(at), activity=None)
         after = replace(after, view=replace(after.view, doing=None))
@@ -260,7 +258,6 @@ class Laws:
         return self._complete(after, action.target, is_done=action.is_done)
 
     def _complete(self, state: State, name: str, *, is_done: bool = False) -> State:
-        """Count a problem as complete if its length is written, or its text is at its end."""
         problem = state.problem(name)
         if not (is_done or problem.written >= problem.length):
             return state

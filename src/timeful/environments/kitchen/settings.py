@@ -7,8 +7,8 @@ durations in nanoseconds; people and prompts count ticks, one to each generated 
 from dataclasses import dataclass
 from typing import Literal
 
-from timeful.core.units import NO_TIME, START, Duration, Instant, milliseconds
-from timeful.errors import SettingsError, check_known
+from timeful.core.units import NO_TIME, Duration, Instant, milliseconds
+from timeful.errors import SettingsError, check_known, check_range
 
 TICK = milliseconds(1)
 """One tick: the length of a token in token time."""
@@ -22,8 +22,7 @@ def ticks(count: int) -> Duration:
     Raises:
         SettingsError: If the count is negative.
     """
-    if count < 0:
-        raise SettingsError(f"a span must not be negative, got {count} ticks")
+    check_range("a span in ticks", count, least=0)
     return count * TICK
 
 
@@ -60,13 +59,10 @@ class Dish:
     is_whistle: bool = False
 
     def __post_init__(self) -> None:
-        spans = {"prep": self.prep, "offset": self.offset, "slack": self.slack or 0}
-        for name, span in spans.items():
-            if span < 0:
-                raise SettingsError(f"{name} of {self.name} must not be negative, got {span} ns")
-        for name, span in {"finish": self.finish, "window": self.window}.items():
-            if span <= 0:
-                raise SettingsError(f"{name} of {self.name} must be above 0, got {span} ns")
+        for name in ("prep", "offset", "slack"):
+            check_range(f"{name} of {self.name}, in ns,", getattr(self, name) or 0, least=0)
+        for name in ("finish", "window"):
+            check_range(f"{name} of {self.name}, in ns,", getattr(self, name), above=0)
 
     @property
     def is_critical(self) -> bool:
@@ -95,10 +91,7 @@ class Problem:
     length: int
 
     def __post_init__(self) -> None:
-        if self.length < 1:
-            raise SettingsError(
-                f"the length of {self.name} must be at least 1 token, got {self.length}"
-            )
+        check_range(f"the length of {self.name}, in tokens,", self.length, least=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,8 +116,7 @@ class Case:
     stoves: int
 
     def __post_init__(self) -> None:
-        if self.stoves < 1:
-            raise SettingsError(f"a kitchen needs at least 1 stove slot, got {self.stoves}")
+        check_range("the number of stove slots", self.stoves, least=1)
         if not self.dishes:
             raise SettingsError("a kitchen needs at least 1 dish")
         names = [*(dish.name for dish in self.dishes), *(problem.name for problem in self.problems)]
@@ -154,11 +146,7 @@ class Utility:
 
     def __post_init__(self) -> None:
         for name in ("dish", "problem", "tick", "switch", "check"):
-            weight = getattr(self, name)
-            if not 0 <= weight <= _MOST:
-                raise SettingsError(
-                    f"the weight of a {name} must be from 0 to {_MOST:g}, got {weight}"
-                )
+            check_range(f"the weight of a {name}", getattr(self, name), least=0, most=_MOST)
 
 
 _BUDGET = ticks(8000)
@@ -189,10 +177,7 @@ class KitchenSettings:
     utility: Utility = Utility()
 
     def __post_init__(self) -> None:
-        if self.staging < 0:
-            raise SettingsError(f"staging must not take less than 0, got {self.staging} ns")
-        if not 0 <= self.jitter <= _MOST:
-            raise SettingsError(f"the jitter must be from 0 to {_MOST:g}, got {self.jitter}")
-        if self.budget <= START:
-            raise SettingsError(f"the time budget must be above 0, got {self.budget} ns")
+        check_range("staging, in ns,", self.staging, least=0)
+        check_range("the jitter", self.jitter, least=0, most=_MOST)
+        check_range("the time budget, in ns,", self.budget, above=0)
         check_known("judgement", self.judged, ("end", "start"))

@@ -74,7 +74,6 @@ def is_wanted(kitchen: Kitchen, cell: int) -> bool:
 
 
 def _wanted_in_reach(kitchen: Kitchen, moves: FirstMoves) -> list[int]:
-    """The cells that Bob can use and reach, in row-major order."""
     return [
         cell for cell, first in enumerate(moves) if first is not None and is_wanted(kitchen, cell)
     ]

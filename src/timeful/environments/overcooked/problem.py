@@ -134,7 +134,6 @@ class OvercookedProblem:
     def _carry_out(
         self, state: Cooking, walk: Walk, *, aim: str, wait: int
     ) -> TemporalOption[Cooking]:
-        """Walk, wait for a soup if need be, and interact."""
         kitchen = state.kitchen.copy()
         late = max(0, wait - len(walk.letters))
         letters = walk.letters + "S" * late + "I"

@@ -27,8 +27,6 @@ from timeful.errors import IllegalActionError, WorldError, check_known
 
 
 class _Saved(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A saved state, as it is written."""
-
     game: Literal["overcooked"] = "overcooked"
     difficulty: Difficulty
     seed: str  # as text: a seed may be larger than a packed integer

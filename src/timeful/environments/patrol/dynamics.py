@@ -282,7 +282,6 @@ def _is_far(rules: Rules, state: State, number: int) -> bool:
 
 
 def _cell(rules: Rules, number: int) -> tuple[int, int]:
-    """The cell of a place where alarms go off: a checkpoint, or any cell in reading order."""
     if rules.is_alarmed_anywhere:
         return number // rules.size, number % rules.size
     return rules.cells[number]

@@ -1,11 +1,10 @@
 """What a patrol can be set to, and the three settings of the paper (tables 12 and 13)."""
 
 from dataclasses import dataclass, field
-from math import isfinite
 from typing import Literal, get_args
 
 from timeful.environments.patrol.dynamics import Rules
-from timeful.errors import SettingsError, check_known
+from timeful.errors import SettingsError, check_known, check_range
 
 AfterInterruption = Literal["keep", "restart phase", "restart"]
 AfterAlarm = Literal["same", "nearest", "next"]
@@ -50,7 +49,7 @@ class Dynamics:
         check_known("after_interruption", self.after_interruption, get_args(AfterInterruption))
         check_known("after_alarm", self.after_alarm, get_args(AfterAlarm))
         check_known("place of alarms", self.alarms, get_args(Places))
-        _whole("switch_ticks", self.switch_ticks, 0)
+        check_range("switch_ticks", self.switch_ticks, least=0, is_whole=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,22 +90,21 @@ class PatrolSettings:
     dynamics: Dynamics = field(default_factory=Dynamics)
 
     def __post_init__(self) -> None:
-        _whole("size", self.size, 1)
-        _whole("horizon", self.horizon, 1)
-        _whole("alarm_distance", self.alarm_distance, 0)
-        _whole("resolve_ticks", self.resolve_ticks, 1)
+        for name in ("size", "horizon", "resolve_ticks"):
+            check_range(name, getattr(self, name), least=1, is_whole=True)
+        check_range("alarm_distance", self.alarm_distance, least=0, is_whole=True)
         self._check_phases()
         self._check_checkpoints()
         self._check_alarms()
         for name in ("checkpoint_reward", "resolve_reward", "expire_penalty", "tick_penalty"):
-            _finite(name, getattr(self, name))
+            check_range(name, getattr(self, name), least=0)
 
     def _check_phases(self) -> None:
         if not self.phases:
             raise SettingsError("a patrol needs at least one phase of handling; give `phases`")
         for phase in self.phases:
-            _whole(f"the ticks of phase {phase.name!r}", phase.ticks, 1)
-            _finite(f"the cost of phase {phase.name!r}", phase.cost)
+            check_range(f"the ticks of phase {phase.name!r}", phase.ticks, least=1, is_whole=True)
+            check_range(f"the cost of phase {phase.name!r}", phase.cost, least=0)
 
     def _check_checkpoints(self) -> None:
         if not self.checkpoints:
@@ -120,17 +118,10 @@ class PatrolSettings:
                 )
 
     def _check_alarms(self) -> None:
-        if not 0 <= self.alarm_probability <= 1:
-            raise SettingsError(
-                f"alarm_probability must be from 0 to 1, got {self.alarm_probability!r}"
-            )
+        check_range("alarm_probability", self.alarm_probability, least=0, most=1)
         low, high = self.deadlines
-        _whole("the least deadline", low, 1)
-        if high < low:
-            raise SettingsError(
-                f"deadlines must be (least, greatest), got {self.deadlines}; swap them"
-            )
-        _whole("the greatest deadline", high, 1)
+        check_range("the least deadline", low, least=1, is_whole=True)
+        check_range("the greatest deadline", high, least=low, is_whole=True)
         if self.alarm_distance > 2 * (self.size - 1):
             raise SettingsError(
                 f"alarm_distance is {self.alarm_distance}, but no two cells of a grid of size "
@@ -169,17 +160,6 @@ class PatrolSettings:
             is_alarmed_anywhere=law.alarms == "anywhere",
             switch_ticks=law.switch_ticks,
         )
-
-
-def _whole(name: str, value: int, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise SettingsError(f"{name} must be a whole number, at least {least}; got {value!r}")
-
-
-def _finite(name: str, value: float) -> None:
-    """Refuse what is no amount: penalties and costs are given as positive numbers."""
-    if not (isfinite(value) and value >= 0):
-        raise SettingsError(f"{name} must be finite and not negative, got {value!r}")
 
 
 MODULE = PatrolSettings(

@@ -14,7 +14,7 @@ from timeful.environments.environment import Observation
 from timeful.environments.patrol.dynamics import State, begin, can_respond, goes_off, set_off, tick
 from timeful.environments.patrol.settings import PatrolSettings
 from timeful.environments.patrol.view import PatrolView, show
-from timeful.errors import IllegalActionError, SettingsError, WorldError
+from timeful.errors import IllegalActionError, WorldError, check_range
 
 CONTINUE = "continue"
 RESPOND = "respond"
@@ -45,8 +45,7 @@ class Patrol:
         *,
         period: Duration = PERIOD,
     ) -> None:
-        if period <= 0:
-            raise SettingsError(f"the length of a tick must be above 0, got {period} ns")
+        check_range("the length of a tick, in ns,", period, above=0)
         self.settings = settings
         self._rules = settings.rules()
         self._chance = deepcopy(rng)

@@ -191,7 +191,6 @@ def paths(rng: np.random.Generator, terms: int) -> Exercise:
 
 
 def _roads(rng: np.random.Generator, towns: list[str]) -> dict[tuple[str, str], int]:
-    """A tree, so that every town can be reached, and about as many roads again."""
     ends = {(towns[int(rng.integers(i))], towns[i]) for i in range(1, len(towns))}
     for _ in towns:
         a, b = sorted(rng.choice(len(towns), size=2, replace=False))

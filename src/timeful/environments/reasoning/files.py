@@ -190,8 +190,6 @@ def _csv(path: Path, content: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A line of a file."""
-
     path: Path
     line: int
     held: Mapping[str, Any]

@@ -89,7 +89,6 @@ class Crawl:
         return 1.0 if eats else 0.0
 
     def _vanish(self) -> None:
-        """Remove the foods whose life is over."""
         indices = [index for index, end in enumerate(self.ends) if end > self.turn]
         self.foods = [self.foods[index] for index in indices]
         self.ends = [self.ends[index] for index in indices]

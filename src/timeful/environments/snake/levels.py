@@ -93,7 +93,6 @@ def _draw_cells(draw: Callable[[], int], count: int) -> tuple[int, ...]:
 
 
 def _open_cells(obstacles: Collection[int]) -> list[int]:
-    """The interior cells where food may appear, column by column."""
     return [cell for cell in INTERIOR if cell != START and cell not in obstacles]
 
 

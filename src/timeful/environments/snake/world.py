@@ -170,7 +170,6 @@ def _pairs(positions: Iterable[tuple[int, int]]) -> list[list[int]]:
 
 
 def _level(difficulty: Difficulty, seed: int, mode: Mode) -> Level:
-    """Check the settings and make the level that they name."""
     check_known("difficulty", difficulty, DIFFICULTIES)
     check_known("mode", mode, MODES)
     check_seed("snake", seed, published=None if mode == "paper" else PUBLISHED_SEEDS)

@@ -9,12 +9,12 @@
 """
 
 from dataclasses import dataclass
-from math import exp, inf
+from math import exp
 
 import numpy as np
 
 from timeful.core.units import NO_TIME, Duration, in_seconds, seconds
-from timeful.errors import SettingsError
+from timeful.errors import SettingsError, check_range
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,8 @@ class Uniform:
     high: Duration
 
     def __post_init__(self) -> None:
-        if self.high < self.low:
-            low, high = in_seconds(self.low), in_seconds(self.high)
-            raise SettingsError(f"a latency from {low:g} s to {high:g} s: low comes first")
+        low, high = in_seconds(self.low), in_seconds(self.high)
+        check_range("the greatest latency in s", high, least=low)
 
     def draw(self, rng: np.random.Generator, took: Duration) -> Duration:
         """How long a call takes that really took `took`."""
@@ -59,8 +58,7 @@ class LogNormal:
     sigma: float
 
     def __post_init__(self) -> None:
-        if not 0 <= self.sigma <= 10:
-            raise SettingsError(f"the sigma of a latency must be 0 to 10, got {self.sigma}")
+        check_range("the sigma of a latency", self.sigma, least=0, most=10)
 
     def draw(self, rng: np.random.Generator, took: Duration) -> Duration:
         """How long a call takes that really took `took`."""
@@ -77,8 +75,7 @@ class Measured:
     factor: float = 1.0
 
     def __post_init__(self) -> None:
-        if not 0 < self.factor < inf:
-            raise SettingsError(f"the factor of a latency must be above 0, got {self.factor}")
+        check_range("the factor of a latency", self.factor, above=0)
 
     def draw(self, rng: np.random.Generator, took: Duration) -> Duration:
         """How long a call takes that really took `took`."""
@@ -120,7 +117,6 @@ def read_latency(text: str) -> Latency:
 
 
 def _number(value: float) -> str:
-    """A number that reads back as the same."""
     return repr(float(value)).removesuffix(".0")
 
 

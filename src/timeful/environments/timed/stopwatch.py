@@ -6,12 +6,12 @@ While a tool runs, time counts as it is; all other time is the agent's own think
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import ceil, floor, inf
+from math import ceil, floor
 
 import numpy as np
 
 from timeful.core.units import NO_TIME, START, Duration, Instant, in_seconds
-from timeful.errors import SettingsError
+from timeful.errors import check_known, check_range
 
 
 @dataclass(slots=True)
@@ -29,8 +29,7 @@ class Stopwatch:
     _alpha: Fraction = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if not 0 < self.alpha < inf:
-            raise SettingsError(f"alpha must be above 0, got {self.alpha}")
+        check_range("alpha", self.alpha, above=0)
         self._alpha = Fraction(str(self.alpha))
 
     def start(self, at: Instant) -> None:
@@ -76,12 +75,9 @@ class TimerSettings:
     tells: str = "elapsed"
 
     def __post_init__(self) -> None:
-        if not 0 < self.scale < inf:
-            raise SettingsError(f"the scale of a timer must be above 0, got {self.scale}")
-        if not 0 <= self.jitter < inf:
-            raise SettingsError(f"the jitter of a timer must be 0 or more, got {self.jitter}")
-        if self.tells not in TELLS:
-            raise SettingsError(f"a timer tells {', '.join(TELLS)}; got {self.tells!r}")
+        check_range("the scale of a timer", self.scale, above=0)
+        check_range("the jitter of a timer", self.jitter, least=0)
+        check_known("timer setting", self.tells, TELLS)
 
     def read(self, elapsed: Duration, rng: np.random.Generator) -> float:
         """What a timer says, in seconds, never below 0."""

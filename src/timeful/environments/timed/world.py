@@ -21,7 +21,7 @@ from timeful.environments.timed.latency import Constant, Latency
 from timeful.environments.timed.stopwatch import Stopwatch, TimerSettings
 from timeful.environments.timed.task import Done, Task
 from timeful.environments.timed.view import TimedView
-from timeful.errors import IllegalActionError, SettingsError, check_known
+from timeful.errors import IllegalActionError, check_known, check_range
 from timeful.records.recorder import Recorder
 from timeful.seeding import child
 from timeful.tools import BadCallError, Parameter, ToolCall, ToolSpec, find_tool, names, read_call
@@ -64,8 +64,8 @@ class TimeSettings:
     of_tools: Mapping[str, Latency] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
-        if self.budget is not None and self.budget <= 0:
-            raise SettingsError(f"a budget must be above 0 s, got {in_seconds(self.budget):g}")
+        if self.budget is not None:
+            check_range("a budget in s", in_seconds(self.budget), above=0)
         Stopwatch(self.alpha)
 
     def law(self, tool: str) -> Latency:
@@ -255,7 +255,6 @@ class TimedTask:
         return self._time.timer.read(self._charged_time(at), rng)
 
     def _format_reading(self, read: float) -> str:
-        """What is said of the time at the end of a reply."""
         tells, budget = self._time.timer.tells, self._time.budget
         lines = []
         if tells in ("elapsed", "both"):
