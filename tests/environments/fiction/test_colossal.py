@@ -147,14 +147,6 @@ def test_a_question_can_only_be_answered() -> None:
         game.step("look")
 
 
-def test_a_saved_game_goes_on_as_if_nothing_had_happened() -> None:
-    game, other = ColossalCave(seed=4), ColossalCave(seed=9)
-    play(game, WAY_DOWN)
-    other.load(game.save())
-    assert wander(game, 5, 40) == wander(other, 5, 40)
-    assert (game.score, game.moves) == (other.score, other.moves)
-
-
 def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "adventure", None)
     with pytest.raises(SettingsError, match=r"timeful\[timely\]"):

@@ -1,6 +1,6 @@
 """The Light on Skerry can be won, cannot be broken, and is the same again for the same seed."""
 
-import re
+from dataclasses import asdict
 
 import pytest
 from hypothesis import given, settings
@@ -116,31 +116,17 @@ def test_what_is_listed_changes_something_and_listing_does_not(
 ) -> None:
     played = game(seed)
     for choice in choices:
-        before = played.save()
+        before = asdict(played._state)
         actions = played.available_actions()
-        assert played.save() == before
+        assert asdict(played._state) == before
         assert actions
         assert len(set(actions)) == len(actions)
         action = actions[choice % len(actions)]
         played.step(action)
-        after = re.sub(rb'"(moves|oil)": \d+', b"", played.save())
-        assert after != re.sub(rb'"(moves|oil)": \d+', b"", before), action
+        after = asdict(played._state)
+        assert after | {"moves": 0, "oil": 0} != before | {"moves": 0, "oil": 0}, action
         if played.over:
             return
-
-
-@settings(max_examples=30, deadline=None)
-@given(seed=SEEDS, commands=st.lists(COMMANDS, max_size=30), more=st.lists(COMMANDS, max_size=30))
-def test_a_saved_game_goes_on_as_if_nothing_had_happened(
-    seed: int, commands: list[str], more: list[str]
-) -> None:
-    played = game(seed)
-    for command in commands:
-        played.step(command)
-    saved, other = played.save(), game(seed)
-    other.load(saved)
-    assert [played.step(command) for command in more] == [other.step(command) for command in more]
-    assert played.save() == other.save()
 
 
 def test_the_same_seed_and_commands_say_the_same() -> None:
@@ -152,10 +138,10 @@ def test_the_same_seed_and_commands_say_the_same() -> None:
 
 def test_a_reset_in_the_middle_is_the_start() -> None:
     played = game()
-    opening, start = played.opening, played.save()
+    opening, start = played.opening, asdict(played._state)
     played.step("north")
     played.reset()
-    assert (played.opening, played.save(), played.moves) == (opening, start, 0)
+    assert (played.opening, asdict(played._state), played.moves) == (opening, start, 0)
 
 
 def test_each_command_of_the_walkthrough_that_does_something_was_on_offer() -> None:
@@ -241,11 +227,6 @@ def test_a_game_that_is_won_takes_no_more_commands() -> None:
         played.step("look")
 
 
-def test_bytes_that_are_no_saved_state_are_refused() -> None:
-    with pytest.raises(WorldError, match="no saved state"):
-        game().load(b"{}")
-
-
 @pytest.mark.parametrize(
     ("first", "second"),
     [
@@ -262,4 +243,4 @@ def test_many_words_mean_the_same(first: str, second: str) -> None:
     type_all(one, "n; e")
     type_all(other, "n; e")
     assert one.step(first) == other.step(second)
-    assert one.save() == other.save()
+    assert one._state == other._state

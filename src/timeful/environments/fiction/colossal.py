@@ -102,22 +102,6 @@ class ColossalCave:
             self._known = (self.moves, _try_all(pickle.loads(pickle.dumps(self._game))))
         return self._known[1]
 
-    def save(self) -> bytes:
-        """The full state.
-
-        Raises:
-            WorldError: While a question waits for its answer.
-        """
-        try:
-            return pickle.dumps((self._game, self.moves))
-        except (pickle.PicklingError, AttributeError):
-            raise WorldError("answer the question first: yes or no") from None
-
-    def load(self, state: bytes) -> None:
-        """Continue from a state that `save` gave; never give it bytes from elsewhere."""
-        self._game, self.moves = pickle.loads(state)
-        self._known = None
-
     def close(self) -> None:
         """Nothing to let go of."""
 

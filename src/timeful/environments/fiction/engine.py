@@ -1,8 +1,6 @@
 """A story as a game: its state, what commands do to it, and what is said of it."""
 
-import json
 from copy import deepcopy
-from dataclasses import asdict
 from typing import Self
 
 from timeful.environments.fiction.command_parser import Command, parse_command
@@ -63,21 +61,6 @@ class StoryGame:
     def won(self) -> bool:
         """Whether it ended well, which is the only end it has."""
         return self._state.won
-
-    def save(self) -> bytes:
-        """The state as bytes that `load` takes."""
-        return json.dumps(asdict(self._state)).encode()
-
-    def load(self, state: bytes) -> None:
-        """Continue from a saved state.
-
-        Raises:
-            WorldError: If it is none.
-        """
-        try:
-            self._state = State(**json.loads(state))
-        except (ValueError, TypeError):
-            raise WorldError("this is no saved state of a story") from None
 
     def close(self) -> None:
         """Nothing to let go of."""
