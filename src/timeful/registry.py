@@ -25,6 +25,7 @@ _FILE_MODULE = "timeful_file_"
 
 BUILT_IN: Mapping[Kind, Mapping[str, str]] = {
     "suite": {
+        "realtime": "timeful.suites.realtime.suite:suite",
         "engagement/inbox": "timeful.suites.engagement.inbox.suite:suite",
     },
 }

@@ -74,7 +74,6 @@ _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 88}
 
 run = SuiteGroup(
     {
-        "realtime": "timeful.cli.run:realtime",
         "engagement": "timeful.cli.engagement:engagement",
         "engagement/toys": "timeful.cli.engagement_toys:toys",
         "engagement/kitchen": "timeful.cli.engagement_kitchen:kitchen",

@@ -147,19 +147,19 @@ def _play_by_hand(
 
 def _ending(sitting: "Sitting", game: str, difficulty: str, *, tick_s: float) -> str:
     """The final score, beside the agents' published ones."""
-    from timeful.suites.realtime.published import look_up_cell
-    from timeful.suites.realtime.scores import score
+    from timeful.suites.realtime.cells import REFERENCE
+    from timeful.suites.realtime.scores import normalise
 
     if not sitting.is_over:
         return f"You left after {sitting.turns} turns, with a return of {sitting.score:g} so far."
-    own = score(game, sitting.score).normalised
+    own = normalise(game, sitting.score)
     lines = [(own, "you", f"return {sitting.score:g}, {sitting.turns} turns, {sitting.late} late")]
     for agent in _COMPARED:
-        found = look_up_cell(
-            game=game, difficulty=difficulty, tokens_per_step=_BASE_TOKENS, agent=agent
-        )
-        if found is not None:
-            lines.append((found.value, found.method, f"published: {found.source}"))
+        where: dict[str, object] = {"game": game, "difficulty": difficulty, "agent": agent}
+        where["tokens_per_step"] = _BASE_TOKENS
+        numbers = [n for n in REFERENCE.numbers if where.items() <= n.where.items()]
+        if numbers:
+            lines.append((numbers[0].value, agent, f"published: {numbers[0].source}"))
     lines.sort(key=lambda line: -line[0])
     table = [f"  {value:5.2f}  {name:<18} {source}" for value, name, source in lines]
     about = (

@@ -26,7 +26,6 @@ def report(out: Path, pages: str) -> None:
     from timeful.registry import names
 
     reports: dict[str, Callable[[Path], None]] = {
-        "realtime": _realtime,
         "engagement/kitchen": _kitchen,
         "engagement/toys": _toys,
         "timely/fiction": _timely,
@@ -47,16 +46,6 @@ def report(out: Path, pages: str) -> None:
         raise RecordError(f"{out} holds a run of an {unknown('experiment', suite, reports)}")
     refuse_idle({"pages": (suite == "proactor", "runs of proactor")})
     reports[suite](out)
-
-
-def _realtime(out: Path) -> None:
-    from timeful.runs.experiment import report_again
-    from timeful.suites.realtime.run import experiment
-    from timeful.suites.realtime.tables import text_table
-
-    finished = report_again(experiment(), out)
-    print(text_table(finished.rows))
-    print(f"report   {finished.report}")
 
 
 def _kitchen(out: Path) -> None:

@@ -55,26 +55,15 @@ def list_parts() -> None:
     from timeful.environments.fiction.library import game_names
     from timeful.environments.reasoning.files import BENCHMARKS
     from timeful.environments.reasoning.problems import set_names
-    from timeful.environments.registry import GAME_NAMES
     from timeful.rewards.registry import REWARDS
     from timeful.suites.engagement.kitchen import spec as kitchen
     from timeful.suites.proactor import spec as proactor
-    from timeful.suites.realtime.conditions import AGENTS
-    from timeful.suites.realtime.spec import EXPERIMENTS, LAWS
     from timeful.suites.timely.presets import PRESETS
     from timeful.tasks.families import FAMILY_SPECS
     from timeful.training.config_io import recipes
 
     models = ("rules", "openai:NAME", "replay:FILE", "local:PATH")
     parts: dict[str, Mapping[str, Iterable[str]]] = {
-        "realtime": {
-            "experiments": EXPERIMENTS,
-            "presets": ("quick", "paper"),
-            "games": GAME_NAMES,
-            "agents": AGENTS,
-            "interfaces": LAWS,
-            "models": ("search", *models[1:]),
-        },
         "engagement/toys": {
             "presets": engagement_toys.PRESETS,
             "worlds": ("deliberation", "patrol"),

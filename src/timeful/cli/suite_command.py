@@ -314,6 +314,9 @@ def refuse_idle(options: Sequence[Option], values: dict[str, Any], episodes: Seq
                 raise SettingsError(
                     f"--{option.flag} has no effect here; it requires {requirement}"
                 )
+    mains = [option for option in options if option.is_main_model]
+    if mains and is_given("model") and all(values.get(option.name) for option in mains):
+        raise SettingsError("--model has no effect here; each role has a model of its own")
     models = [option.name for option in options if option.is_model]
     roles = {getattr(episode, name) for episode in episodes for name in models}
     live = any(role.is_live for role in roles)
@@ -364,6 +367,10 @@ def show(results: Results, remark: str = "") -> None:
         print(remark)
     print(f"report   {results.report()}")
     print(f"records  {results.out / 'episodes'}")
+    program = sys.argv[0] if Path(sys.argv[0]).name == "timeful" else "timeful"
+    records = sorted((results.out / "episodes").glob("*.jsonl"))
+    if records:
+        print(f"next     {program} show {records[0]}")
     if results.failed:
         print(
             f"failed   {len(results.failed)} of {len(results.episodes)} episodes, the first with: "

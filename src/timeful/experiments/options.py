@@ -113,11 +113,12 @@ def option(
 def suite_options(suite: Suite) -> list[Option]:
     """All options of a suite, in the order of the fields."""
     kinds, texts = get_type_hints(suite.episode), attribute_docstrings(suite.episode)
-    swept = {name for values in (suite.sweep, *suite.parts.values()) for name in values}
+    swept = set(suite.sweep)
+    for values in suite.parts.values():
+        swept |= {name for name, options in values.items() if len(options) > 1}
     options = []
     for f in fields(suite.episode):
-        values = suite.sweep.get(f.name)
-        is_count = isinstance(values, range)
+        is_count = isinstance(suite.sweep.get(f.name), range)
         flag = f.metadata.get("flag") or f.name.replace("_", "-") + ("s" if is_count else "")
         default = f.default if f.default is not MISSING else None
         if f.default_factory is not MISSING:

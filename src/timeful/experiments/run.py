@@ -1,7 +1,7 @@
 """Running a suite: play what is missing in a folder, then write the report from its records."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from dataclasses import replace as replace_fields
 from functools import partial
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import msgspec
 
 from timeful.errors import KernelError, RecordError, SettingsError
-from timeful.experiments.report import write_report
+from timeful.experiments.report import default_values, write_report
 from timeful.experiments.rows import RowMaker, row_maker
 from timeful.experiments.suite import Pairs, Suite
 from timeful.experiments.sweep import (
@@ -117,7 +117,7 @@ def run_suite(
     )
     check_folder(out)
     planned = plan_episodes(suite, choice)
-    settings = run_settings(suite, choice, planned)
+    settings = run_settings(suite, choice)
     if suite.baseline is not None:
         episodes = [each.episode for each in planned]
         first = [plan_episode(suite, each) for each in suite.baseline.plan(episodes)]
@@ -152,7 +152,7 @@ def make_baselines(suite: Suite, choice: Choice, out: Path, **options: Any) -> t
     check_folder(out)
     alone = replace_fields(suite, tables=suite.baseline.tables, figures=(), claims=())
     planned = plan_episodes(alone, choice)
-    settings = run_settings(alone, choice, planned)
+    settings = run_settings(alone, choice)
     results, pairs = _play(alone, planned, out, settings, _Options(**options))
     return results, suite.baseline.keep(pairs)
 
@@ -248,7 +248,7 @@ def _results(suite: Suite, rows: Sequence[Any], out: Path, settings: Mapping[str
     )
 
 
-def run_settings(suite: Suite, choice: Choice, planned: Sequence[PlannedEpisode]) -> dict[str, Any]:
+def run_settings(suite: Suite, choice: Choice) -> dict[str, Any]:
     """All that the episodes of a run share: the fields that do not vary."""
     varied = {
         name
@@ -256,8 +256,8 @@ def run_settings(suite: Suite, choice: Choice, planned: Sequence[PlannedEpisode]
         for name, options in values.items()
         if name in suite.sweep or len(options) > 1
     }
-    first = planned[0].episode
-    common = {f.name: encode(getattr(first, f.name)) for f in fields(first) if f.name not in varied}
+    values = {**default_values(suite.episode), **(choice.fixed or {})}
+    common = {name: encode(value) for name, value in values.items() if name not in varied}
     settings = {"suite": suite.name, "version": __version__, **common}
     if choice.file:
         settings["file"] = choice.file

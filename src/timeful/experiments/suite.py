@@ -114,6 +114,7 @@ class Suite:
             `default_parts`; an episode that belongs to several is played once.
         plan: Turns the episodes of a sweep into those of a run, given the names of the fields that
             were chosen for this run.
+        custom_by: The field whose chosen values take the place of the default parts.
         resolve: Completes an episode after the sweep, or drops it by returning None.
         baseline: The first run that settings of the episodes are multiples of.
         check: Raises a SettingsError for episodes that cannot be played, before any is.
@@ -149,6 +150,7 @@ class Suite:
     parts: Mapping[str, Values] = field(default_factory=dict)
     default_parts: tuple[str, ...] = ()
     plan: Callable[[Sequence[Any], Collection[str]], Iterable[Any]] | None = None
+    custom_by: str = ""
     resolve: Callable[[Any], Any] | None = None
     baseline: Baseline | None = None
     check: Callable[[Sequence[Any]], None] | None = None

@@ -53,6 +53,7 @@ def plan_episodes(suite: Suite, choice: Choice) -> list[PlannedEpisode]:
     """
     swept: list[Any] = []
     for values in sweeps(suite, choice):
+        check_choices(suite, {**values, **{k: [v] for k, v in (choice.fixed or {}).items()}})
         count = prod(len(options) for options in values.values())
         if count > MOST_EPISODES:
             raise SettingsError(
@@ -60,7 +61,7 @@ def plan_episodes(suite: Suite, choice: Choice) -> list[PlannedEpisode]:
             )
         for combination in product(*(dict.fromkeys(options) for options in values.values())):
             changes = {**(choice.fixed or {}), **dict(zip(values, combination, strict=True))}
-            swept.append(make_episode(suite, changes))
+            swept.append(suite.episode(**changes))
     if suite.plan is not None:
         swept = list(suite.plan(swept, {*(choice.values or {}), *(choice.fixed or {})}))
     episodes: dict[str, PlannedEpisode] = {}
@@ -69,20 +70,24 @@ def plan_episodes(suite: Suite, choice: Choice) -> list[PlannedEpisode]:
             planned = plan_episode(suite, episode)
             episodes.setdefault(planned.key, planned)
     if not episodes:
-        raise SettingsError("nothing to run: no episode is left of the chosen values")
+        chosen = {**(choice.values or {}), **(choice.fixed or {})}
+        shown = ", ".join(f"{name}={value}" for name, value in chosen.items())
+        parts = " or ".join(choice.parts or suite.default_parts) or suite.name
+        raise SettingsError(f"nothing to run: no episode of {parts} has {shown or 'a value'}")
     return list(episodes.values())
 
 
-def make_episode(suite: Suite, values: Mapping[str, Any]) -> Any:
-    """Make an episode from values of its fields.
+def check_choices(suite: Suite, values: Values) -> None:
+    """Check the values of fields whose type names the choices.
 
     Raises:
-        SettingsError: If a value is none of the choices of its field.
+        SettingsError: If a value is none of them; it offers the nearest one.
     """
     for name, kind in get_type_hints(suite.episode).items():
-        if get_origin(kind) is Literal and name in values:
-            check_known(name.replace("_", " "), values[name], get_args(kind))
-    return suite.episode(**values)
+        if get_origin(kind) is Literal:
+            for value in values.get(name, ()):
+                if value != "":  # filled in by the suite
+                    check_known(name.replace("_", " "), value, get_args(kind))
 
 
 def sweeps(suite: Suite, choice: Choice) -> Iterator[dict[str, Sequence[Any]]]:
@@ -95,14 +100,17 @@ def sweeps(suite: Suite, choice: Choice) -> Iterator[dict[str, Sequence[Any]]]:
     for name in (*chosen, *(choice.fixed or {})):
         check_known(f"field of the episodes of {suite.name}", name, suite.field_names)
     base = {**suite.sweep, **(suite.presets[choice.preset] if choice.preset else {})}
-    parts = choice.parts or suite.default_parts
+    parts = choice.parts or (() if suite.custom_by in chosen else suite.default_parts)
     for values in [suite.parts[part] for part in parts] or [{}]:
+        fixed = choice.fixed or {}
+        if any(name in values and value not in values[name] for name, value in fixed.items()):
+            continue  # the part does not have a value that was asked for
         combined = {**base, **values}
         for name, options in chosen.items():
             # A chosen value selects from a part that has the field; elsewhere it replaces.
             known = values.get(name)
             combined[name] = options if known is None else [v for v in known if v in options]
-        for name in choice.fixed or {}:
+        for name in fixed:
             combined.pop(name, None)
         yield combined
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import inf
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from timeful.errors import SettingsError, check_known
 from timeful.models.chat import OpenAIModel
@@ -92,6 +92,12 @@ class ModelSpec:
     def endpoint(self) -> str | None:
         """Where it is reached, without credentials; None if nowhere."""
         return address(self.base_url) if self.base_url else None
+
+    def settings(self) -> dict[str, Any]:
+        """The model as plain JSON values, without credentials."""
+        if self.is_stand_in:
+            return {"spec": self.spec}
+        return {"spec": self.spec, "endpoint": self.endpoint, "temperature": self.temperature}
 
     def make(self, role: Role, *, pace: Pace | None, scope: str, api_key: str) -> Model:
         """Make the model for a role; the search reasoner is deep or shallow by it.

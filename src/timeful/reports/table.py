@@ -84,8 +84,13 @@ class Context:
 
     def ordered(self, column: str, cells: Sequence[ResultRow]) -> list[Scalar]:
         """The values of a column in some cells, in order."""
-        values = dict.fromkeys(cell.where.get(column) for cell in cells)
-        return sorted(values, key=lambda value: level_order(self.levels, column, value))
+        values = list(dict.fromkeys(cell.where.get(column) for cell in cells))
+
+        def position(value: Scalar) -> tuple[int, float, int]:
+            known, number, _ = level_order(self.levels, column, value)
+            return known, number, values.index(value)
+
+        return sorted(values, key=position)
 
     def select_margins(self, cells: Sequence[ResultRow], columns: Sequence[str]) -> list[ResultRow]:
         """Take the margin of each margin column that is not among the columns shown.

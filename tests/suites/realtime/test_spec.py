@@ -1,23 +1,27 @@
-"""Which episodes a sweep is made of."""
+"""The episodes of a sweep."""
 
-from collections import Counter
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from timeful.errors import SettingsError
+from timeful.experiments.sweep import Choice, plan_episodes
 from timeful.models.model_spec import ModelSpec
 from timeful.models.pace import TOKEN_TIME
-from timeful.suites.realtime.spec import EpisodeSpec, Sweep, episodes
+from timeful.suites.realtime.episode import RealtimeEpisode, resolve
+from timeful.suites.realtime.suite import check, suite
 
-LIKE = EpisodeSpec(
-    game="freeway", difficulty="medium", agent="reactive", step=8192, game_seed=0, sample=0
-)
+LIKE = RealtimeEpisode(game="freeway", agent="reactive")
 
 
-def spell_out(**parts: Any) -> list[EpisodeSpec]:
-    return episodes(Sweep(**parts), LIKE)
+def spell_out(
+    *parts: str, fixed: dict[str, Any] | None = None, **values: Any
+) -> list[RealtimeEpisode]:
+    planned = plan_episodes(suite, Choice(parts=parts, values=values, fixed=fixed or {}))
+    episodes = [each.episode for each in planned]
+    assert len({each.key for each in planned}) == len(planned)
+    return episodes
 
 
 def test_the_default_is_the_papers_two_main_experiments() -> None:
@@ -33,76 +37,73 @@ def test_the_default_is_the_papers_two_main_experiments() -> None:
     }
 
 
-def test_no_two_episodes_of_a_sweep_bear_one_name() -> None:
-    specs = spell_out(experiments=("load", "pressure", "grid", "reserve"), samples=2)
-    assert max(Counter(spec.key for spec in specs).values()) == 1
-
-
 def test_budgets_are_8k_under_load_and_4k_under_pressure() -> None:
-    budgets = {spec.step: spec.budget for spec in spell_out(agents=("reactive",))}
+    budgets = {spec.step: spec.budget for spec in spell_out(agent=("reactive",))}
     assert budgets == {8192: 8192, 32768: 4096, 16384: 4096, 4096: 4096}
 
 
 def test_the_reserve_never_exceeds_the_turn() -> None:
-    specs = spell_out(experiments=(), steps=(512, 8192), agents=("agile",))
+    specs = spell_out(step=(512, 8192), agent=("agile",))
     assert {spec.step: spec.reserve for spec in specs} == {512: 512, 8192: 2048}
-    assert {spec.reserve for spec in spell_out(agents=("planning",))} == {None}
+    assert {spec.reserve for spec in spell_out(agent=("planning",))} == {None}
 
 
 def test_the_reserve_sweep_is_for_agents_of_two_threads() -> None:
-    specs = spell_out(experiments=("reserve",), agents=("reactive", "agile"))
+    specs = spell_out("reserve", agent=("reactive", "agile"))
     assert {spec.agent for spec in specs} == {"agile"}
     assert {spec.reserve for spec in specs} == {512, 1024, 2048, 4096, 8192}
 
 
-@pytest.mark.parametrize(
-    ("parts", "message"),
-    [
-        ({"games": ("tetris",)}, "unknown game 'tetris'"),
-        ({"games": ("snak",)}, "Did you mean 'snake'"),
-        ({"agents": ("agil",)}, "Did you mean 'agile'"),
-        ({"experiments": ("loads",)}, "Did you mean 'load'"),
-        ({"difficulties": ("brutal",)}, "unknown difficulty"),
-        ({"seeds": 0}, "at least one game seed"),
-        ({"samples": 0}, "one sampling seed"),
-        ({"difficulties": ("hard",), "experiments": ("pressure",)}, "nothing to run"),
-        ({"difficulties": ("hard",), "experiments": ("reserve",)}, "nothing to run"),
-        ({"steps": (4096,), "experiments": ("reserve",)}, "nothing to run"),
-        ({"games": ()}, "nothing to run"),
-        ({"reserve": -1, "agents": ("agile",)}, "reserve must be above 0"),
-        ({"steps": (0,), "experiments": ()}, "length of a turn must be above 0, got 0"),
-        ({"seeds": 10**10}, "too many"),
-        ({"reserve": 40_000, "agents": ("agile",)}, "fits into no turn; the longest is 32768"),
-        ({"budget": 9000, "experiments": ("load",)}, "a budget of 9000 fits into no turn"),
-    ],
-)
-def test_a_sweep_that_cannot_run_is_an_error_before_it_runs(
-    parts: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(SettingsError, match=message):
-        spell_out(**parts)
+def test_all_parts_together_play_each_episode_once() -> None:
+    specs = spell_out("load", "pressure", "grid", "reserve", game=("snake",), agent=("agile",))
+    assert len(specs) == (3 + 3 + 4 + 4) * 8 * 4
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    "values",
     [
-        ({"clock": "sundial"}, "unknown clock"),
-        ({"interface": "frozn"}, "Did you mean 'frozen'"),
-        ({"interface": "polling"}, "needs an interval, as in polling:512"),
-        ({"interface": "loop:512"}, "nothing else has one"),
-        ({"interface": "polling:0"}, "whole number of tokens above 0, got '0'"),
-        ({"interface": "polling:1.5"}, "whole number of tokens above 0, got '1.5'"),
-        ({"interface": "reflex"}, "needs a rule of its own"),
-        ({"mode": "papers"}, "Did you mean 'paper'"),
-        ({"clock": "paced", "pace": None}, "needs a pace"),
-        ({"clock": "token", "pace": None}, "pace of its own"),
-        ({"budget": 9000}, "fit into a turn of 8192"),
-        ({"time_scale": 2.0}, "for clock 'wall'"),
-        ({"transcripts": "ful"}, "Did you mean 'full'"),
+        {"game": ("tetris",)},
+        {"agent": ("agil",)},
+        {"difficulty": ("brutal",)},
+        {"difficulty": ("hard",), "parts": ("pressure",)},
+        {"difficulty": ("hard",), "parts": ("reserve",)},
+        {"step": (4096,), "parts": ("reserve",)},
+        {"parts": ("loads",)},
+        {"game": ()},
+        {"step": (0,)},
+        {"game_seed": range(10**10)},
+        {"fixed": {"usual_reserve": -1}, "agent": ("agile",)},
+        {"fixed": {"usual_reserve": 40_000}, "agent": ("agile",)},
+        {"fixed": {"usual_budget": 9000}, "parts": ("load",)},
+        {"fixed": {"clock": "wall"}},
+        {"fixed": {"clock": "wall"}, "parts": ("load",), "step": (8192,)},
+        {"fixed": {"clock": "paced"}, "step": (1000,)},
+        {"fixed": {"clock": "sundial"}, "step": (1000,)},
+        {"fixed": {"mode": "papers"}},
+        {"fixed": {"transcripts": "ful"}},
     ],
 )
-def test_settings_that_do_not_fit_are_named(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(SettingsError, match=message):
+def test_a_sweep_that_cannot_run_is_an_error_before_it_runs(values: dict[str, Any]) -> None:
+    parts = values.pop("parts", ())
+    with pytest.raises(SettingsError):
+        check(spell_out(*parts, **values))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"interface": "frozn"},
+        {"interface": "polling"},
+        {"interface": "loop:512"},
+        {"interface": "polling:0"},
+        {"interface": "polling:1.5"},
+        {"interface": "reflex"},
+        {"usual_budget": 0},
+        {"time_scale": 2.0},
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(SettingsError):
         replace(LIKE, **changes)
 
 
@@ -126,24 +127,15 @@ def test_a_model_that_cannot_be_is_named(choice: dict[str, Any], message: str) -
 
 def test_the_record_names_what_the_agent_uses_and_never_a_key() -> None:
     live = ModelSpec(spec="openai:big", base_url="http://localhost:1/v1")
-    spec = replace(LIKE, agent="agile", reserve=2048, planner=live)
+    spec = resolve(replace(LIKE, agent="agile", planner=live))
+    assert spec is not None
     named = spec.settings()["episode"]
     assert named["model"] == "openai:big + search"
     assert named["stand_in"]
-    assert spec.pace == TOKEN_TIME
+    assert (spec.pace, spec.transcripts) == (TOKEN_TIME, "full")
     assert not replace(spec, reactor=live).settings()["episode"]["stand_in"]
 
 
-@pytest.mark.parametrize("parts", [{}, {"experiments": ()}])
-def test_outside_token_time_a_turn_has_no_usual_length(parts: dict[str, Any]) -> None:
-    wall = replace(LIKE, clock="wall", pace=None, step=1000)
-    with pytest.raises(SettingsError, match="in wall time give --step"):
-        episodes(Sweep(**parts), wall)
-
-
 def test_outside_token_time_the_usual_reserve_is_a_quarter_of_a_turn() -> None:
-    wall = replace(LIKE, clock="wall", pace=None, step=1000)
-    [step] = {
-        s.reserve for s in episodes(Sweep(experiments=(), steps=(1000,), agents=("agile",)), wall)
-    }
-    assert step == 250
+    specs = spell_out(step=(1000,), agent=("agile",), fixed={"clock": "wall"})
+    assert {spec.reserve for spec in specs} == {250}

@@ -1,15 +1,28 @@
-"""From episodes to cells: one cell for each experiment, condition and method.
+"""From episodes to cells: scores for each experiment, condition and method, and paired tests.
 
-A cell holds our estimate, or why there is none, and the published number that belongs beside
-it. Tables, results and figures are made from cells alone.
+Intervals are percentile intervals of a bootstrap that draws game seeds, then samples within them.
+AgileThinker is compared with each single paradigm by paired tests over game seeds (Real-Time
+Reasoning Gym, App. C.2): each score is the mean over a seed's samples, and H1 says that the mean
+difference is positive.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean
 
-from timeful.metrics.statistics import Estimate, bootstrap_grand_mean
+import msgspec
+
+from timeful.metrics.statistics import (
+    Estimate,
+    bootstrap_grand_mean,
+    paired_t_test,
+    permutation_test,
+)
 from timeful.records.rows import EpisodeRow
+from timeful.reports.published import Published, load_reference
+from timeful.reports.results import ResultRow, Scalar
 from timeful.seeding import child
 from timeful.suites.realtime.conditions import (
     TITLES,
@@ -22,95 +35,83 @@ from timeful.suites.realtime.conditions import (
     mean_over_games,
     present_experiments,
 )
-from timeful.suites.realtime.published import PUBLISHED, Published, look_up
-from timeful.suites.realtime.scores import GAMES, score
+from timeful.suites.realtime.scores import GAMES, normalise
 
+SUITE = "realtime"
+BETTER = "agile"
+BASELINES = ("reactive", "planning")
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
-    """One method under one condition, as one experiment shows it.
+REFERENCE = load_reference(Path(__file__).with_name("published.toml"))
 
-    `score` is normalised and `raw` in points; both are None where no episode ended well.
-    `above_one` counts the episodes whose normalised score exceeds 1. `stand_in` is None where
-    nothing was run. `rows` are the episodes, empty in an average over games.
-    """
-
-    experiment: Experiment
-    condition: Condition
-    agent: str
-    method: str
-    score: Estimate | None
-    raw: Estimate | None
-    ok: int
-    failed: int
-    above_one: int
-    stand_in: bool | None
-    published: Published | None
-    rows: tuple[EpisodeRow, ...] = ()
-
-    @property
-    def is_run(self) -> bool:
-        """Whether any episode of it was tried."""
-        return self.ok + self.failed > 0
-
-
-_Variant = tuple[str, str, str]
+Variant = tuple[str, str, str]
 """Agent, model and mode: episodes that differ in one of them are never averaged."""
 
+Group = tuple[Experiment, Condition, Variant]
 
-def make_cells(rows: Iterable[EpisodeRow]) -> list[Cell]:
-    """Sort episodes into cells, add averages over games, and the published cells not run.
 
-    The same episodes give the same cells, intervals included, whatever else was run beside
-    them. An episode that is listed twice counts once.
+def make_cells(rows: Sequence[EpisodeRow]) -> list[ResultRow]:
+    """Compute all cells, averages over games and paired tests, and list published ones not run.
+
+    The same episodes give the same cells, whatever else was run.
     """
-    unique = list(dict.fromkeys(rows))
-    names = method_names(unique)
-    cells: list[Cell] = []
-    for (experiment, condition, variant), part in _grouped(unique).items():
-        cells.append(_cell(experiment, condition, variant, part, names[variant]))
-    cells += _means(cells)
-    seen = {(cell.experiment, cell.condition, cell.agent) for cell in cells}
-    cells += [
-        _not_run(entry)
-        for entry in PUBLISHED
-        if (entry.experiment, entry.condition, entry.agent) not in seen
+    groups = group_rows(rows)
+    methods = method_names(rows)
+    reference = published_scores()
+    cells = [
+        cell
+        for (experiment, condition, variant), members in groups.items()
+        for cell in _score_cells(experiment, condition, variant, [members], methods, reference)
     ]
+    for (experiment, condition, variant), parts in _over_games(groups).items():
+        cells += _score_cells(experiment, condition, variant, parts, methods, reference)
+    cells += _not_run(cells, reference)
     experiments = list(TITLES)
-    return sorted(
-        cells,
-        key=lambda cell: (
-            experiments.index(cell.experiment),
-            cell.condition.order,
-            agent_order(cell.agent),
-            cell.method,
-        ),
-    )
+    cells.sort(key=lambda cell: experiments.index(cell.experiment))  # type: ignore[arg-type]
+    return [*cells, *_tests(groups, methods)]
 
 
-def run_experiments(cells: Iterable[Cell]) -> tuple[Experiment, ...]:
-    """The experiments in which anything of ours was tried, in report order."""
-    tried = {cell.experiment for cell in cells if cell.is_run}
-    return tuple(experiment for experiment in TITLES if experiment in tried)
+def published_scores() -> dict[tuple[Scalar, Condition, Scalar], Published]:
+    """The published scores by experiment, condition and agent, averages over games included."""
+    scores = {
+        (number.where["experiment"], _condition(number.where), number.where["agent"]): number
+        for number in REFERENCE.numbers
+    }
+    averages: dict[tuple[Scalar, Condition, Scalar], list[Published]] = defaultdict(list)
+    for (experiment, condition, agent), number in scores.items():
+        if experiment != "reduced":
+            averages[experiment, mean_over_games(condition), agent].append(number)
+    return scores | {
+        key: replace(
+            numbers[0],
+            value=sum(number.value for number in numbers) / len(numbers),
+            source=f"{numbers[0].source}; averaged over the games by us",
+        )
+        for key, numbers in averages.items()
+    }
 
 
-def method_names(rows: Iterable[EpisodeRow]) -> dict[_Variant, str]:
+def _condition(where: Mapping[str, Scalar]) -> Condition:
+    parts = {name: value for name, value in where.items() if name not in ("experiment", "agent")}
+    return Condition(**parts)  # type: ignore[arg-type]
+
+
+def method_names(rows: Iterable[EpisodeRow]) -> dict[Variant, str]:
     """Name each variant: the agent, and its model or mode only where these differ."""
-    variants = sorted({(row.agent, row.model, row.mode) for row in rows})
+    variants = sorted({_variant(row) for row in rows})
     names = {}
     for agent, model, mode in variants:
-        own = [variant for variant in variants if variant[0] == agent]
-        parts = [model] if len({variant[1] for variant in own}) > 1 else []
-        parts += [mode] if len({variant[2] for variant in own}) > 1 else []
+        siblings = [variant for variant in variants if variant[0] == agent]
+        parts = [model] if len({variant[1] for variant in siblings}) > 1 else []
+        parts += [mode] if len({variant[2] for variant in siblings}) > 1 else []
         names[agent, model, mode] = f"{agent} ({', '.join(parts)})" if parts else agent
     return names
 
 
 def main_reserves(rows: Iterable[EpisodeRow]) -> dict[tuple[object, ...], int]:
-    """Which reserve stands for a two-thread agent where several were tried.
+    """The reserve that a two-thread agent is shown with where several were tried.
 
-    Averaging over reserves would mix different agents, so a table outside the sweep shows one:
-    that which was run at most loads, then in most episodes, then the nearest to the usual one.
+    Averaging over reserves would mix different agents. A table outside the sweep shows the one
+    that was run at most loads, then in most episodes, then the nearest to the usual one.
     """
     loads: dict[tuple[object, ...], dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
     episodes: dict[tuple[object, ...], Counter[int]] = defaultdict(Counter)
@@ -119,8 +120,11 @@ def main_reserves(rows: Iterable[EpisodeRow]) -> dict[tuple[object, ...], int]:
             loads[_pressure_key(row)][row.reserve].add(row.difficulty)
             episodes[_pressure_key(row)][row.reserve] += 1
     return {
-        key: max(tried, key=lambda r: (len(tried[r]), episodes[key][r], -abs(r - USUAL_RESERVE), r))
-        for key, tried in loads.items()
+        key: max(
+            reserves,
+            key=lambda r: (len(reserves[r]), episodes[key][r], -abs(r - USUAL_RESERVE), r),
+        )
+        for key, reserves in loads.items()
     }
 
 
@@ -129,132 +133,250 @@ def _pressure_key(row: EpisodeRow) -> tuple[object, ...]:
     return (row.agent, row.model, row.mode, row.game, *pressure)
 
 
-_Group = tuple[Experiment, Condition, _Variant]
-
-
-def _grouped(rows: Sequence[EpisodeRow]) -> dict[_Group, list[EpisodeRow]]:
-    """Put every episode into the cells that it serves; into a custom one if it serves none."""
-    main = main_reserves(rows)
-    swept = _swept(rows)
-    present = present_experiments(rows)
-    groups: dict[_Group, list[EpisodeRow]] = defaultdict(list)
+def group_rows(rows: Sequence[EpisodeRow]) -> dict[Group, list[EpisodeRow]]:
+    """Put each episode into the cells that it serves, or into a custom one; cells in order."""
+    main, swept, present = main_reserves(rows), _swept(rows), present_experiments(rows)
+    groups: dict[Group, list[EpisodeRow]] = defaultdict(list)
     for row in rows:
         is_main = row.reserve is None or main[_pressure_key(row)] == row.reserve
-        served = [e for e in present if is_main and is_part(row, e)]
-        for experiment in served:
+        experiments = [e for e in present if is_main and is_part(row, e)]
+        for experiment in experiments:
             groups[experiment, condition_of(row), _variant(row)].append(row)
         if is_part(row, "reserve") and _pressure_key(row) in swept:
             groups["reserve", condition_of(row, row.reserve), _variant(row)].append(row)
-        elif not served:
-            own = None if is_main else row.reserve
+        elif not experiments:
+            reserve = None if is_main else row.reserve
             experiment = "custom" if row.clock == "token" else row.clock
-            groups[experiment, condition_of(row, own), _variant(row)].append(row)
-    return groups
+            groups[experiment, condition_of(row, reserve), _variant(row)].append(row)
+    ordered = sorted(groups, key=lambda g: (g[1].order, agent_order(g[2][0]), g[2]))
+    return {group: groups[group] for group in ordered}
 
 
 def _swept(rows: Iterable[EpisodeRow]) -> set[tuple[object, ...]]:
-    """Where more than one reserve was tried under the sweep's condition."""
-    tried: dict[tuple[object, ...], set[int | None]] = defaultdict(set)
+    """Where several reserves were tried under the sweep's condition."""
+    reserves: dict[tuple[object, ...], set[int | None]] = defaultdict(set)
     for row in rows:
         if is_part(row, "reserve"):
-            tried[_pressure_key(row)].add(row.reserve)
-    return {key for key, reserves in tried.items() if len(reserves) > 1}
+            reserves[_pressure_key(row)].add(row.reserve)
+    return {key for key, values in reserves.items() if len(values) > 1}
 
 
-def _variant(row: EpisodeRow) -> _Variant:
+def _variant(row: EpisodeRow) -> Variant:
     return (row.agent, row.model, row.mode)
 
 
-def _cell(
-    experiment: Experiment,
-    condition: Condition,
-    variant: _Variant,
-    rows: Sequence[EpisodeRow],
-    method: str,
-) -> Cell:
-    scores = [score(row.game, row.score) for row in rows if row.score is not None]
-    return Cell(
-        experiment=experiment,
-        condition=condition,
-        agent=variant[0],
-        method=method,
-        score=_estimate([clusters_of(rows)], condition, variant, "score"),
-        raw=_estimate([clusters_of(rows, raw=True)], condition, variant, "raw"),
-        ok=len(scores),
-        failed=len(rows) - len(scores),
-        above_one=sum(one.is_above_one for one in scores),
-        stand_in=any(row.stand_in for row in rows),
-        published=look_up(experiment, condition, variant[0]),
-        rows=tuple(rows),
-    )
+def _over_games(
+    groups: Mapping[Group, Sequence[EpisodeRow]],
+) -> dict[Group, list[list[EpisodeRow]]]:
+    """The groups of the three games, where all three have a score (paper, Figure 1)."""
+    games: dict[Group, dict[str, list[EpisodeRow]]] = defaultdict(dict)
+    for (experiment, condition, variant), rows in groups.items():
+        if condition.reserve is None:
+            games[experiment, mean_over_games(condition), variant][condition.game] = list(rows)
+    return {
+        group: [parts[game] for game in GAMES]
+        for group, parts in games.items()
+        if all(any(row.score is not None for row in parts.get(game, ())) for game in GAMES)
+    }
 
 
-def clusters_of(rows: Iterable[EpisodeRow], *, raw: bool = False) -> dict[int, list[float]]:
-    """The scores of the episodes that ended well, by game seed, in a fixed order."""
-    clusters: dict[int, list[float]] = {}
+def clusters(rows: Iterable[EpisodeRow], *, raw: bool = False) -> dict[int, list[float]]:
+    """The scores of the episodes without a failure, by game seed, in a fixed order."""
+    scores: dict[int, list[float]] = {}
     for row in sorted(rows, key=lambda row: (row.game_seed, row.sample, row.sha256)):
         if row.score is not None:
-            value = row.score if raw else score(row.game, row.score).normalised
-            clusters.setdefault(row.game_seed, []).append(value)
-    return clusters
+            value = row.score if raw else normalise(row.game, row.score)
+            scores.setdefault(row.game_seed, []).append(value)
+    return scores
+
+
+def _score_cells(
+    experiment: Experiment,
+    condition: Condition,
+    variant: Variant,
+    parts: Sequence[Sequence[EpisodeRow]],
+    methods: Mapping[Variant, str],
+    reference: Mapping[tuple[Scalar, Condition, Scalar], Published],
+) -> Iterator[ResultRow]:
+    """The score of a group of episodes, and its raw return if it is of a single game."""
+    rows = [row for part in parts for row in part]
+    estimate = _estimate([clusters(part) for part in parts], condition, variant, "score")
+    number = reference.get((experiment, condition, variant[0]))
+    score = ResultRow(
+        suite=SUITE,
+        experiment=experiment,
+        setting=condition.text,
+        method=methods[variant],
+        metric="score",
+        value=estimate.mean if estimate else None,
+        low=estimate.low if estimate else None,
+        high=estimate.high if estimate else None,
+        n=sum(row.score is not None for row in rows),
+        published=number.value if number else None,
+        source=number.source if number else None,
+        stand_in=any(row.stand_in for row in rows),
+        where=_where(experiment, condition, variant[0], methods[variant]),
+        failed=sum(row.score is None for row in rows),
+    )
+    yield score
+    raw = _estimate([clusters(part, raw=True) for part in parts], condition, variant, "raw")
+    if raw is not None and len(parts) == 1:
+        yield msgspec.structs.replace(
+            score,
+            metric="raw",
+            value=raw.mean,
+            low=raw.low,
+            high=raw.high,
+            n=raw.n,
+            published=None,
+            source=None,
+        )
+    if experiment == "reserve":
+        yield msgspec.structs.replace(
+            score,
+            metric="calls not cut",
+            value=_calls_not_cut(rows),
+            low=None,
+            high=None,
+            published=None,
+            source=None,
+        )
+
+
+def _calls_not_cut(rows: Sequence[EpisodeRow]) -> float | None:
+    """The share of reactive calls that ended within their budget."""
+    calls = sum(len(row.reactor_tokens) for row in rows)
+    return 1 - sum(row.reactor_cut for row in rows) / calls if calls else None
+
+
+def _where(
+    experiment: Experiment, condition: Condition, agent: str, method: str
+) -> dict[str, Scalar]:
+    return {
+        "experiment": experiment,
+        "game": condition.game,
+        "method": method,
+        "condition": condition.reserve or condition.label(experiment),
+        "agent": agent,
+        "difficulty": condition.difficulty,
+        "tokens_per_step": condition.tokens_per_step,
+        "seconds_per_step": condition.seconds_per_step,
+        "reserve": condition.reserve,
+    }
 
 
 def _estimate(
-    groups: Sequence[Mapping[int, list[float]]],
+    parts: Sequence[Mapping[int, list[float]]],
     condition: Condition,
-    variant: _Variant,
+    variant: Variant,
     metric: str,
 ) -> Estimate | None:
-    """Estimate with chance of its own, so that no other cell shifts this one's interval."""
-    if not all(groups):
+    """Estimate with a generator of its own, so that no other cell changes the interval."""
+    if not all(parts):
         return None
     rng = child(0, "interval", condition.text, *variant, metric)
-    return bootstrap_grand_mean([list(group.values()) for group in groups], rng=rng)
+    return bootstrap_grand_mean([list(part.values()) for part in parts], rng=rng)
 
 
-def _means(cells: Iterable[Cell]) -> list[Cell]:
-    """Average over the three games, where all three have a score (paper, Figure 1)."""
-    by_place: dict[_Group, dict[str, Cell]] = defaultdict(dict)
-    for cell in cells:
-        if cell.rows and cell.condition.reserve is None:
-            mean, game = mean_over_games(cell.condition), cell.condition.game
-            by_place[cell.experiment, mean, _variant(cell.rows[0])][game] = cell
-    return [
-        _mean_cell(experiment, mean, variant, [parts[game] for game in GAMES])
-        for (experiment, mean, variant), parts in by_place.items()
-        if all(game in parts and parts[game].score for game in GAMES)
-    ]
+def _not_run(
+    cells: Sequence[ResultRow], reference: Mapping[tuple[Scalar, Condition, Scalar], Published]
+) -> Iterator[ResultRow]:
+    run = {(cell.experiment, cell.setting, cell.where["agent"]) for cell in cells}
+    for (experiment, condition, agent), number in reference.items():
+        if (experiment, condition.text, agent) not in run:
+            yield ResultRow(
+                suite=SUITE,
+                experiment=str(experiment),
+                setting=condition.text,
+                method=str(agent),
+                metric="score",
+                value=None,
+                low=None,
+                high=None,
+                n=0,
+                published=number.value,
+                source=number.source,
+                stand_in=None,
+                where=_where(experiment, condition, str(agent), str(agent)),  # type: ignore[arg-type]
+            )
 
 
-def _mean_cell(
-    experiment: Experiment, mean: Condition, variant: _Variant, parts: Sequence[Cell]
-) -> Cell:
-    return Cell(
-        experiment=experiment,
-        condition=mean,
-        agent=variant[0],
-        method=parts[0].method,
-        score=_estimate([clusters_of(part.rows) for part in parts], mean, variant, "score"),
-        raw=None,
-        ok=sum(part.ok for part in parts),
-        failed=sum(part.failed for part in parts),
-        above_one=sum(part.above_one for part in parts),
-        stand_in=any(part.stand_in for part in parts),
-        published=look_up(experiment, mean, variant[0]),
-    )
+# --- paired tests ---------------------------------------------------------------------------------
 
 
-def _not_run(entry: Published) -> Cell:
-    return Cell(
-        experiment=entry.experiment,
-        condition=entry.condition,
-        agent=entry.agent,
-        method=entry.agent,
-        score=None,
-        raw=None,
-        ok=0,
-        failed=0,
-        above_one=0,
-        stand_in=None,
-        published=entry,
-    )
+def _tests(
+    groups: Mapping[Group, Sequence[EpisodeRow]], methods: Mapping[Variant, str]
+) -> Iterator[ResultRow]:
+    """Compare AgileThinker with each single paradigm, wherever both were run.
+
+    Variants are compared within one mode; with several models, the baseline of the same model is
+    taken, or the only one there is.
+    """
+    shown: set[tuple[Condition, str]] = set()
+    for (experiment, condition, variant), rows in groups.items():
+        if variant[0] != BETTER:
+            continue
+        for baseline in BASELINES:
+            others = [
+                (other, members)
+                for (e, c, other), members in groups.items()
+                if (e, c, other[0], other[2]) == (experiment, condition, baseline, variant[2])
+            ]
+            same = [pair for pair in others if pair[0][1] == variant[1]] or others
+            if len(same) == 1:
+                other, members = same[0]
+                names = methods[variant], methods[other]
+                for cell in _test(experiment, condition, names, rows, members):
+                    cell.where.update(
+                        baseline=baseline, is_first=(condition, cell.method) not in shown
+                    )
+                    yield cell
+                shown.add((condition, f"{names[0]} vs {names[1]}"))
+
+
+def _test(
+    experiment: Experiment,
+    condition: Condition,
+    names: tuple[str, str],
+    ours: Sequence[EpisodeRow],
+    theirs: Sequence[EpisodeRow],
+) -> Iterator[ResultRow]:
+    """Test one pair of groups; nothing if they share no game seed."""
+    first, second = clusters(ours), clusters(theirs)
+    seeds = sorted(first.keys() & second.keys())
+    if not seeds:
+        return
+    a, b = [fmean(first[seed]) for seed in seeds], [fmean(second[seed]) for seed in seeds]
+    rng = child(0, "permutation", condition.text, *names)
+    t_test, flips = paired_t_test(a, b), permutation_test(a, b, rng=rng)
+    are_copies = is_copy(ours[0])
+    method = f"{names[0]} vs {names[1]}"
+    where = _where(experiment, condition, BETTER, method)
+    where["are_copies"] = are_copies
+    values = {
+        "difference": fmean(a) - fmean(b),
+        "p_t": t_test.p,
+        # Copies without noise are one pair counted several times, which is no evidence.
+        "p_permutation": None if are_copies and t_test.p is None else flips.p,
+    }
+    for metric, value in values.items():
+        yield ResultRow(
+            suite=SUITE,
+            experiment=experiment,
+            setting=condition.text,
+            method=method,
+            metric=metric,
+            value=value,
+            low=None,
+            high=None,
+            n=len(seeds),
+            published=None,
+            source=None,
+            stand_in=any(row.stand_in for row in (*ours, *theirs)),
+            where=dict(where),
+        )
+
+
+def is_copy(row: EpisodeRow) -> bool:
+    """Whether all game seeds of an episode's game are one game: Overcooked in compat mode."""
+    return row.game == "overcooked" and row.mode == "compat"

@@ -1,55 +1,102 @@
 """Playing one episode of the suite."""
 
 from functools import partial
+from typing import Any
 
 from timeful.agents.agile import agile, agile_concurrent, agile_reduced
 from timeful.agents.code_policy import code_policy
 from timeful.agents.connection import Interface
 from timeful.agents.planning import planning
-from timeful.agents.prompt_kit import prompt_kit
+from timeful.agents.prompt_kit import PromptKit, prompt_kit
 from timeful.agents.reactive import FORCED_TOKENS, reactive, reactive_forced
 from timeful.agents.session import Agent
 from timeful.core.clock import Clock, VirtualClock, WallClock
 from timeful.core.units import Duration
-from timeful.environments.registry import make_game
+from timeful.environments.game import Game
+from timeful.environments.registry import GAME_NAMES, make_game
 from timeful.environments.ticking import Ticking
+from timeful.errors import SettingsError
 from timeful.interfaces.make import make_interface
 from timeful.models.model import Model
 from timeful.models.model_spec import Role
 from timeful.records.recorder import Recorder
+from timeful.registry import load
+from timeful.runs.arguments import bind
 from timeful.runs.episode import EpisodeSetting, play_episode
 from timeful.sandbox.policy import PolicyProcess
 from timeful.seeding import child_seed
-from timeful.suites.realtime.spec import EpisodeSpec
+from timeful.suites.realtime.conditions import AGENTS
+from timeful.suites.realtime.episode import RealtimeEpisode, short_name
 
 PATIENCE = 1 << 20
-"""How long a frozen world waits: a million tokens, or 17 minutes."""
+"""The longest wait of a frozen world: a million tokens, or 17 minutes."""
 
 
-def play(spec: EpisodeSpec, recorder: Recorder, *, api_key: str = "") -> bool:
+def play(episode: RealtimeEpisode, recorder: Recorder, *, api_key: str = "") -> bool:
     """Play an episode and write its record; True if it came to its end."""
+    name = short_name(episode.game)
     seed = child_seed(
-        spec.seed, "realtime", spec.game, spec.difficulty, spec.game_seed, spec.sample
+        episode.seed, "realtime", name, episode.difficulty, episode.game_seed, episode.sample
     )
-    game = make_game(spec.game, difficulty=spec.difficulty, seed=spec.game_seed, mode=spec.mode)
-    clock: Clock = WallClock(spec.time_scale) if spec.clock == "wall" else VirtualClock()
+    game = make_world(episode)
+    clock: Clock = WallClock(episode.time_scale) if episode.clock == "wall" else VirtualClock()
     return play_episode(
-        EpisodeSetting(settings=spec.settings(), seed=seed, transcripts=spec.transcripts),
-        environment=Ticking(game, spec.span(spec.step)),
-        interface=_interface(spec),
-        agent=agent(spec, api_key=api_key),
+        EpisodeSetting(settings=episode.settings(), seed=seed, transcripts=episode.transcripts),
+        environment=Ticking(game, episode.span(episode.step)),
+        interface=interface(episode),
+        agent=agent(episode, game, api_key=api_key),
         clock=clock,
         recorder=recorder,
     )
 
 
-def _interface(spec: EpisodeSpec) -> Interface:
-    span = None
-    if spec.law == "frozen":
-        span = spec.span(PATIENCE)
-    elif spec.law == "polling":
-        span = spec.interval
-    return make_interface(spec.law, span=span, full=spec.transcripts == "full")
+def make_world(episode: RealtimeEpisode) -> Game:
+    """Make the game of an episode, built in or of a user's own.
+
+    A world of one's own is a function or class; it gets `difficulty`, `seed` and `mode` if it has
+    parameters of these names.
+
+    Raises:
+        SettingsError: If there is no such world, difficulty, mode or seed.
+    """
+    if episode.game in GAME_NAMES:
+        return make_game(
+            episode.game, difficulty=episode.difficulty, seed=episode.game_seed, mode=episode.mode
+        )
+    available = {
+        "difficulty": lambda: episode.difficulty,
+        "seed": lambda: episode.game_seed,
+        "mode": lambda: episode.mode,
+    }
+    factory: Any = load("world", episode.game)
+    game: Game = bind(factory, available)()
+    return game
+
+
+def find_prompts(episode: RealtimeEpisode, game: Game) -> PromptKit:
+    """The prompts of a game; a world of a user's own has them in the attribute `prompts`.
+
+    Raises:
+        SettingsError: If it has none.
+    """
+    if episode.game in GAME_NAMES:
+        return prompt_kit(episode.game)
+    prompts = getattr(game, "prompts", None)
+    if not isinstance(prompts, PromptKit):
+        raise SettingsError(
+            f"{episode.game} has no attribute `prompts`, which the agent "
+            f"{episode.agent!r} needs; give an agent of your own as FILE.py:NAME"
+        )
+    return prompts
+
+
+def interface(episode: RealtimeEpisode) -> Interface:
+    """Make the interface between the agent's time and the world's."""
+    name, is_polling, _ = episode.interface.partition(":")
+    span = episode.interval if is_polling else None
+    if name == "frozen":
+        span = episode.span(PATIENCE)
+    return make_interface(name, span=span, full=episode.transcripts == "full")
 
 
 _TWO_THREADS = {
@@ -59,46 +106,66 @@ _TWO_THREADS = {
 }
 
 
-def agent(spec: EpisodeSpec, *, api_key: str = "") -> Agent:
-    """Put the agent of an episode together."""
-    book = prompt_kit(spec.game)
+def agent(episode: RealtimeEpisode, game: Game, *, api_key: str = "") -> Agent:
+    """Put the agent of an episode together.
+
+    An agent of a user's own is a coroutine function of a session; it gets `planner`, `reactor`,
+    `prompts`, `budget`, `reserve` and `step` if it has parameters of these names.
+    """
 
     def make(role: Role) -> Model:
-        choice = spec.planner if role == "planner" else spec.reactor
-        return choice.make(role, pace=spec.pace, scope=spec.scope, api_key=api_key)
+        model = episode.planner if role == "planner" else episode.reactor
+        return model.make(role, pace=episode.pace, scope=episode.scope, api_key=api_key)
 
-    budget = spec.span(spec.budget or spec.step)
-    match spec.agent:
+    if episode.agent not in AGENTS:
+        function: Any = load("agent", episode.agent)
+        return bind(
+            function,
+            {
+                "planner": lambda: make("planner"),
+                "reactor": lambda: make("reactor"),
+                "prompts": lambda: find_prompts(episode, game),
+                "budget": lambda: episode.span(episode.step),
+                "reserve": lambda: episode.span(max(1, episode.step // 4)),
+                "step": lambda: episode.span(episode.step),
+            },
+            skip=1,
+        )
+    prompts = find_prompts(episode, game)
+    budget = episode.span(episode.budget or episode.step)
+    match episode.agent:
         case "reactive":
-            return partial(reactive, model=make("reactor"), prompts=book, budget=budget)
+            return partial(reactive, model=make("reactor"), prompts=prompts, budget=budget)
         case "reactive-budget":
             model = make("planner")
             return partial(
                 reactive_forced,
                 model=model,
-                prompts=book,
+                prompts=prompts,
                 budget=budget,
-                forced=_forced(spec, model),
+                forced=_forced(episode, model),
             )
         case "planning":
-            return partial(planning, model=make("planner"), prompts=book)
+            return partial(planning, model=make("planner"), prompts=prompts)
         case "code-policy":
-            return partial(code_policy, model=make("planner"), prompts=book, launch=PolicyProcess)
+            return partial(
+                code_policy, model=make("planner"), prompts=prompts, launch=PolicyProcess
+            )
     return partial(
-        _TWO_THREADS[spec.agent],
+        _TWO_THREADS[episode.agent],
         planner=make("planner"),
         reactor=make("reactor"),
-        prompts=book,
-        reserve=spec.span(spec.reserve or spec.step),
+        prompts=prompts,
+        reserve=episode.span(episode.reserve or episode.step),
     )
 
 
-def _forced(spec: EpisodeSpec, model: Model) -> Duration:
-    """What one forced call may take: its few tokens at the model's pace.
+def _forced(episode: RealtimeEpisode, model: Model) -> Duration:
+    """The time of one forced call: its few tokens at the model's pace.
 
-    On a wall clock that alone tells the time of tokens, it is a twentieth of a turn: with three
-    calls, most of the turn is left to think.
+    On a wall clock without a pace it is a twentieth of a turn, so that three calls leave most of
+    the turn for thinking.
     """
     if model.pace is not None:
         return model.pace(FORCED_TOKENS)
-    return spec.span(spec.step) // 20
+    return episode.span(episode.step) // 20
