@@ -11,7 +11,7 @@ from timeful.cli.report import report
 from timeful.errors import RecordError
 from timeful.training.report import write_report
 
-SETTINGS = {"model": {"path": "m"}, "optimiser": {"steps": 90}, "judge": None, "run": {"seed": 0}}
+SETTINGS = {"model": {"path": "m"}, "grpo": {"max_steps": 90}, "judge": None, "run": {"seed": 0}}
 
 
 def folder(out: Path, lines: list[dict[str, Any]], more: str = "", **settings: Any) -> Path:
@@ -53,7 +53,7 @@ def test_it_compares_the_first_updates_with_the_last_in_80_columns(tmp_path: Pat
         row.startswith("alarm updates 20 to 24, 2 of them: nothing to learn") for row in rows
     )
     assert "failed 24 of 192 episodes" in rows
-    assert not any("judged" in row for row in rows)
+    assert not any("unjudged" in row for row in rows)
     assert "time 720 s in updates" in rows
     assert max(map(len, said.stdout.splitlines()[1:-1])) <= 80
     page = (out / "report.html").read_text()

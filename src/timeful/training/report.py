@@ -1,7 +1,7 @@
 """The report of a training by a file of settings: a table, curves, and a page of both.
 
-It is made of `settings.json` and `metrics.jsonl` alone, so also of a training that goes on or was
-killed; a line that is not whole yet is left out.
+It is made of `settings.json` and `metrics.jsonl` alone, so also of a training that is not done or
+was killed; an incomplete last line is left out.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,147 +13,134 @@ from typing import Any
 
 import msgspec
 
-from timeful.errors import RecordError
 from timeful.reports.html import render
-from timeful.reports.page import Block, Bullets, Figure, Notice, Paragraph, Section
-from timeful.reports.page import Grid as Table
+from timeful.reports.page import Block, Figure, Grid, Notice, Paragraph, Section, bullets
 from timeful.runs.experiment import read_settings
 from timeful.training.collapse_detection import span_of
 from timeful.training.folder import CURVES, METRICS, REPORT, done
-from timeful.training.quick.rows import Line
+from timeful.training.update_metrics import UpdateMetrics, read_lines
 
-_Told = dict[str, Any]
+_Line = dict[str, Any]
 _ENDS = 10
-"""So many updates at either end are averaged."""
+"""Updates that are averaged at either end."""
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """A report: its table as text of 80 columns, and where its page lies."""
+class TrainingReport:
+    """A report: its table as text of 80 columns, and its page."""
 
     text: str
     page: Path
 
 
-def write_report(out: Path) -> Written:
+def write_report(out: Path) -> TrainingReport:
     """Write `report.html` and `curves.svg` of a training.
 
     Raises:
         RecordError: If the folder holds no training, or its metrics cannot be read.
     """
-    settings, lines = read_settings(out), _read(out / METRICS)
-    of = settings.get("optimiser", {}).get("steps")
-    state = f"{len(lines)}{f' of {of}' * bool(of)} updates, " + (
-        "trained" if done(out) else "not at its end"
-    )
-    heads, rows = _table(lines) if lines else ((), [])
+    settings, lines = read_settings(out), read_lines(out / METRICS)
+    total = (settings.get("grpo") or {}).get("max_steps")
+    count = f"{len(lines)} of {total}" if total else str(len(lines))
+    state = f"{count} updates, " + ("trained" if done(out) else "not at its end")
+    head, rows = _table(lines) if lines else ((), [])
     notes, alarms = list(_notes(lines)), list(_alarms(lines))
     blocks: list[Block] = [*map(Notice, alarms)]
     if lines:
         caption = "Means of the first updates and of the last."
-        blocks += [Table(head=("", *heads), rows=tuple(rows), caption=caption)]
         image = _draw(lines)
         (out / CURVES).write_text(image, encoding="utf-8", newline="\n")
         says = "By update, each the mean of up to five."
+        blocks += [Grid(head=("", *head), rows=tuple(rows), caption=caption)]
         blocks += [Figure(image=image, alt=says, caption=says)]
     else:
         blocks += [Paragraph("No update is done yet.")]
-    blocks += [Bullets(tuple(notes))] * bool(notes)
     fields = [
         (f"{table}.{name}", str(value))
-        for table, some in settings.items()
-        for name, value in (some or {}).items()
+        for table, values in settings.items()
+        for name, value in (values or {}).items()
         if value is not None
     ]
-    asked = Table(head=("setting", ""), rows=tuple(fields), words=2)
-    sections = [Section("What it learnt", tuple(blocks)), Section("Settings", (asked,), True)]
+    sections = [
+        Section("Results", (*blocks, *bullets(notes))),
+        Section("Settings", (Grid(head=("setting", ""), rows=tuple(fields), words=2),), True),
+    ]
     page = render(title=f"timeful train: {out.name}", subtitle=state, sections=sections)
     (out / REPORT).write_text(page, encoding="utf-8", newline="\n")
-    body = [f"{a:<24}{b:>16}{c:>16}" for a, b, c in ([("", *heads)] if lines else []) + rows]
-    body += [fill(f"alarm    {one}", 80, subsequent_indent=" " * 9) for one in alarms]
-    return Written("\n".join([f"{out}: {state}", "", *body, "", *notes]), out / REPORT)
+    body = [f"{a:<24}{b:>16}{c:>16}" for a, b, c in ([("", *head)] if lines else []) + rows]
+    body += [fill(f"alarm    {alarm}", 80, subsequent_indent=" " * 9) for alarm in alarms]
+    return TrainingReport("\n".join([f"{out}: {state}", "", *body, "", *notes]), out / REPORT)
 
 
-def _read(path: Path) -> list[_Told]:
-    try:
-        text = path.read_bytes() if path.exists() else b""
-        whole = [line for line in text.splitlines(keepends=True) if line.endswith(b"\n")]
-        return [msgspec.json.decode(line, type=_Told) for line in whole]
-    except (OSError, msgspec.DecodeError) as error:
-        raise RecordError(f"{path} cannot be read: {error}") from error
-
-
-def _table(lines: Sequence[_Told]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """What was measured at the beginning and at the end: the heads, and a row for each measure."""
+def _table(lines: Sequence[_Line]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """The metrics of the first updates and of the last: the heads, and a row for each metric."""
     count = max(1, min(_ENDS, len(lines) // 2))
     ends = lines[:count], lines[-count:]
-    first, last = (f"{some[0]['update']} to {some[-1]['update']}" for some in ends)
+    head = tuple(f"{some[0]['update']} to {some[-1]['update']}" for some in ends)
     rows: list[tuple[str, ...]] = [
-        (name, *(_mean([_value(line, path) for line in some], digits) for some in ends))
-        for name, path, digits in _measures(lines)
+        (name, *(_mean([_value(line, path) for line in end], digits) for end in ends))
+        for name, path, digits in _metrics(lines)
     ]
-    return (first, last), rows
+    return head, rows
 
 
-def _measures(lines: Sequence[_Told]) -> Iterator[tuple[str, tuple[str, ...], int]]:
-    """What there is to tell: its name, where it stands in a line, and with how many digits."""
+def _metrics(lines: Sequence[_Line]) -> Iterator[tuple[str, tuple[str, ...], int]]:
+    """The metrics of lines: the name, the path in a line, and the digits."""
     if "reward" not in lines[0]:
         yield "loss", ("trl", "loss"), 4
         yield "right tokens", ("trl", "mean_token_accuracy"), 3
         return
     yield "reward", ("reward",), 3
-    for name, what, digits in (("right in", "right_in_time", 3), ("tokens in", "tokens", 1)):
+    for name, metric, digits in (("right in", "right_in_time", 3), ("tokens in", "tokens", 1)):
         for budget in _budgets(lines):
-            if any(budget in line[what] for line in lines):
-                told = f"{name} {budget}" if budget != "none" else name.removesuffix(" in")
-                yield told, (what, budget), digits
+            if any(budget in line[metric] for line in lines):
+                label = f"{name} {budget}" if budget != "none" else name.removesuffix(" in")
+                yield label, (metric, budget), digits
 
 
-def _budgets(lines: Sequence[_Told]) -> list[str]:
-    found = {budget for line in lines for budget in line.get("tokens", ())}
-    return sorted(found, key=span_of)
+def _budgets(lines: Sequence[_Line]) -> list[str]:
+    return sorted({budget for line in lines for budget in line.get("tokens", ())}, key=span_of)
 
 
-def _value(line: _Told, path: Sequence[str]) -> float | None:
-    found: Any = line
+def _value(line: _Line, path: Sequence[str]) -> float | None:
+    value: Any = line
     for name in path:
-        found = (found or {}).get(name)
-    return found  # type: ignore[no-any-return]
+        value = (value or {}).get(name)
+    return value  # type: ignore[no-any-return]
 
 
 def _mean(values: Sequence[float | None], digits: int) -> str:
-    known = [one for one in values if one is not None]
-    return f"{fmean(known):.{digits}f}" if known else "-"
+    numbers = [value for value in values if value is not None]
+    return f"{fmean(numbers):.{digits}f}" if numbers else "-"
 
 
-def _notes(lines: Sequence[_Told]) -> Iterator[str]:
+def _notes(lines: Sequence[_Line]) -> Iterator[str]:
     episodes = sum(line.get("episodes", 0) for line in lines)
     if episodes:
         yield f"failed   {sum(line['failed'] for line in lines)} of {episodes} episodes"
-        if lost := sum(line["unrewarded"] - line["failed"] for line in lines):
-            yield f"judged   all but {lost} of those that did not fail"
-    took = sum(line["trl"].get("step_time", 0.0) for line in lines)
-    if took:
-        yield f"time     {took:,.0f} s in updates"
+        if count := sum(line["unrewarded"] - line["failed"] for line in lines):
+            yield f"unjudged {count} episodes that did not fail"
+    if seconds := sum(line["trl"].get("step_time", 0.0) for line in lines):
+        yield f"time     {seconds:,.0f} s in updates"
 
 
-def _alarms(lines: Sequence[_Told]) -> Iterator[str]:
-    """Each alarm in its last words, and when it rang."""
-    rang: dict[str, list[tuple[int, str]]] = {}
+def _alarms(lines: Sequence[_Line]) -> Iterator[str]:
+    """Each alarm in its last words, with its updates."""
+    alarms: dict[str, list[tuple[int, str]]] = {}
     for line in lines:
-        for one in filter(None, line.get("alarm", "").split("; ")):
-            rang.setdefault(one.partition(":")[0], []).append((line["update"], one))
-    for some in rang.values():
-        yield f"updates {some[0][0]} to {some[-1][0]}, {len(some)} of them: {some[-1][1]}"
+        for alarm in filter(None, line.get("alarm", "").split("; ")):
+            alarms.setdefault(alarm.partition(":")[0], []).append((line["update"], alarm))
+    for same in alarms.values():
+        yield f"updates {same[0][0]} to {same[-1][0]}, {len(same)} of them: {same[-1][1]}"
 
 
-def _draw(lines: Sequence[_Told]) -> str:
-    # matplotlib takes a while to load, and nothing but a figure needs it.
-    from timeful.training.quick import figures  # noqa: PLC0415
+def _draw(lines: Sequence[_Line]) -> str:
+    # matplotlib takes a while to load, and only a figure needs it.
+    from timeful.training import curves  # noqa: PLC0415
 
     if "reward" not in lines[0]:
-        return figures.by_loss([(line["update"], line["trl"]["loss"]) for line in lines])
-    curve = [msgspec.convert(line, Line) for line in lines]
-    found = figures.by_update({"": [curve]}, {one: one for one in _budgets(lines)})
-    assert found is not None, "there are lines"
-    return found
+        return curves.draw_loss([(line["update"], line["trl"]["loss"]) for line in lines])
+    seed = [msgspec.convert(line, UpdateMetrics) for line in lines]
+    image = curves.draw_curves({"": [seed]}, {budget: budget for budget in _budgets(lines)})
+    assert image is not None, "there are lines"
+    return image

@@ -10,9 +10,9 @@ from tests.training.quick.material import asked, begin, pretend, row
 from timeful.errors import RecordError
 from timeful.tasks.rows import TaskRow
 from timeful.training.collapse_detection import find_collapse
+from timeful.training.curves import mean_curve
 from timeful.training.quick.asked import Asked
 from timeful.training.quick.claim import Verdict, one_ways, sentences, verdict
-from timeful.training.quick.figures import over_seeds
 from timeful.training.quick.report import write_report
 from timeful.training.quick.results import result_rows
 from timeful.training.quick.scores import read_scores, standings
@@ -244,12 +244,12 @@ def test_an_ablation_keeps_its_fractions_apart(tmp_path: Path) -> None:
 
 
 def test_a_curve_over_seeds_waits_for_who_has_no_news() -> None:
-    assert over_seeds([{1: 0.0, 2: 1.0, 4: 0.0}, {2: 1.0, 3: 0.0, 5: 1.0}, {}]) == {
+    assert mean_curve([{1: 0.0, 2: 1.0, 4: 0.0}, {2: 1.0, 3: 0.0, 5: 1.0}, {}]) == {
         2: 1.0,
         3: 0.5,
         4: 0.0,
     }
-    assert over_seeds([{}]) == {}
+    assert mean_curve([{}]) == {}
 
 
 def test_rows_that_are_none_are_named(tmp_path: Path) -> None:

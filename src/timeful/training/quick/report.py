@@ -25,7 +25,7 @@ from timeful.training.quick.clock import (
 )
 from timeful.training.quick.recipe import BASE
 from timeful.training.quick.results import result_rows
-from timeful.training.quick.rows import Line, read_metrics
+from timeful.training.quick.rows import read_metrics
 from timeful.training.quick.scores import Measure, Score, Standing, read_scores, standings
 from timeful.training.quick.tables import (
     ELSEWHERE,
@@ -43,6 +43,7 @@ from timeful.training.quick.tables import (
     shown,
     text_tables,
 )
+from timeful.training.update_metrics import UpdateMetrics
 
 _Row = tuple[str | Entry, ...]
 
@@ -314,9 +315,9 @@ def _table_3() -> Table:
 # --- curves ---------------------------------------------------------------------------------------
 
 
-def _curves(asked: Asked, out: Path) -> dict[str, list[list[Line]]]:
+def _curves(asked: Asked, out: Path) -> dict[str, list[list[UpdateMetrics]]]:
     """The updates of each arm, of each seed that has begun it."""
-    found: dict[str, list[list[Line]]] = {arm.name: [] for arm in asked.learnt}
+    found: dict[str, list[list[UpdateMetrics]]] = {arm.name: [] for arm in asked.learnt}
     for stage in asked.stages(out):
         path = stage.model.with_name(METRICS)
         if stage.kind == "learn" and stage.arm is not None and path.exists():
@@ -351,6 +352,7 @@ def _names(asked: Asked) -> dict[str, str]:
 
 def _figures(asked: Asked, out: Path, scores: Sequence[Score]) -> Iterator[Section]:
     # matplotlib takes a while to load, and nothing but a figure needs it.
+    from timeful.training import curves  # noqa: PLC0415
     from timeful.training.quick import figures  # noqa: PLC0415
 
     drawn: tuple[tuple[str, str, str | None], ...] = (
@@ -362,7 +364,7 @@ def _figures(asked: Asked, out: Path, scores: Sequence[Score]) -> Iterator[Secti
         (
             "curves",
             "Reward, right in time and tokens while it learns; thin: each seed.",
-            figures.by_update(_curves(asked, out), _names(asked)),
+            curves.draw_curves(_curves(asked, out), _names(asked)),
         ),
     )
     if asked.recipe.language.opening:

@@ -12,19 +12,11 @@ from timeful.models.pace import Pace
 from timeful.records.events import Entry, EpisodeStarted, Happened, ThoughtEnded
 from timeful.tasks.rows import TaskRow, summarize
 from timeful.training.tiny.language import EIGHTHS
+from timeful.training.update_metrics import UpdateMetrics
 
 R = TypeVar("R")
 
 AGAIN = "remove it, and the same command grades again"
-
-
-class Line(msgspec.Struct, frozen=True):
-    """What the journal says of an update; the rest of it is TRL's, and is not for the tables."""
-
-    update: int
-    reward: float | None
-    tokens: dict[str, float]
-    right_in_time: dict[str, float]
 
 
 class ClockRow(TaskRow, frozen=True, kw_only=True):
@@ -92,13 +84,13 @@ def read_clocks(path: Path) -> list[ClockRow]:
     return _read(path, ClockRow, AGAIN)
 
 
-def read_metrics(path: Path) -> list[Line]:
+def read_metrics(path: Path) -> list[UpdateMetrics]:
     """The updates of a training.
 
     Raises:
         RecordError: If they cannot be read.
     """
-    return _read(path, Line, "remove its folder, and the same command learns again")
+    return _read(path, UpdateMetrics, "remove its folder, and the same command learns again")
 
 
 def _read(path: Path, kind: type[R], advice: str) -> list[R]:
