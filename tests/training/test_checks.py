@@ -116,7 +116,7 @@ def test_none_is_null_where_a_field_may_be_so(start: Path) -> None:
 def test_the_nearest_training_is_offered(start: Path) -> None:
     for given, near in (("quik", "quick"), ("timly.toml", "timely"), ("epp", "ep")):
         with pytest.raises(SettingsError, match=f"Did you mean '{near}'"):
-            read_config(start / given, named=["quick"])
+            read_config(start / given, commands=["quick"])
 
 
 def test_a_template_must_offer_the_tools_that_are_left_to_it(start: Path, tmp_path: Path) -> None:

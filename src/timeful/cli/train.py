@@ -100,7 +100,7 @@ def from_file(
         is_recipe = str(path) in recipes() and not path.exists()
         print(recipe(str(path)) if is_recipe else path.read_text(encoding="utf-8"), end="")
         return
-    config = read_config(path, changes, named=list(NAMED))
+    config = read_config(path, changes, commands=list(NAMED))
     processes = _processes()
     is_offline = os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
     check_settings(config, processes=processes)

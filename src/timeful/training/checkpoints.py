@@ -27,8 +27,8 @@ class SynchronizedCheckpoints:
 
 def last_checkpoint(out: Path) -> str | None:
     """The last whole checkpoint, where a training goes on; None if it begins."""
-    found = (out / CHECKPOINTS).glob("checkpoint-*")
-    whole = [path for path in found if _is_whole(path)]
+    checkpoints = (out / CHECKPOINTS).glob("checkpoint-*")
+    whole = [path for path in checkpoints if _is_whole(path)]
     return str(max(whole, key=update_of)) if whole else None
 
 

@@ -83,15 +83,14 @@ def check_task_count(config: Config, count: int) -> None:
         )
 
 
-def budget_tokens(part: CasesPart) -> Iterator[tuple[Budget, int, int]]:
+def budget_tokens(cases: CasesPart) -> Iterator[tuple[Budget, int, int]]:
     """Each budget with the fewest and the most tokens that fit into it, by alpha."""
-    token = seconds(part.token_seconds)
-    for text in part.budgets:
+    token = seconds(cases.token_seconds)
+    bounds = max(cases.alphas), min(cases.alphas)
+    for text in cases.budgets:
         budget = read_budget(text)
         span = budget.span(None) or 0
-        fewest, most = (
-            span // (token * Fraction(str(alpha))) for alpha in (max(part.alphas), min(part.alphas))
-        )
+        fewest, most = (span // (token * Fraction(str(alpha))) for alpha in bounds)
         yield budget, fewest, most
 
 
@@ -220,20 +219,20 @@ def _missing(names: Sequence[str]) -> list[str]:
 # --- the checkpoint -------------------------------------------------------------------------------
 
 
-def is_at_hub(part: ModelPart) -> bool:
+def is_at_hub(model: ModelPart) -> bool:
     """Whether the model is a name at the hub, which transformers fetches or has fetched."""
-    return not Path(part.path).is_dir()
+    return not Path(model.path).is_dir()
 
 
-def find_file(part: ModelPart, name: str) -> Path | None:
+def find_file(model: ModelPart, name: str) -> Path | None:
     """A file of a model, in its folder or in the hub's cache."""
-    if not is_at_hub(part):
-        path = Path(part.path, name)
+    if not is_at_hub(model):
+        path = Path(model.path, name)
         return path if path.is_file() else None
     import huggingface_hub as hub  # noqa: PLC0415 - an extra, and light
 
     try:
-        cached = hub.try_to_load_from_cache(part.path, name)
+        cached = hub.try_to_load_from_cache(model.path, name)
     except hub.errors.HFValidationError:
         return None
     return Path(cached) if isinstance(cached, str) else None
@@ -267,30 +266,30 @@ def check_hub(name: str, *, is_offline: bool) -> None:
         ) from None
 
 
-def _check_model(part: ModelPart, *, is_offline: bool) -> None:
-    if is_at_hub(part):
-        is_path = part.path.startswith((".", "/", "~")) or part.path.count("/") > 1
-        if is_path or Path(part.path).exists():
-            check_checkpoint(Path(part.path))  # it names the error
-        if find_file(part, "config.json") is None:
-            check_hub(part.path, is_offline=is_offline)
+def _check_model(model: ModelPart, *, is_offline: bool) -> None:
+    if is_at_hub(model):
+        is_path = model.path.startswith((".", "/", "~")) or model.path.count("/") > 1
+        if is_path or Path(model.path).exists():
+            check_checkpoint(Path(model.path))  # it names the error
+        if find_file(model, "config.json") is None:
+            check_hub(model.path, is_offline=is_offline)
         return
-    check_checkpoint(Path(part.path))
-    if part.adapter == "lora":
-        check_targets(part, find_layers(Path(part.path)))
+    check_checkpoint(Path(model.path))
+    if model.adapter == "lora":
+        check_targets(model, find_layers(Path(model.path)))
 
 
-def check_targets(part: ModelPart, layers: Collection[str]) -> None:
+def check_targets(model: ModelPart, layers: Collection[str]) -> None:
     """Check that a model has the layers that LoRA changes.
 
     Args:
-        part: The model.
+        model: The model.
         layers: The names of its layers; none if they are unknown.
 
     Raises:
         SettingsError: If it lacks one of the targets.
     """
-    lacking = [target for target in part.targets if target not in layers]
+    lacking = [target for target in model.targets if target not in layers]
     if layers and lacking:
         raise SettingsError(
             f"the model has no layers {', '.join(lacking)} for LoRA; it has: "
@@ -303,30 +302,30 @@ def find_layers(path: Path) -> frozenset[str]:
     names = [name.split(".") for name in weights(path) if name.endswith(".weight")]
     # Of a layer within a list: not the table of tokens, the head, or the last norm.
     return frozenset(
-        parts[-2]
-        for parts in names
-        if any(part.isdigit() for part in parts)
-        and "norm" not in parts[-2]
-        and not parts[-2].startswith("ln_")
+        path_names[-2]
+        for path_names in names
+        if any(word.isdigit() for word in path_names)
+        and "norm" not in path_names[-2]
+        and not path_names[-2].startswith("ln_")
     )
 
 
-def _check_template(part: ModelPart) -> None:
+def _check_template(model: ModelPart) -> None:
     """Check that a chat template can offer tools."""
-    text = _template(part)
+    text = _template(model)
     if text and not (search(r"\btools\b", text) and "<tool_call>" in text):
         raise SettingsError(
-            f"the chat template of {part.path} does not offer tools with calls between <tool_call> "
-            "and </tool_call>, which cases.calls = 'native' needs: take calls = 'text'"
+            f"the chat template of {model.path} does not offer tools with calls between "
+            "<tool_call> and </tool_call>, which cases.calls = 'native' needs: take calls = 'text'"
         )
 
 
-def _template(part: ModelPart) -> str:
+def _template(model: ModelPart) -> str:
     """The chat template of a model; empty if it is unknown."""
-    if path := find_file(part, "chat_template.jinja"):
+    if path := find_file(model, "chat_template.jinja"):
         return path.read_text(encoding="utf-8")
     for name in ("chat_template.json", "tokenizer_config.json"):
-        path = find_file(part, name)
+        path = find_file(model, name)
         if path and (template := json.loads(path.read_bytes()).get("chat_template")):
             return json.dumps(template)  # one, or several by names
     return ""

@@ -41,14 +41,14 @@ def find_collapse(tokens: Mapping[float, float]) -> str:
     )
 
 
-def find_standstill(alike: Sequence[float | None], rewards: Sequence[float | None]) -> str:
+def find_standstill(equal_shares: Sequence[float | None], rewards: Sequence[float | None]) -> str:
     """Name a standstill, with what it may come from; empty if there is something to learn.
 
     Args:
-        alike: The share of groups in which all rewards are the same, by update; None if unknown.
+        equal_shares: The share of groups of equal rewards, by update; None if unknown.
         rewards: The mean reward, by update.
     """
-    if any(share != 1 for share in alike):
+    if any(share != 1 for share in equal_shares):
         return ""
     values = [reward for reward in rewards if reward is not None]
     mean = fmean(values) if values else None

@@ -34,7 +34,7 @@ def recipe(name: str) -> str:
 
 
 def read_config(
-    path: Path, changes: Sequence[str] = (), *, named: Sequence[str] = ()
+    path: Path, changes: Sequence[str] = (), *, commands: Sequence[str] = ()
 ) -> Config | SftConfig:
     """Read the settings of a training, with absolute or current-folder paths.
 
@@ -43,7 +43,7 @@ def read_config(
             in the package (`recipes`), whose paths start at the current folder.
         changes: Other values of fields, as `table.field=value` with a value of TOML; a value that
             is not TOML is a text.
-        named: Trainings with commands of their own, offered where the file does not exist.
+        commands: Trainings with commands of their own, offered where the file does not exist.
 
     Raises:
         SettingsError: If the file cannot be read, is not TOML, or has an unknown or wrong field;
@@ -53,11 +53,11 @@ def read_config(
     try:
         data = tomllib.loads(recipe(str(path)) if is_recipe else path.read_text(encoding="utf-8"))
     except OSError as error:
-        known = sorted({*recipes(), *named})
-        near = get_close_matches(path.stem, known, n=1)
+        names = sorted({*recipes(), *commands})
+        near = get_close_matches(path.stem, names, n=1)
         raise SettingsError(
             f"{path} cannot be read: {error.strerror}; give a TOML file, or one of "
-            f"{', '.join(known)}" + (f". Did you mean {near[0]!r}?" if near else "")
+            f"{', '.join(names)}" + (f". Did you mean {near[0]!r}?" if near else "")
         ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path} is not TOML: {error}") from None

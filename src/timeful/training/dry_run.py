@@ -183,6 +183,6 @@ def _excerpt(title: str, prompt: tuple[str, int]) -> str:
 def _table(lines: list[tuple[str, str]]) -> str:
     rows = []
     for name, text in lines:
-        first, *others = wrap(text, WIDTH - 12, break_on_hyphens=False) or [""]
-        rows += [f"{name:<11} {first}", *(f"{'':<11} {other}" for other in others)]
+        first, *lines_below = wrap(text, WIDTH - 12, break_on_hyphens=False) or [""]
+        rows += [f"{name:<11} {first}", *(f"{'':<11} {line_below}" for line_below in lines_below)]
     return "\n".join(rows)

@@ -30,13 +30,13 @@ def write_card(
         tables: Tables of two columns by their headings; an empty one is left out.
         files: The file of each split.
     """
-    parts = [_front(files), f"# {title}", about]
+    paragraphs = [_front(files), f"# {title}", about]
     for heading, table in tables.items():
         if table:
-            parts.append(f"## {heading}\n\n{_table(table)}")
-    parts.append(f"## Licence\n\n{LICENCE}")
-    parts.append(f"Made by timeful {__version__}.")
-    path.write_text("\n\n".join(parts) + "\n", encoding="utf-8", newline="\n")
+            paragraphs.append(f"## {heading}\n\n{_table(table)}")
+    paragraphs.append(f"## Licence\n\n{LICENCE}")
+    paragraphs.append(f"Made by timeful {__version__}.")
+    path.write_text("\n\n".join(paragraphs) + "\n", encoding="utf-8", newline="\n")
     return path
 
 
@@ -46,8 +46,8 @@ def listed(title: str, names: Sequence[str]) -> Table:
 
 
 def _front(files: Mapping[str, str]) -> str:
-    found = "\n".join(f"  - split: {split}\n    path: {name}" for split, name in files.items())
-    return f"---\nconfigs:\n- config_name: default\n  data_files:\n{found}\n---"
+    files_text = "\n".join(f"  - split: {split}\n    path: {name}" for split, name in files.items())
+    return f"---\nconfigs:\n- config_name: default\n  data_files:\n{files_text}\n---"
 
 
 def _table(table: Table) -> str:

@@ -1,9 +1,9 @@
 """From the record of an episode to the conversations in it, as chat messages.
 
-A thought whose prompt begins with all that was said before goes on with that conversation; any
-other prompt begins one. So a tool user's episode is one conversation, and that of an agent that is
-shown each state afresh has one for each thought. What was thought before the answer stands in
-`<think>` tags: it took time, and a timer's replies would make no sense without it.
+A thought whose prompt begins with all earlier messages continues their conversation; any other
+prompt begins one. So a tool user's episode is one conversation, and an agent that sees each state anew has
+one for each thought. Reasoning before an answer is in `<think>` tags: it took time, and a timer's
+replies would make no sense without it.
 """
 
 import re
@@ -14,141 +14,147 @@ from timeful.errors import RecordError, SettingsError
 from timeful.records.events import Entry, ThoughtChunk, ThoughtEnded, ThoughtStarted, Within
 from timeful.tools import BadCallError, read_call
 
-Said = dict[str, str]
+ChatMessage = dict[str, str]
 """A message: its `role` and its `content`."""
 
-_Shown = Sequence[tuple[str, str]]
+_Prompt = Sequence[tuple[str, str]]
 
 _CALL = re.compile(r"<tool_call>(.*?)</tool_call>", re.DOTALL)
 
 
 @dataclass(slots=True, kw_only=True)
 class Conversation:
-    """What was asked and said.
+    """A conversation of an episode.
 
     Attributes:
-        purpose: What for.
-        model: Who spoke.
-        prompt: What came before its first word.
-        completion: Its words, and what the world said between them.
-        tokens: How many it generated.
-        is_whole: Whether each thought came to its own end: none was cut.
+        purpose: The purpose of its thoughts.
+        model: The model's name.
+        prompt: The messages before its first answer.
+        completion: Its answers, and the world's messages between them.
+        tokens: The tokens it generated.
+        is_whole: Whether no thought was cut.
         thought: The number of its first thought in the episode.
-        reward: What it is worth; None if nobody can tell.
+        reward: Its reward; None if unknown.
     """
 
     purpose: str
     model: str
-    prompt: list[Said]
-    completion: list[Said] = field(default_factory=list)
+    prompt: list[ChatMessage]
+    completion: list[ChatMessage] = field(default_factory=list)
     tokens: int = 0
     is_whole: bool = True
     thought: int = 0
     reward: float | None = None
 
     @property
-    def messages(self) -> list[Said]:
-        """All of it."""
+    def messages(self) -> list[ChatMessage]:
+        """The prompt and the completion."""
         return [*self.prompt, *self.completion]
 
     @property
     def has_ended(self) -> bool:
-        """Whether somebody spoke, and nothing was cut."""
+        """Whether there is an answer, and nothing was cut."""
         return self.is_whole and bool(self.completion)
 
 
 @dataclass(slots=True)
 class _Open:
-    """A conversation under way, what its latest thought was shown, and that thought."""
+    """A conversation that may continue, the prompt of its latest thought, and its reasoning."""
 
     conversation: Conversation
-    shown: list[tuple[str, str]]
+    prompt: list[tuple[str, str]]
     thought: str = ""
 
-    def is_continued_by(self, shown: _Shown) -> bool:
-        before = len(self.shown)
-        if list(shown[:before]) != self.shown or len(shown) <= before:
+    def is_continued_by(self, prompt: _Prompt) -> bool:
+        before = len(self.prompt)
+        if list(prompt[:before]) != self.prompt or len(prompt) <= before:
             return False
-        return shown[before][0] == "assistant" and bool(self.conversation.completion)
+        return prompt[before][0] == "assistant" and bool(self.conversation.completion)
 
 
 def conversations(events: Iterable[Entry]) -> list[Conversation]:
     """The conversations of an episode, in the order in which they began.
 
-    Thoughts that never ended are left out, as are those that failed.
+    Thoughts that did not end, or failed, are left out.
 
     Raises:
-        SettingsError: If the record has no prompts, as those of short transcripts.
-        RecordError: If a thought ends that never began.
+        SettingsError: If the record has no prompts, as records of short transcripts.
+        RecordError: If a thought ends that did not begin.
     """
-    found: list[_Open] = []
+    opened: list[_Open] = []
     last: dict[tuple[str, str], _Open] = {}
     thoughts: dict[tuple[str, int], _Open] = {}
     for module, event in map(_unwrapped, events):
         match event:
             case ThoughtStarted(messages=None):
                 raise SettingsError(
-                    "the record keeps answers without what was asked; play the run again with "
+                    "the record has answers without their prompts; play the run again with "
                     "--transcripts full"
                 )
-            case ThoughtStarted(messages=list(shown)):
-                here = last.get((module, event.purpose))
-                if here is None or not here.is_continued_by(shown):
-                    here = _Open(_begun(event, shown), shown)
-                    found.append(here)
+            case ThoughtStarted(messages=list(prompt)):
+                current = last.get((module, event.purpose))
+                if current is None or not current.is_continued_by(prompt):
+                    current = _Open(_begin(event, prompt), prompt)
+                    opened.append(current)
                 else:
-                    here.conversation.completion += _plain(shown[len(here.shown) + 1 :])
-                    here.shown = shown
-                here.thought = ""
-                last[module, event.purpose] = thoughts[module, event.thought] = here
+                    current.conversation.completion += _to_messages(
+                        prompt[len(current.prompt) + 1 :]
+                    )
+                    current.prompt = prompt
+                current.thought = ""
+                last[module, event.purpose] = thoughts[module, event.thought] = current
             case ThoughtChunk(channel="reasoning"):
                 thoughts[module, event.thought].thought += event.text
             case ThoughtEnded():
                 if (module, event.thought) not in thoughts:
-                    raise RecordError(f"thought {event.thought} ends and never began")
+                    raise RecordError(f"thought {event.thought} ends and did not begin")
                 _end(thoughts.pop((module, event.thought)), event)
-    return [one.conversation for one in found if one.conversation.completion]
+    return [entry.conversation for entry in opened if entry.conversation.completion]
 
 
 def _unwrapped(event: Entry) -> tuple[str, Entry]:
     return (event.module, event.what) if isinstance(event, Within) else ("", event)
 
 
-def _begun(event: ThoughtStarted, shown: _Shown) -> Conversation:
+def _begin(event: ThoughtStarted, prompt: _Prompt) -> Conversation:
     return Conversation(
-        purpose=event.purpose, model=event.model, prompt=_plain(shown), thought=event.thought
+        purpose=event.purpose, model=event.model, prompt=_to_messages(prompt), thought=event.thought
     )
 
 
-def _end(here: _Open, event: ThoughtEnded) -> None:
-    conversation = here.conversation
+def _end(open_conversation: _Open, event: ThoughtEnded) -> None:
+    conversation = open_conversation.conversation
     conversation.tokens += event.tokens
     conversation.is_whole &= event.state == "completed" and event.finish == "stop"
     if event.state == "failed":
         return
-    thought = f"<think>\n{here.thought.strip()}\n</think>\n\n" if here.thought.strip() else ""
-    said = _CALL.sub(_nameless, event.answer)
-    conversation.completion.append(_message("assistant", thought + said or "..."))
+    thought = (
+        f"<think>\n{open_conversation.thought.strip()}\n</think>\n\n"
+        if open_conversation.thought.strip()
+        else ""
+    )
+    text = _CALL.sub(_without_id, event.answer)
+    conversation.completion.append(_message("assistant", thought + text or "..."))
 
 
-def _nameless(call: re.Match[str]) -> str:
-    """A call without the id that an endpoint gave it: nobody should learn to make some up."""
+def _without_id(call: re.Match[str]) -> str:
+    """A call without the id that an endpoint gave it, which no model should learn."""
     try:
-        read = read_call(call[1])
+        parsed = read_call(call[1])
     except BadCallError:
         return call[0]
-    return f"<tool_call>{replace(read, id='').text()}</tool_call>" if read.id else call[0]
+    return f"<tool_call>{replace(parsed, id='').text()}</tool_call>" if parsed.id else call[0]
 
 
-def _plain(shown: _Shown) -> list[Said]:
+def _to_messages(prompt: _Prompt) -> list[ChatMessage]:
     """Messages as any chat template takes them.
 
-    What a tool replied becomes a message of the user, as where tools are offered in words: in a
-    record, the assistant's calls are part of its words.
+    A tool's reply becomes a message of the user, as where tools are described in the prompt: in a
+    record, the assistant's calls are part of its text.
     """
-    messages: list[Said] = []
+    messages: list[ChatMessage] = []
     is_reply = False
-    for role, content in shown:
+    for role, content in prompt:
         was_reply, is_reply = is_reply, role == "tool"
         if is_reply:
             bare = re.fullmatch(
@@ -162,5 +168,5 @@ def _plain(shown: _Shown) -> list[Said]:
     return messages
 
 
-def _message(role: str, content: str) -> Said:
+def _message(role: str, content: str) -> ChatMessage:
     return {"role": role, "content": content}

@@ -56,14 +56,14 @@ def export_run(
     check_fits(reward, run.suite)
     reward = Path(reward).name  # of one's own, no place on a machine
     counts = Counts()
-    found = rows(run, kind, choice, counts)
+    dataset = rows(run, kind, choice, counts)
     # A file without rows could not be loaded: nothing is written, and what is there stays.
-    some = next(found, None)
+    some = next(dataset, None)
     card = out.with_name(f"{out.name}.md")
     if some is None:
         return Exported(rows=0, counts=counts, left_out=run.left_out, card=card)
-    count = write_rows(chain([some], found), out, COLUMNS[kind], form)
-    left = run.left_out
+    count = write_rows(chain([some], dataset), out, COLUMNS[kind], form)
+    left_out = run.left_out
     write_card(
         card,
         f"Episodes of {run.suite} as {_SAYS[kind]}",
@@ -75,7 +75,7 @@ def export_run(
                 "that came to their end": counts.episodes,
                 "of which rows could be made": counts.chosen,
                 f"of which {reward} says nothing": counts.unrewarded,
-                **{f"that failed: {where}": n for where, n in sorted(left.failed.items())},
+                **{f"that failed: {where}": n for where, n in sorted(left_out.failed.items())},
             },
             "Conversations in them, by who spoke": dict(sorted(counts.models.items())),
             "Conversations left out": {
@@ -83,13 +83,13 @@ def export_run(
                 "that were cut": counts.cut,
                 "without another that began alike and was worth less or more": counts.ties,
             },
-            "Records that cannot be read": listed("record", left.broken),
+            "Records that cannot be read": listed("record", left_out.broken),
             "Choice": {"reward": reward, **asdict(choice)},
             "The run": _about(run),
         },
         {choice.split or "train": out.name},
     )
-    return Exported(rows=count, counts=counts, left_out=left, card=card)
+    return Exported(rows=count, counts=counts, left_out=left_out, card=card)
 
 
 _SAYS: Mapping[Kind, str] = {
@@ -102,10 +102,10 @@ _SAYS: Mapping[Kind, str] = {
 def _about(run: Run) -> dict[str, Any]:
     """Where the episodes come from, without places on a machine."""
     settings = run.settings
-    found = {"suite": run.suite, "version": settings.get("version"), "seed": settings.get("seed")}
+    about = {"suite": run.suite, "version": settings.get("version"), "seed": settings.get("seed")}
     source = settings.get("source") or settings.get("cases") or {}
     for name in ("sets", "size", "problems", "data", "domain", "split"):
         if value := source.get(name):
             is_file = name in ("problems", "data")
-            found[name] = Path(value).name if is_file else msgspec.json.encode(value).decode()
-    return {name: value for name, value in found.items() if value is not None}
+            about[name] = Path(value).name if is_file else msgspec.json.encode(value).decode()
+    return {name: value for name, value in about.items() if value is not None}

@@ -44,16 +44,16 @@ def specs_of(settings: Settings) -> list[TaskEpisode]:
     """
     assert settings.problems is not None
     source = source_of(settings.problems)
-    known = process_library().problems(source, settings.seed)
-    if any(problem.private for problem in known.values()):
+    problems_by_name = process_library().problems(source, settings.seed)
+    if any(problem.private for problem in problems_by_name.values()):
         raise SettingsError("the problems are private: no traces may be made of their words")
     process_library().select("reasoning", source.sets, source, seed=settings.seed)
     if settings.teacher is None:
-        SOLUTION_WRITER.make(next(iter(known.values())))
-    rig, who = _rig(settings, settings.problems), _voice(settings)
+        SOLUTION_WRITER.make(next(iter(problems_by_name.values())))
+    rig, role = _rig(settings, settings.problems), _voice(settings)
     return [
-        _spec(settings, rig, who, case=case, problem=problem, run=run)
-        for case, problem in known.items()
+        _spec(settings, rig, role, case=case, problem=problem, run=run)
+        for case, problem in problems_by_name.items()
         for run in range(settings.each)
     ]
 
@@ -70,8 +70,8 @@ def check(specs: Sequence[TaskEpisode]) -> None:
     Raises:
         SettingsError: If there is no client.
     """
-    for who in {spec.role for spec in specs}:
-        who.check(pace=SOLUTION_WRITER.pace)
+    for role in {spec.role for spec in specs}:
+        role.check(pace=SOLUTION_WRITER.pace)
 
 
 def play(spec: TaskEpisode, recorder: Recorder, *, api_key: str = "") -> bool:
@@ -100,13 +100,13 @@ def play(spec: TaskEpisode, recorder: Recorder, *, api_key: str = "") -> bool:
         case.close()
 
 
-def _rig(settings: Settings, asked: Problems) -> SharedSettings:
+def _rig(settings: Settings, problems: Problems) -> SharedSettings:
     """What all traces have in common; calls stand in words, so that any model can learn them."""
-    first, each = settings.time.pace_ms
+    first, token_ms = settings.time.pace_ms
     return SharedSettings(
-        source=source_of(asked),
+        source=source_of(problems),
         calls="text",
-        pace=Pace(first=milliseconds(first), per_token=milliseconds(each)),
+        pace=Pace(first=milliseconds(first), per_token=milliseconds(token_ms)),
         seed=settings.seed,
         transcripts="full",
     )
@@ -130,7 +130,7 @@ def _voice(settings: Settings) -> ModelRole:
 def _spec(
     settings: Settings,
     rig: SharedSettings,
-    who: ModelRole,
+    role: ModelRole,
     *,
     case: str,
     problem: Problem,
@@ -151,7 +151,7 @@ def _spec(
     return TaskEpisode(
         family="reasoning",
         case=case,
-        role=who,
+        role=role,
         run=run,
         latency="none",
         shared=replace(rig, alpha=round(alpha, 3), timer=TimerSettings(jitter=round(jitter, 3))),

@@ -57,18 +57,22 @@ def check_fits(name: str, suite: str) -> None:
         return
     is_of_turns = REWARDS[name].of == "turn"
     if is_of_turns != (suite == "proactor") or not suite.startswith(("timely", "traces", "proac")):
-        what = "conversations: runs of proactor" if is_of_turns else "tasks: runs of timely"
-        raise SettingsError(f"{name} is a reward of {what}, and this is a run of {suite}")
+        kind = "conversations: runs of proactor" if is_of_turns else "tasks: runs of timely"
+        raise SettingsError(f"{name} is a reward of {kind}, and this is a run of {suite}")
 
 
-def _of_task(events: list[AnyEntry], said: list[Conversation], *, reward: Reward) -> float | None:
-    return shared(reward_of(events, reward), said)
+def _of_task(
+    events: list[AnyEntry], conversations: list[Conversation], *, reward: Reward
+) -> float | None:
+    return shared(reward_of(events, reward), conversations)
 
 
-def _of_turns(events: list[AnyEntry], said: list[Conversation], *, reward: Reward) -> float | None:
+def _of_turns(
+    events: list[AnyEntry], conversations: list[Conversation], *, reward: Reward
+) -> float | None:
     turns = read_turns(events) or {}
     predicted = _predicted(events)
-    for conversation in said:
+    for conversation in conversations:
         turn = predicted.get(conversation.thought)
         if turn in turns:
             conversation.reward = reward_of(events, reward, turn=turn)
@@ -77,13 +81,13 @@ def _of_turns(events: list[AnyEntry], said: list[Conversation], *, reward: Rewar
 
 def _predicted(events: Iterable[AnyEntry]) -> dict[int, int]:
     """The turn that each thought was for: that of the action which it led to."""
-    found: dict[int, int] = {}
+    turns: dict[int, int] = {}
     thought: int | None = None
     for event in events:
         if isinstance(event, ThoughtEnded):
             thought = event.thought
         elif isinstance(event, Acted) and thought is not None:
             with suppress(msgspec.DecodeError):
-                found[thought] = msgspec.json.decode(event.action, type=_Predicted).turn
+                turns[thought] = msgspec.json.decode(event.action, type=_Predicted).turn
             thought = None
-    return found
+    return turns

@@ -2,13 +2,14 @@
 
 | as | a row is | columns that TRL reads |
 | --- | --- | --- |
-| sft | a conversation that was worth it | `messages` |
-| preference | two that began alike, and were not worth the same | `prompt`, `chosen`, `rejected` |
-| prompts | what a conversation began with, once | `prompt` |
+| sft | a conversation of enough reward | `messages` |
+| preference | two with the same prompt and different rewards | `prompt`, `chosen`, `rejected` |
+| prompts | the prompt of a conversation, once | `prompt` |
 
-All other columns say where a row comes from; TRL's GRPO hands those of prompts to its rewards.
+All other columns are the origin of a row; TRL's GRPO passes those of prompts to its rewards.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -26,13 +27,13 @@ from timeful.training.data.writing import Row
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """Which rows are wanted.
+    """The choice of rows.
 
     Attributes:
-        split: Only of this side.
-        minimum: Only conversations that are worth this much.
+        split: Only this split.
+        minimum: Only conversations of at least this reward.
         is_best: Only the best episode of each case and condition; of several, the first by name.
-        is_in_time: Only of episodes that were over before their deadline.
+        is_in_time: Only episodes that ended before their deadline.
     """
 
     split: Split | None = None
@@ -47,24 +48,25 @@ class Choice:
     def __contains__(self, episode: Episode) -> bool:
         return self.split in (None, episode.split) and (episode.is_in_time or not self.is_in_time)
 
-    def is_worth(self, one: Conversation) -> bool:
-        """Whether a conversation is worth enough."""
-        return self.minimum is None or (one.reward is not None and one.reward >= self.minimum)
+    def is_worth(self, conversation: Conversation) -> bool:
+        """Whether a conversation has enough reward."""
+        reward = conversation.reward
+        return self.minimum is None or (reward is not None and reward >= self.minimum)
 
 
 @dataclass(slots=True)
 class Counts:
-    """What became of the episodes.
+    """Counts of episodes and conversations.
 
     Attributes:
-        episodes: That came to their end.
-        chosen: Of which rows could be made.
-        unrewarded: Of which the reward says nothing.
-        worthless: Conversations that are not worth enough.
-        cut: Conversations that were cut, and so are no example of how to end.
-        ties: Conversations without a pair: nobody else began so, or all were worth the same.
-        splits: Rows by their side.
-        models: Conversations of the chosen episodes by who spoke.
+        episodes: Episodes that came to their end.
+        chosen: Episodes of which rows could be made.
+        unrewarded: Episodes without this reward.
+        worthless: Conversations below the minimum reward.
+        cut: Conversations that were cut, and so do not show how to end.
+        ties: Conversations without a pair: no other began so, or all have the same reward.
+        splits: Rows by their split.
+        models: Conversations of the chosen episodes by their model.
     """
 
     episodes: int = 0
@@ -73,30 +75,25 @@ class Counts:
     worthless: int = 0
     cut: int = 0
     ties: int = 0
-    splits: dict[str, int] = field(default_factory=dict)
-    models: dict[str, int] = field(default_factory=dict)
+    splits: Counter[str] = field(default_factory=Counter)
+    models: Counter[str] = field(default_factory=Counter)
 
     def choose(self, episode: Episode) -> Episode:
-        """Count an episode that is chosen."""
+        """Count a chosen episode."""
         self.chosen += 1
-        for one in episode.conversations:
-            self.models[one.model] = self.models.get(one.model, 0) + 1
+        self.models.update(conversation.model for conversation in episode.conversations)
         return episode
-
-    def row(self, row: Row) -> Row:
-        """Count a row."""
-        self.splits[row["split"]] = self.splits.get(row["split"], 0) + 1
-        return row
 
 
 def rows(run: Run, kind: Kind, choice: Choice, counts: Counts) -> Iterator[Row]:
     """The rows of a data set, one by one; no more than two episodes are in memory at a time."""
     make = {"sft": _sft, "preference": _preference, "prompts": _prompts}[kind]
     for row in make(run, choice, counts):
-        yield counts.row(row)
+        counts.splits[row["split"]] += 1
+        yield row
 
 
-def _chosen(run: Run, choice: Choice, counts: Counts) -> Iterator[Episode]:
+def _select(run: Run, choice: Choice, counts: Counts) -> Iterator[Episode]:
     for episode in run:
         counts.episodes += 1
         counts.unrewarded += episode.reward is None
@@ -130,7 +127,7 @@ def sft_row(episode: Episode, conversation: Conversation) -> Row:
 
 def _sft(run: Run, choice: Choice, counts: Counts) -> Iterator[Row]:
     best = _best(run, choice) if choice.is_best else None
-    for episode in _chosen(run, choice, counts):
+    for episode in _select(run, choice, counts):
         if best is not None and best.get((episode.case, episode.conditions)) != episode.key:
             continue
         for conversation in counts.choose(episode).conversations:
@@ -143,24 +140,24 @@ def _sft(run: Run, choice: Choice, counts: Counts) -> Iterator[Row]:
 
 
 def _best(run: Run, choice: Choice) -> dict[tuple[str, str], str]:
-    """The best episode of each case and condition."""
+    """The key of the best episode of each case and condition."""
     best: dict[tuple[str, str], tuple[float, str]] = {}
     for episode in run:
-        place = (episode.case, episode.conditions)
-        if episode in choice and episode.reward is not None:
-            known = best.get(place)
-            if known is None or episode.reward > known[0]:
-                best[place] = episode.reward, episode.key
-    return {place: key for place, (_, key) in best.items()}
+        case = (episode.case, episode.conditions)
+        if episode not in choice or episode.reward is None:
+            continue
+        if case not in best or episode.reward > best[case][0]:
+            best[case] = episode.reward, episode.key
+    return {case: key for case, (_, key) in best.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """Where a conversation is, and what it is worth."""
+    """The reward of a conversation, and where to read it again."""
 
     reward: float
     key: str
-    place: int
+    index: int
     is_whole: bool
 
 
@@ -170,14 +167,14 @@ def _preference(run: Run, choice: Choice, counts: Counts) -> Iterator[Row]:
     Each conversation is in one pair at most. One that was cut may be the worse one.
     """
     groups: dict[bytes, list[_Candidate]] = {}
-    for episode in _chosen(run, choice, counts):
-        for place, one in enumerate(counts.choose(episode).conversations):
-            if one.reward is None:
-                continue
-            there = _Candidate(one.reward, episode.key, place, one.has_ended)
-            groups.setdefault(_beginning(episode, one), []).append(there)
+    for episode in _select(run, choice, counts):
+        for index, conversation in enumerate(counts.choose(episode).conversations):
+            reward, is_whole = conversation.reward, conversation.has_ended
+            if reward is not None:
+                candidate = _Candidate(reward, episode.key, index, is_whole)
+                groups.setdefault(_beginning(episode, conversation), []).append(candidate)
     for group in groups.values():
-        group.sort(key=lambda one: (-one.reward, not one.is_whole, one.key, one.place))
+        group.sort(key=lambda c: (-c.reward, not c.is_whole, c.key, c.index))
         pairs = [
             (good, bad)
             for good, bad in zip(group, reversed(group[len(group) // 2 :]), strict=False)
@@ -189,33 +186,31 @@ def _preference(run: Run, choice: Choice, counts: Counts) -> Iterator[Row]:
 
 
 def _pair(run: Run, good: _Candidate, bad: _Candidate) -> Row:
-    episode, other = run.read(good.key), run.read(bad.key)
-    chosen, rejected = episode.conversations[good.place], other.conversations[bad.place]
+    episode = run.read(good.key)
+    better = episode.conversations[good.index]
+    worse = run.read(bad.key).conversations[bad.index]
     return {
-        "prompt": chosen.prompt,
-        "chosen": chosen.completion,
-        "rejected": rejected.completion,
+        "prompt": better.prompt,
+        "chosen": better.completion,
+        "rejected": worse.completion,
         "chosen_reward": good.reward,
         "rejected_reward": bad.reward,
         "chosen_episode": good.key,
         "rejected_episode": bad.key,
-        **_origin(episode, chosen),
+        **_origin(episode, better),
     }
 
 
 def _prompts(run: Run, choice: Choice, counts: Counts) -> Iterator[Row]:
-    known: set[bytes] = set()
-    for episode in _chosen(run, choice, counts):
+    beginnings: set[bytes] = set()
+    for episode in _select(run, choice, counts):
         answer = None if episode.problem is None else episode.problem.answer
         for conversation in counts.choose(episode).conversations:
             beginning = _beginning(episode, conversation)
-            if beginning not in known:
-                known.add(beginning)
-                yield {
-                    "prompt": conversation.prompt,
-                    "answer": answer,
-                    **_origin(episode, conversation),
-                }
+            if beginning not in beginnings:
+                beginnings.add(beginning)
+                prompt = conversation.prompt
+                yield {"prompt": prompt, "answer": answer, **_origin(episode, conversation)}
 
 
 def _beginning(episode: Episode, conversation: Conversation) -> bytes:
