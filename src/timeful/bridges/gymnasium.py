@@ -104,8 +104,8 @@ class GymnasiumGame:
             raise SettingsError("nothing limits the turns of this environment; give a `horizon`")
         self._table = _table(env) if actions is None else dict(actions)
         if default not in self._table:
-            known = ", ".join(self._table)
-            raise SettingsError(f"the default {default!r} is no action; actions are {known}")
+            labels = ", ".join(self._table)
+            raise SettingsError(f"the default {default!r} is no action; actions are {labels}")
         # What other games share as a class, each of these has of its own.
         vars(self)["name"] = name or (spec.id if spec else type(env.unwrapped).__name__)
         vars(self)["actions"] = tuple(self._table)
@@ -167,14 +167,14 @@ class GymnasiumGame:
             WorldError: If the bytes are no saved state of this game.
         """
         try:
-            saved = msgspec.json.decode(state, type=_Saved)
+            snapshot = msgspec.json.decode(state, type=_Saved)
         except (msgspec.DecodeError, msgspec.ValidationError) as error:
             raise WorldError(f"these bytes are no saved state of {self.name}: {error}") from error
-        if not set(saved.actions) <= set(self.actions) or len(saved.actions) > self.horizon:
+        if not set(snapshot.actions) <= set(self.actions) or len(snapshot.actions) > self.horizon:
             raise WorldError(f"these bytes are of another game than {self.name}")
-        self._seed = saved.seed
+        self._seed = snapshot.seed
         self.reset()
-        for action in saved.actions:
+        for action in snapshot.actions:
             self.step(action)
 
     def copy(self) -> Self:
@@ -247,7 +247,7 @@ class WorldEnv(gymnasium.Env[Any, np.int64]):
         before = self.world.score
         acts_at = self._now + self._thinking
         # At the very instant of a change the agent goes first, as under every interface.
-        seen = list(self.world.advance(Instant(acts_at - 1))) if self._thinking else []
+        observations = list(self.world.advance(Instant(acts_at - 1))) if self._thinking else []
         change = self.world.next_change()
         legal = True
         if change is not None:
@@ -255,11 +255,11 @@ class WorldEnv(gymnasium.Env[Any, np.int64]):
             # An action may have brought the next change nearer.
             change = self.world.next_change() or change
             self._now = max(acts_at, change)
-            seen += self.world.advance(self._now)
+            observations += self.world.advance(self._now)
         over = self.world.next_change() is None
         reward = self.world.score - before
         view = self._encode(self.world.view())
-        return view, reward, over, False, self._info(seen, legal=legal)
+        return view, reward, over, False, self._info(observations, legal=legal)
 
     def _intervene(self, action: str | None, *, at: Instant) -> bool:
         try:
@@ -268,8 +268,8 @@ class WorldEnv(gymnasium.Env[Any, np.int64]):
             return False
         return True
 
-    def _info(self, seen: Sequence[Observation], *, legal: bool) -> dict[str, Any]:
-        events = [(each.at, each.event) for each in seen]
+    def _info(self, observations: Sequence[Observation], *, legal: bool) -> dict[str, Any]:
+        events = [(observation.at, observation.event) for observation in observations]
         return {"now": self._now, "events": events, "legal": legal}
 
 
@@ -287,7 +287,7 @@ def _as_json(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if isinstance(value, Mapping):
-        return {str(key): _as_json(part) for key, part in value.items()}
+        return {str(key): _as_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_as_json(part) for part in value]
+        return [_as_json(item) for item in value]
     return value if value is None or isinstance(value, str | int | float) else str(value)

@@ -77,14 +77,14 @@ class ProcessEnv(gymnasium.Env[np.int64, np.int64]):
         self._state = self._draw(self.process.transition[choice, self._state])
         events = self._draw(self.process.observation[self._state])
         self._ticks += 1
-        cut = self._ticks == self.horizon
-        shown = sorted(map(repr, self.process.event_sets[events]))
+        truncated = self._ticks == self.horizon
+        labels = sorted(map(repr, self.process.event_sets[events]))
         return (
             np.int64(events),
             reward,
             bool(self._over[self._state]),
-            cut,
-            {"events": shown, **info},
+            truncated,
+            {"events": labels, **info},
         )
 
     def _draw(self, chances: Any) -> int:
@@ -113,20 +113,20 @@ def from_table(env: gymnasium.Env[Any, Any], discount: float) -> Process:
             "is a finite process"
         )
 
-    def transition(state: Any, chosen: frozenset[Any]) -> dict[Any, float]:
+    def transition(state: Any, intervention: frozenset[Any]) -> dict[Any, float]:
         if isinstance(state, tuple):
             return {state: 1.0}
-        [action] = chosen
+        [action] = intervention
         after: dict[Any, float] = {}
         for chance, number, _, terminated in table[state][action]:
             to = ("over", int(number)) if terminated else int(number)
             after[to] = after.get(to, 0.0) + float(chance)
         return after
 
-    def utility(state: Any, chosen: frozenset[Any]) -> float:
+    def utility(state: Any, intervention: frozenset[Any]) -> float:
         if isinstance(state, tuple):
             return 0.0
-        [action] = chosen
+        [action] = intervention
         return float(sum(chance * reward for chance, _, reward, _ in table[state][action]))
 
     actions = range(int(env.action_space.n))  # type: ignore[attr-defined] # a table has numbers

@@ -76,14 +76,16 @@ class _Graph(NamedTuple):
     def followed(self, nodes: list[int]) -> "tuple[_Graph, list[int]]":
         """Some nodes and all that they lead to, and which of these nodes they are."""
         queue = list(nodes)
-        places = {node: number for number, node in enumerate(queue)}
+        numbers = {node: number for number, node in enumerate(queue)}
         for node in queue:  # it grows while it is read
             for then in self.links[node]:
-                if then not in places:
-                    places[then] = len(queue)
+                if then not in numbers:
+                    numbers[then] = len(queue)
                     queue.append(then)
         choices = tuple(self.choices[node] for node in queue)
-        return _Graph(choices, tuple(tuple(places[n] for n in self.links[m]) for m in queue)), queue
+        return _Graph(
+            choices, tuple(tuple(numbers[n] for n in self.links[m]) for m in queue)
+        ), queue
 
 
 def recursion(process: Process, horizon: int, *, limit: int = 10_000) -> tuple[Vectors, ...]:
@@ -163,9 +165,9 @@ def discounted(
 def _backup(process: Process, after: Array, *, limit: int, slack: float = 0.0) -> Vectors:
     """The vectors with one tick more to go than those in `after`, shape (K, S)."""
     every = range(len(process.interventions))
-    found = [_plans(process, choice, after, slack=slack, limit=limit) for choice in every]
-    stacked = np.concatenate([vectors for vectors, _ in found])
-    paths = [(choice, path) for choice, (_, paths) in enumerate(found) for path in paths]
+    plans = [_plans(process, choice, after, slack=slack, limit=limit) for choice in every]
+    stacked = np.concatenate([vectors for vectors, _ in plans])
+    paths = [(choice, path) for choice, (_, paths) in enumerate(plans) for path in paths]
     best = undominated(stacked, slack=slack)
     return Vectors(
         process=process,
@@ -185,17 +187,17 @@ def _plans(
     """
     sums: Array = process.utility[choice][np.newaxis]
     paths: Links = [()]
-    for place in range(len(process.event_sets)):
-        seen = process.transition[choice] * process.observation[:, place]
-        parts = process.discount * after @ seen.T
-        kept = undominated(parts, slack=slack)
-        if len(sums) * len(kept) > limit:
+    for event_index in range(len(process.event_sets)):
+        evidence = process.transition[choice] * process.observation[:, event_index]
+        projected = process.discount * after @ evidence.T
+        survivors = undominated(projected, slack=slack)
+        if len(sums) * len(survivors) > limit:
             raise SettingsError(
-                f"{len(sums) * len(kept)} vectors are to be pruned at once, more than {limit}; "
+                f"{len(sums) * len(survivors)} vectors to prune at once, more than {limit}; "
                 "allow a larger `error` or `limit`, or use `bellman.search` from one belief"
             )
-        crossed: Array = (sums[:, np.newaxis] + parts[kept]).reshape(-1, sums.shape[1])
-        longer = [(*path, plan) for path in paths for plan in kept]
+        crossed: Array = (sums[:, np.newaxis] + projected[survivors]).reshape(-1, sums.shape[1])
+        longer = [(*path, plan) for path in paths for plan in survivors]
         best = undominated(crossed, slack=slack)
         sums, paths = crossed[best], [longer[number] for number in best]
     return sums, paths
@@ -206,9 +208,9 @@ def _values(process: Process, graph: _Graph) -> Array:
     nodes, states = len(graph.choices), len(process.states)
     matrix = np.eye(nodes * states).reshape(nodes, states, nodes, states)
     for node, choice in enumerate(graph.choices):
-        for place, then in enumerate(graph.links[node]):
-            seen = process.transition[choice] * process.observation[:, place]
-            matrix[node, :, then] -= process.discount * seen
+        for event_index, then in enumerate(graph.links[node]):
+            evidence = process.transition[choice] * process.observation[:, event_index]
+            matrix[node, :, then] -= process.discount * evidence
     size = nodes * states
     worth = process.utility[list(graph.choices)].reshape(size)
     values: Array = np.asarray(np.linalg.solve(matrix.reshape(size, size), worth), dtype=np.float64)
@@ -227,8 +229,8 @@ def _improved(graph: _Graph, vectors: Array, better: Vectors) -> _Graph:
         if above.size:
             becomes[node] = old + int(above[0])
     links = tuple(tuple(becomes[then] for then in to) for to in graph.links + better.links)
-    joined = _Graph(graph.choices + better.choices, links)
-    return joined.followed(list(range(old, len(becomes))))[0]
+    graph_of_both = _Graph(graph.choices + better.choices, links)
+    return graph_of_both.followed(list(range(old, len(becomes))))[0]
 
 
 def _check_admissible(process: Process) -> None:

@@ -55,9 +55,9 @@ class Search:
         """The posterior, with one tick less to go."""
         ticks, belief = _recalled(memory)
         choice = self._process.intervention_at(intervention)
-        place = self._process.events_at(events)
-        for seen, _, posterior in _branches(self._process, belief, choice):
-            if seen == place:
+        event_index = self._process.events_at(events)
+        for event_set, _, posterior in _branches(self._process, belief, choice):
+            if event_set == event_index:
                 return ticks - 1, tuple(posterior.tolist())
         raise SettingsError(f"{named(events)} cannot be observed here")
 
@@ -171,8 +171,8 @@ def _worth(
     """What each admissible intervention set comes to, with so many ticks to go."""
     worth = {}
     for choice in _admissible(process, belief):
-        held = belief > 0
-        value = float(belief[held] @ process.utility[choice, held])
+        support = belief > 0
+        value = float(belief[support] @ process.utility[choice, support])
         if ticks > 1:
             for _, chance, posterior in _branches(process, belief, choice):
                 value += process.discount * chance * table[_key(ticks - 1, posterior)][0]
@@ -183,9 +183,9 @@ def _worth(
 def _admissible(process: Process, belief: Array) -> list[int]:
     choices: list[int] = np.flatnonzero(process.admissible[:, belief > 0].all(axis=1)).tolist()
     if not choices:
-        held = [named(process.states[place]) for place in np.flatnonzero(belief)]
+        support = [named(process.states[index]) for index in np.flatnonzero(belief)]
         raise SettingsError(
-            f"nothing is admissible in all of the states {', '.join(held)}, which look alike here; "
+            f"nothing is admissible in all of the states {', '.join(support)}, which look alike; "
             "let events tell them apart, or admit something in all of them"
         )
     return choices
@@ -195,8 +195,11 @@ def _branches(process: Process, belief: Array, choice: int) -> list[tuple[int, f
     """The event sets that can come: the place, the probability and the posterior of each."""
     joint = (belief @ process.transition[choice])[:, np.newaxis] * process.observation
     chances = joint.sum(axis=0)
-    places = np.flatnonzero(chances).tolist()
-    return [(place, float(chances[place]), joint[:, place] / chances[place]) for place in places]
+    indices = np.flatnonzero(chances).tolist()
+    return [
+        (event_index, float(chances[event_index]), joint[:, event_index] / chances[event_index])
+        for event_index in indices
+    ]
 
 
 def _recalled(memory: Hashable) -> tuple[int, Array]:

@@ -81,10 +81,10 @@ class Continuous:
         i, s = len(self.interventions), len(self.states)
         shapes = {"impulse": (i, s, s), "hidden": (s, s), "utility": (s,), "cost": (i, s)}
         for name, shape in shapes.items():
-            if (given := np.shape(getattr(self, name))) != shape:
+            if (shape_of_array := np.shape(getattr(self, name))) != shape:
                 raise SettingsError(
                     f"the {name} must have shape {shape} for {i} interventions and {s} states, "
-                    f"got {given}"
+                    f"got {shape_of_array}"
                 )
         _check_rates("hidden jumps", self.hidden[~np.eye(s, dtype=bool)])
         for events, rates in self.told.items():
@@ -133,8 +133,8 @@ class Continuous:
     def intervene(self, belief: Array, intervention: Intervention) -> Array:
         """The belief right after an intervention."""
         if intervention not in self.interventions:
-            known = ", ".join(map(named, self.interventions))
-            raise SettingsError(f"no intervention {named(intervention)}; there are: {known}")
+            labels = ", ".join(map(named, self.interventions))
+            raise SettingsError(f"no intervention {named(intervention)}; there are: {labels}")
         after: Array = belief @ self.impulse[self.interventions.index(intervention)]
         return after
 
@@ -175,9 +175,9 @@ class Continuous:
         within = {some: self.flow(self._generator(some) * span) for some in every}
         exactly: dict[Events, Array] = {}
         for events in every:
-            parts = [(-1) ** len(events - some) * within[some] for some in every if some <= events]
+            terms = [(-1) ** len(events - some) * within[some] for some in every if some <= events]
             # Sets that cannot come as a whole leave rounding, which is no probability.
-            exactly[events] = np.where((kernel := sum(parts)) > 1e-15, kernel, 0.0)
+            exactly[events] = np.where((kernel := sum(terms)) > 1e-15, kernel, 0.0)
         return {events: kernel for events, kernel in exactly.items() if kernel.any()}
 
     def _everything(self) -> Events:
@@ -187,24 +187,24 @@ class Continuous:
         """The rates of moving on while only event sets within these are told of."""
         rates = self.hidden * (1 - np.eye(len(self.states)))
         leaving = rates + sum(self.told.values(), np.zeros_like(rates))
-        staying = sum((told for events, told in self.told.items() if events <= within), rates)
+        staying = sum((rate for events, rate in self.told.items() if events <= within), rates)
         generator: Array = staying - np.diag(leaving.sum(axis=1))
         return generator
 
     def _accrued(self, span: float) -> Array:
         """The expected utility of a span from each state, discounted to its start."""
         low, size = float(self.utility.min()), len(self.states)
-        joined = np.zeros((size + 1, size + 1))
-        joined[:size, :size] = self._generator(self._everything()) - self.decay * np.eye(size)
-        joined[:size, size] = self.utility - low  # so that no rate is negative
+        generator = np.zeros((size + 1, size + 1))
+        generator[:size, :size] = self._generator(self._everything()) - self.decay * np.eye(size)
+        generator[:size, size] = self.utility - low  # so that no rate is negative
         weight = -expm1(-self.decay * span) / self.decay if self.decay > 0 else span
-        accrued: Array = self.flow(joined * span)[:size, size] + low * weight
+        accrued: Array = self.flow(generator * span)[:size, size] + low * weight
         return accrued
 
 
-def _check_rates(what: str, rates: Array) -> None:
+def _check_rates(name: str, rates: Array) -> None:
     if not ((rates >= 0) & (rates < np.inf)).all():
-        raise SettingsError(f"the rates of {what} must be finite and at or above 0, got {rates}")
+        raise SettingsError(f"the rates of {name} must be finite and at or above 0, got {rates}")
 
 
 def _span(span: float) -> float:
@@ -213,8 +213,8 @@ def _span(span: float) -> float:
     return span
 
 
-def _normalised(mass: Array, what: str) -> Array:
+def _normalised(mass: Array, name: str) -> Array:
     if not (total := mass.sum()) > 0:
-        raise WorldError(f"{what} is impossible with this belief")
+        raise WorldError(f"{name} is impossible with this belief")
     belief: Array = mass / total
     return belief

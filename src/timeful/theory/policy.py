@@ -146,14 +146,14 @@ def evaluate_forever(
                 f"more than {limit} pairs of information state and state are reached; "
                 "use a policy with fewer information states, or `evaluate` over a horizon"
             )
-    place = {pair: number for number, pair in enumerate(queue)}
+    index = {pair: number for number, pair in enumerate(queue)}
     matrix, worths = np.eye(len(queue)), np.array([worth for worth, _ in rows])
     for number, (_, row) in enumerate(rows):
         for pair, chance in row.items():
-            matrix[number, place[pair]] -= process.discount * chance
+            matrix[number, index[pair]] -= process.discount * chance
     values = np.linalg.solve(matrix, worths)
     states = np.flatnonzero(begin).tolist()
-    return float(sum(begin[state] * values[place[policy.first, state]] for state in states))
+    return float(sum(begin[state] * values[index[policy.first, state]] for state in states))
 
 
 def check_discounted(process: Process) -> None:
@@ -186,16 +186,18 @@ def _pair(
 def _acts(policy: Policy, memory: Hashable) -> list[tuple[Intervention, float]]:
     acts = policy.act(memory)
     if not (all(chance >= 0 for chance in acts.values()) and abs(sum(acts.values()) - 1) < 1e-9):
-        shown = {named(intervention): chance for intervention, chance in acts.items()}
-        raise SettingsError(f"a policy must give a distribution over interventions, got {shown}")
+        distribution = {named(intervention): chance for intervention, chance in acts.items()}
+        raise SettingsError(
+            f"a policy must give a distribution over interventions, got {distribution}"
+        )
     return [(intervention, chance) for intervention, chance in acts.items() if chance > 0]
 
 
 def _seen(process: Process, predicted: Array) -> Iterator[tuple[Events, Array]]:
     """Each event set that can come now, with the mass of the states that show it."""
     shares = predicted[:, np.newaxis] * process.observation
-    for place in np.flatnonzero(shares.any(axis=0)).tolist():
-        yield process.event_sets[place], shares[:, place]
+    for index in np.flatnonzero(shares.any(axis=0)).tolist():
+        yield process.event_sets[index], shares[:, index]
 
 
 def _expected(process: Process, mass: Array, intervention: Intervention) -> float:

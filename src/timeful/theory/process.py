@@ -79,11 +79,11 @@ class Process:
         _check_utility(self)
         for name in ("transition", "observation", "utility", "start"):
             getattr(self, name).flags.writeable = False
-        places: dict[tuple[str, Hashable], int] = {}
-        places |= {("state", name): at for at, name in enumerate(self.states)}
-        places |= {("intervention", name): at for at, name in enumerate(self.interventions)}
-        places |= {("event set", name): at for at, name in enumerate(self.event_sets)}
-        _keep(self, "_places", places)
+        positions: dict[tuple[str, Hashable], int] = {}
+        positions |= {("state", name): at for at, name in enumerate(self.states)}
+        positions |= {("intervention", name): at for at, name in enumerate(self.interventions)}
+        positions |= {("event set", name): at for at, name in enumerate(self.event_sets)}
+        _keep(self, "_places", positions)
 
     @classmethod
     def from_functions(
@@ -111,33 +111,36 @@ class Process:
         Raises:
             SettingsError: As the class does, and if there are more states than the limit.
         """
-        chosen = tuple(interventions)
+        action_sets = tuple(interventions)
         worth: dict[tuple[int, Hashable], float] = {}
         moves: dict[tuple[int, Hashable], Mapping[Hashable, float]] = {}
-        found = dict.fromkeys(start)
-        queue = list(found)
+        reachable = dict.fromkeys(start)
+        queue = list(reachable)
         for state in queue:  # it grows while it is read
-            for number, intervention in enumerate(chosen):
+            for number, intervention in enumerate(action_sets):
                 worth[number, state] = utility(state, intervention)
                 stays = worth[number, state] == -np.inf
                 to = {state: 1.0} if stays else transition(state, intervention)
                 moves[number, state] = to
-                queue += [after for after in to if after not in found]
-                found |= dict.fromkeys(to)
-            if len(found) > limit:
+                queue += [after for after in to if after not in reachable]
+                reachable |= dict.fromkeys(to)
+            if len(reachable) > limit:
                 raise SettingsError(
                     f"more than {limit} states can be reached; make the states coarser, or raise "
                     "`limit`"
                 )
-        seen = {state: observation(state) for state in found}
-        states, sets = tuple(found), tuple(dict.fromkeys(y for row in seen.values() for y in row))
-        every = range(len(chosen))
+        observations = {state: observation(state) for state in reachable}
+        states, sets = (
+            tuple(reachable),
+            tuple(dict.fromkeys(y for row in observations.values() for y in row)),
+        )
+        every = range(len(action_sets))
         return cls(
             states=states,
-            interventions=chosen,
+            interventions=action_sets,
             event_sets=sets,
             transition=np.array([[_row(moves[a, s], states) for s in states] for a in every]),
-            observation=np.array([_row(seen[s], sets) for s in states]),
+            observation=np.array([_row(observations[s], sets) for s in states]),
             utility=np.array([[worth[a, s] for s in states] for a in every]),
             discount=discount,
             start=np.array(_row(start, states)),
@@ -185,8 +188,8 @@ class Process:
         try:
             return self._places[kind, name]
         except KeyError:
-            known = ", ".join(named(other) for of, other in self._places if of == kind)
-            raise SettingsError(f"no {kind} {named(name)}; there are: {known}") from None
+            labels = ", ".join(named(label) for of, label in self._places if of == kind)
+            raise SettingsError(f"no {kind} {named(name)}; there are: {labels}") from None
 
 
 def subsets(actions: Sequence[Hashable], *, most: int = 1) -> tuple[Intervention, ...]:
@@ -241,17 +244,17 @@ def _check_names(process: Process) -> None:
 
 def _check_shapes(process: Process) -> None:
     i, s, y = len(process.interventions), len(process.states), len(process.event_sets)
-    wanted: dict[str, list[tuple[int, ...]]] = {
+    shapes_by_name: dict[str, list[tuple[int, ...]]] = {
         "transition": [(i, s, s)],
         "observation": [(s, y)],
         "utility": [(i, s), (i, s, s)],
         "start": [(s,)],
     }
-    for name, shapes in wanted.items():
-        if (given := getattr(process, name).shape) not in shapes:
+    for name, shapes in shapes_by_name.items():
+        if (array_shape := getattr(process, name).shape) not in shapes:
             raise SettingsError(
                 f"the {name} must have shape {' or '.join(map(str, shapes))} "
-                f"for {i} interventions, {s} states and {y} event sets, got {given}"
+                f"for {i} interventions, {s} states and {y} event sets, got {array_shape}"
             )
 
 

@@ -16,17 +16,17 @@ SLACK = 1e-13
 """A margin below this share of the largest number is rounding, and no reason to keep a vector."""
 
 
-def witness(vector: Array, others: Array) -> tuple[float, Array]:
-    """The greatest margin of a vector over others, and a belief at which it has it.
+def witness(vector: Array, alternatives: Array) -> tuple[float, Array]:
+    """The greatest margin of a vector over alternatives, and a belief at which it has it.
 
     Args:
         vector: Shape (S,).
-        others: Shape (K, S), K at least 1.
+        alternatives: Shape (K, S), K at least 1.
 
     Returns:
-        max over beliefs b of min over k of (vector - others[k]).b, and such a b.
+        max over beliefs b of min over k of (vector - alternatives[k]).b, and such a b.
     """
-    game = vector - others
+    game = vector - alternatives
     scale = float(np.abs(game).max()) or 1.0
     belief = _nature(game / scale)
     return float((game @ belief).min()), belief
@@ -45,11 +45,11 @@ def undominated(vectors: Array, *, slack: float = 0.0) -> list[int]:
     # Dropping goes in two rounds, and a vector may be dropped for one that is dropped itself.
     slack = max(slack, SLACK * max(1.0, float(np.abs(vectors).max(initial=0.0)))) / 2
     waiting = _not_below_another(vectors, slack)
-    kept: list[int] = []
+    indices: list[int] = []
     while waiting:
         first = waiting[0]
-        if kept:
-            margin, belief = witness(vectors[first], vectors[kept])
+        if indices:
+            margin, belief = witness(vectors[first], vectors[indices])
             if margin <= slack:
                 waiting.remove(first)
                 continue
@@ -57,28 +57,28 @@ def undominated(vectors: Array, *, slack: float = 0.0) -> list[int]:
             belief = np.full(vectors.shape[1], 1 / vectors.shape[1])
         best = _best(vectors, waiting, belief)
         waiting.remove(best)
-        kept.append(best)
-    return sorted(kept)
+        indices.append(best)
+    return sorted(indices)
 
 
-def _best(vectors: Array, places: Sequence[int], belief: Array) -> int:
+def _best(vectors: Array, candidates: Sequence[int], belief: Array) -> int:
     """The best vector at a belief; of several, the one that is best in the first states.
 
     Without the rule for ties a vector could be kept that is the best at this one belief only.
     """
-    worth = vectors[places] @ belief
+    worth = vectors[candidates] @ belief
     close = worth >= worth.max() - 1e-13 * max(1.0, float(np.abs(worth).max()))
-    tied = [place for place, near in zip(places, close, strict=True) if near]
-    return max(tied, key=lambda place: tuple(vectors[place].tolist()))
+    tied = [index for index, near in zip(candidates, close, strict=True) if near]
+    return max(tied, key=lambda index: tuple(vectors[index].tolist()))
 
 
 def _not_below_another(vectors: Array, slack: float) -> list[int]:
     """The places of the vectors that no other one equals or exceeds in every state."""
-    kept: list[int] = []
-    for place in np.argsort(-vectors.sum(axis=1), kind="stable").tolist():
-        if not (vectors[kept] >= vectors[place] - slack).all(axis=1).any():
-            kept.append(place)
-    return sorted(kept)
+    survivors: list[int] = []
+    for index in np.argsort(-vectors.sum(axis=1), kind="stable").tolist():
+        if not (vectors[survivors] >= vectors[index] - slack).all(axis=1).any():
+            survivors.append(index)
+    return sorted(survivors)
 
 
 def _nature(game: Array) -> Array:
@@ -103,10 +103,10 @@ def _nature(game: Array) -> Array:
         usable = np.flatnonzero(tableau[:states, column] > 1e-13)
         ratios = tableau[usable, -1] / tableau[usable, column]
         least = usable[ratios <= ratios.min() + 1e-15]
-        row = min(least.tolist(), key=lambda place: basis[place])
+        row = min(least.tolist(), key=lambda index: basis[index])
         tableau[row] /= tableau[row, column]
-        others = np.arange(states + 1) != row
-        tableau[others] -= np.outer(tableau[others, column], tableau[row])
+        other_rows = np.arange(states + 1) != row
+        tableau[other_rows] -= np.outer(tableau[other_rows, column], tableau[row])
         basis[row] = column
     prices = np.clip(tableau[-1, rows : rows + states], 0.0, None)
     belief: Array = prices / prices.sum()

@@ -126,11 +126,11 @@ def from_smdp(
         SettingsError: If a duration is below 1, and as `Process` does.
     """
 
-    def transition(where: Hashable, chosen: Intervention) -> Chances:
+    def transition(where: Hashable, intervention: Intervention) -> Chances:
         if isinstance(where, Underway):
             return {_arriving(where.state, where.doing, where.left - 1): 1.0}
         assert isinstance(where, Deciding)
-        [action] = chosen
+        [action] = intervention
         after: dict[Hashable, float] = {}
         for (state, ticks), chance in actions[action](where.state).items():
             if ticks < 1:
@@ -139,11 +139,11 @@ def from_smdp(
             after[then] = after.get(then, 0.0) + chance
         return after
 
-    def utility(where: Hashable, chosen: Intervention) -> float:
+    def utility(where: Hashable, intervention: Intervention) -> float:
         if isinstance(where, Underway):
-            return -np.inf if chosen else 0.0
+            return -np.inf if intervention else 0.0
         assert isinstance(where, Deciding)
-        able = [action for action in chosen if actions[action](where.state)]
+        able = [action for action in intervention if actions[action](where.state)]
         return reward(where.state, able[0]) if able else -np.inf
 
     return Process.from_functions(
@@ -200,12 +200,12 @@ def from_options(
     """
     check_known("time to decide", decide, ("at-boundaries", "any-tick"))
 
-    def doing(where: Hashable, chosen: Intervention) -> Hashable | None:
+    def doing(where: Hashable, intervention: Intervention) -> Hashable | None:
         """The option that acts in this tick; None if this is not admissible."""
         assert isinstance(where, Deciding | Underway)
-        if not chosen:
+        if not intervention:
             return where.doing if isinstance(where, Underway) else None
-        [name] = chosen
+        [name] = intervention
         free = isinstance(where, Deciding) or decide == "any-tick"
         return name if free and options[name].can_begin(where.state) else None
 
@@ -217,8 +217,8 @@ def from_options(
             raise SettingsError(f"option {name!r} has no policy in state {named(where.state)}")
         return world.intervention_at(policy[where.state]), world.state_at(where.state)
 
-    def transition(where: Hashable, chosen: Intervention) -> Chances:
-        name = doing(where, chosen)
+    def transition(where: Hashable, intervention: Intervention) -> Chances:
+        name = doing(where, intervention)
         after: dict[Hashable, float] = {}
         for state, chance in zip(world.states, world.transition[step(where, name)], strict=True):
             ends = options[name].ends.get(state, 1.0)
@@ -233,8 +233,8 @@ def from_options(
         pairs = zip(world.event_sets, row, strict=True)
         return {events | ended: chance for events, chance in pairs if chance > 0}
 
-    def utility(where: Hashable, chosen: Intervention) -> float:
-        name = doing(where, chosen)
+    def utility(where: Hashable, intervention: Intervention) -> float:
+        name = doing(where, intervention)
         return -np.inf if name is None else float(world.utility[step(where, name)])
 
     first = zip(world.states, world.start.tolist(), strict=True)
@@ -248,8 +248,8 @@ def from_options(
     )
 
 
-def _arriving(state: Hashable, doing: Hashable, left: int) -> Hashable:
-    return Underway(state, doing, left) if left else Deciding(state)
+def _arriving(state: Hashable, option: Hashable, remaining: int) -> Hashable:
+    return Underway(state, option, remaining) if remaining else Deciding(state)
 
 
 def _at_the_end(where: Hashable) -> Distribution:
