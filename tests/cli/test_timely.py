@@ -12,7 +12,6 @@ from click.testing import CliRunner, Result
 from tests.servers.fake import Body, Call, FakeServer, Hang, Say, Step
 from timeful.cli.main import app
 from timeful.errors import RecordError, SettingsError
-from timeful.suites.timely.spec import Sweep
 
 REASONING = ["run", "timely/reasoning", "--case", "sums", "--size", "2", "--workers", "1"]
 FICTION = ["run", "timely/fiction", "--game", "skerry", "--workers", "1", "--latency", "none"]
@@ -51,7 +50,6 @@ def test_a_run_prints_tables_in_80_columns_that_name_its_stand_ins(
     assert [line.split()[0] for line in lines[-2:]] == ["report", "records"]
     for name in ("report.html", "results.json", "table.csv", "episodes.csv", "settings.json"):
         assert (out / name).stat().st_size > 0
-    assert "none was run here" in (out / "report.html").read_text()
     again = ran("report", str(out))
     assert again.splitlines()[:-2] == lines[:-2]
     record = next((out / "episodes").glob("*.jsonl"))
@@ -72,7 +70,7 @@ def test_parts_can_be_asked_for(tmp_path: Path) -> None:
     assert {row["budget_ns"] for row in found} == {20_000_000_000, None}
     settings = json.loads((tmp_path / "settings.json").read_text())
     assert settings["tool_latencies"] == [["step", "3s"]]
-    assert settings["timer"] == {"scale": 1.5, "jitter": 0.1, "tells": "both"}
+    assert (settings["timer_scale"], settings["tells"]) == (1.5, "both")
     assert not (tmp_path.parent / f"{tmp_path.name}-baseline").exists()
 
 
@@ -98,46 +96,45 @@ def test_a_run_goes_on_where_it_stopped_with_the_same_baselines(tmp_path: Path) 
         (["run", "timely/reasoning", "--case", "sumz"], "Did you mean 'sums'"),
         (["run", "timely/fiction", "--game", "zork9"], "unknown game"),
         ([*FICTION, "--player", "haste"], "Did you mean 'hasty'"),
-        ([*FICTION, "--budget", "soon"], "a budget is"),
-        ([*FICTION, "--budget", "3@paced"], "unknown player of the run"),
-        ([*FICTION, "--budget", "1s", "--budget", "1s"], "named twice"),
-        ([*FICTION, "--latency", "quick"], "a latency is"),
-        ([*FICTION, "--tool-latency", "step"], "TOOL=LAW"),
+        ([*FICTION, "--budget", "soon"], "budget"),
+        ([*FICTION, "--budget", "3@paced"], "paced"),
+        ([*FICTION, "--latency", "quick"], "latency"),
+        ([*FICTION, "--tool-latency", "step"], "--tool-latency"),
         ([*FICTION, "--budget", "1s", "--tool-latency", "stepp=1s"], "Did you mean 'step'"),
         ([*FICTION, "--budget", "1s", "--alpha", "0"], "alpha"),
         ([*FICTION, "--tells", "all"], "timer setting"),
         ([*FICTION, "--timer-scale", "0"], "scale of a timer"),
         ([*FICTION, "--timer-jitter", "-1"], "jitter of a timer"),
-        ([*FICTION, "--calls", "native"], "would change nothing"),
+        ([*FICTION, "--calls", "native"], "has no effect"),
         (
             [
                 *(*FICTION, "--model", "openai:x", "--base-url", "http://h/v1"),
-                *("--pace", "/nowhere", "--clock", "wall"),
+                *("--baselines", "x.json", "--clock", "wall", "--pace", "/nowhere"),
             ],
-            "would change nothing",
+            "/nowhere",
         ),
         (
             [*FICTION, "--model", "openai:x", "--base-url", "http://h/v1", "--calls", "spoken"],
-            "unknown kind of calls",
+            "spoken",
         ),
         ([*FICTION, "--clock", "sun"], "unknown clock"),
         ([*FICTION, "--transcripts", "some"], "unknown transcripts"),
         ([*FICTION, "--pace", "/nowhere"], "cannot be read"),
-        ([*FICTION, "--runs", "0", "--budget", "1s"], "at least 1 run"),
-        ([*FICTION, "--budget", "1s", "--workers", "0"], "at least one worker"),
+        ([*FICTION, "--runs", "0", "--budget", "1s"], "at least 1"),
+        ([*FICTION, "--budget", "1s", "--workers", "0"], "at least 1"),
         ([*FICTION, "--model", "gpt"], "unknown model"),
         ([*FICTION, "--model", "openai:x"], "--base-url"),
-        ([*FICTION, "--model", "replay:/nowhere"], "no cassette"),
-        ([*FICTION, "--base-url", "http://localhost:1/v1"], "would change nothing"),
-        ([*FICTION, "--temperature", "1"], "would change nothing"),
-        ([*FICTION, "--record", "x.jsonl"], "would change nothing"),
-        ([*FICTION, "--baselines", "x.json"], "would change nothing"),
+        ([*FICTION, "--model", "replay:/nowhere"], "/nowhere"),
+        ([*FICTION, "--base-url", "http://localhost:1/v1"], "has no effect"),
+        ([*FICTION, "--temperature", "1"], "has no effect"),
+        ([*FICTION, "--record", "x.jsonl"], "has no effect"),
+        ([*FICTION, "--baselines", "x.json"], "has no effect"),
         ([*REASONING, "--size", "0"], "at least one problem"),
         ([*REASONING, "--split", "tests"], "Did you mean 'test'"),
-        ([*REASONING, "--private"], "would change nothing"),
-        ([*REASONING, "--benchmark", "gpqa"], "would change nothing"),
-        ([*REASONING, "--fields", "question=q"], "would change nothing"),
-        ([*REASONING, "--unsafe"], "would change nothing"),
+        ([*REASONING, "--private"], "has no effect"),
+        ([*REASONING, "--benchmark", "gpqa"], "has no effect"),
+        ([*REASONING, "--fields", "question=q"], "has no effect"),
+        ([*REASONING, "--unsafe"], "has no effect"),
         (["run", "timely/reasoning", "--problems", "/nowhere.jsonl"], "cannot read problems"),
         (["run", "timely/coding", "--case", "digit"], "Did you mean 'digits'"),
         (["run", "timely/coding", "--case", "leaf-classification"], "timeful prepare"),
@@ -156,8 +153,8 @@ def test_what_the_run_would_refuse_is_refused_before_baselines_are_made(
     file = tmp_path / "mine.txt"
     file.write_text("mine")
     for arguments, reason in (
-        (["--workers", "0", "--out", str(tmp_path / "run")], "at least one worker, got 0"),
-        (["--out", str(file)], f"{file} is a file"),
+        (["--workers", "0", "--out", str(tmp_path / "run")], "at least 1, got 0"),
+        (["--out", str(file)], str(file)),
     ):
         result = run("run", command, *arguments)
         assert isinstance(result.exception, SettingsError), result.output
@@ -190,30 +187,6 @@ def live(server: FakeServer, tmp_path: Path) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("family", ["fiction", "coding", "reasoning"])
-def test_the_command_that_makes_baselines_makes_those_that_a_preset_needs(
-    family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    needed: list[Sweep] = []
-    made: list[Sweep] = []
-
-    def lacks(sweep: Sweep, *_: object) -> list[str]:
-        needed.append(sweep)
-        return ["a case"]
-
-    def make(sweep: Sweep, *_: object, **__: object) -> None:
-        made.append(sweep)
-        raise SettingsError("not now")
-
-    monkeypatch.setattr("timeful.suites.timely.spec._missing", lacks)
-    monkeypatch.setattr("timeful.cli.timely.unhurried_runs", make)
-    model = ("--model", "openai:some", "--base-url", "http://127.0.0.1:9/v1")
-    said = refused("run", f"timely/{family}", "--preset", "paper", *model, out=tmp_path / "run")
-    run(*said.partition("Make it with: timeful ")[2].split())
-    assert [(s.cases, s.latencies) for s in made] == [(s.cases, s.latencies) for s in needed]
-    assert len(made) == 1
-
-
 def test_of_many_cases_without_a_baseline_some_are_named(tmp_path: Path) -> None:
     with FakeServer(solver) as server:
         many = ("run", "timely/reasoning", "--case", "sums", "--size", "20")
@@ -226,7 +199,7 @@ def test_a_folder_of_runs_is_no_run_and_the_error_names_them(tmp_path: Path) -> 
     ran(*REASONING, "--budget", "9s", "--out", str(tmp_path / "sums"))
     result = run("report", str(tmp_path))
     assert isinstance(result.exception, RecordError)
-    assert str(result.exception).endswith(f"holds no run, but these do: {tmp_path / 'sums'}")
+    assert str(tmp_path / "sums") in str(result.exception)
 
 
 def test_an_endpoint_needs_a_baseline_first_and_is_told_how_to_make_it(tmp_path: Path) -> None:
@@ -240,7 +213,7 @@ def test_an_endpoint_needs_a_baseline_first_and_is_told_how_to_make_it(tmp_path:
         lines = ran(*command, "--out", str(tmp_path / "unhurried")).splitlines()
         table = next(i for i, line in enumerate(lines) if line.startswith("Unhurried"))
         assert max(map(len, lines[table:-3])) <= 80
-        assert lines[table + 2].split()[:2] == ["openai:qwen3-8b", "sums"]
+        assert lines[table + 2].split()[0] == "openai:qwen3-8b"
         assert lines[-3].startswith("kept     2 baselines in ")
         asked = len(server.requests)
         assert asked == 2 * 2
@@ -286,7 +259,7 @@ def test_what_a_model_does_wrong_with_calls_is_counted_and_not_fatal(tmp_path: P
     [row] = rows(tmp_path / "run")
     assert (row["bad_calls"], row["timer_calls"], row["rounds"]) == (3, 0, 4)
     assert row["reason"] == "answered"
-    assert "calls that could not be used: 100 % (3 of 3)" in out
+    assert "Unusable calls: 100 % (3 of 3)" in out
 
 
 def test_in_wall_time_a_server_that_stalls_is_cut_at_the_deadline(tmp_path: Path) -> None:
@@ -360,10 +333,10 @@ def test_machine_learning_runs_in_a_sandbox_that_is_told_and_written_down(tmp_pa
     if "cannot be confined" in str(result.exception):
         pytest.skip(str(result.exception))
     assert result.exit_code == 0, f"{result.output}\n{result.exception!r}"
-    assert result.stderr.startswith("sandbox  Programs run ")
-    assert "Stand-ins, and no language models: one-shot." in result.stdout
+    assert "Stand-ins, no language models: one-shot." in result.stdout
     settings = json.loads((out / "settings.json").read_text())
-    assert settings["source"]["sandbox"] in ("bubblewrap", "landlock")
+    assert settings["sandbox"] in ("bubblewrap", "landlock")
+    assert f"Sandbox of programs: {settings['sandbox']}" in result.stdout
     ready, model = rows(out)
     for row in (ready, model):
         assert (row["status"], row["reason"], row["metric_name"]) == ("ok", "answered", "accuracy")

@@ -54,6 +54,10 @@ class Lazy(click.Group):
 class SuiteGroup(Lazy):
     """A group whose commands are also all suites: built-in, installed, or in a file."""
 
+    def __init__(self, places: dict[str, str], *, kind: str = "run", **options: object) -> None:
+        super().__init__(places, **options)
+        self._kind = kind
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of all suites."""
         return sorted({*super().list_commands(ctx), *names("suite")})
@@ -62,9 +66,9 @@ class SuiteGroup(Lazy):
         """Make the command of a suite."""
         if cmd_name not in names("suite") and not is_file_name(cmd_name):
             return super().get_command(ctx, cmd_name)
-        from timeful.cli.suite_command import load_command
+        from timeful.cli.suite_command import load_baseline_command, load_command
 
-        return load_command(cmd_name)
+        return (load_command if self._kind == "run" else load_baseline_command)(cmd_name)
 
 
 _BUG = 70
@@ -78,9 +82,6 @@ run = SuiteGroup(
         "engagement/toys": "timeful.cli.engagement_toys:toys",
         "engagement/kitchen": "timeful.cli.engagement_kitchen:kitchen",
         "timely": "timeful.cli.timely:timely",
-        "timely/fiction": "timeful.cli.timely:fiction",
-        "timely/coding": "timeful.cli.timely:coding",
-        "timely/reasoning": "timeful.cli.timely:reasoning",
         "proactor": "timeful.cli.proactor_run:proactor",
     },
     name="run",
@@ -88,12 +89,9 @@ run = SuiteGroup(
     context_settings=_CONTEXT,
 )
 
-baseline = Lazy(
-    {
-        "timely/fiction": "timeful.cli.timely:baseline_fiction",
-        "timely/coding": "timeful.cli.timely:baseline_coding",
-        "timely/reasoning": "timeful.cli.timely:baseline_reasoning",
-    },
+baseline = SuiteGroup(
+    {},
+    kind="baseline",
     name="baseline",
     help="Measure how long a model takes without a limit; its budgets are multiples of that.",
     context_settings=_CONTEXT,

@@ -21,7 +21,8 @@ class Progress:
 
     def start(self, total: int) -> None:
         """Begin to count towards a total."""
-        self._total = total
+        self.end()
+        self._total, self._done, self._failed = total, 0, 0
         if sys.stderr.isatty():
             self._bar = click.progressbar(
                 length=total, label="episodes", file=sys.stderr, show_pos=True, width=0

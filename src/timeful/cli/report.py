@@ -28,9 +28,6 @@ def report(out: Path, pages: str) -> None:
     reports: dict[str, Callable[[Path], None]] = {
         "engagement/kitchen": _kitchen,
         "engagement/toys": _toys,
-        "timely/fiction": _timely,
-        "timely/coding": _timely,
-        "timely/reasoning": _timely,
         "proactor": partial(_proactor, pages=pages),
         "train/quick": _quick,
         "train": _train,
@@ -54,19 +51,6 @@ def _kitchen(out: Path) -> None:
     from timeful.suites.engagement.kitchen.run import experiment
 
     finished = report_again(experiment(), out)
-    show(finished, out, tables(finished))
-
-
-def _timely(out: Path) -> None:
-    from timeful.cli.timely import tables
-    from timeful.runs.experiment import read_settings, report_again
-    from timeful.suites.timely.run import experiment
-    from timeful.suites.timely.spec import NAME
-    from timeful.tasks.episode import FAMILIES
-
-    suite = read_settings(out)["suite"]
-    family = next(family for family in FAMILIES if suite == f"{NAME}/{family}")
-    finished = report_again(experiment(family), out)
     show(finished, out, tables(finished))
 
 

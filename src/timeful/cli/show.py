@@ -58,8 +58,6 @@ def list_parts() -> None:
     from timeful.rewards.registry import REWARDS
     from timeful.suites.engagement.kitchen import spec as kitchen
     from timeful.suites.proactor import spec as proactor
-    from timeful.suites.timely.presets import PRESETS
-    from timeful.tasks.families import FAMILY_SPECS
     from timeful.training.config_io import recipes
 
     models = ("rules", "openai:NAME", "replay:FILE", "local:PATH")
@@ -73,25 +71,6 @@ def list_parts() -> None:
             "settings": kitchen.SETTINGS,
             "interfaces": kitchen.LAWS,
             "models": models,
-        },
-        "timely/fiction": {
-            "presets": PRESETS["fiction"],
-            "games": game_names(),
-            "players": FAMILY_SPECS["fiction"].players,
-            "models": models[1:],
-        },
-        "timely/coding": {
-            "presets": PRESETS["coding"],
-            "cases": case_names(),
-            "players": FAMILY_SPECS["coding"].players,
-            "models": models[1:],
-        },
-        "timely/reasoning": {
-            "presets": PRESETS["reasoning"],
-            "sets": (*set_names(), "gym:TASK"),
-            "files": BENCHMARKS,
-            "players": FAMILY_SPECS["reasoning"].players,
-            "models": models[1:],
         },
         "proactor": {
             "domains": (*domain_names(), "FOLDER"),
@@ -117,6 +96,10 @@ def list_parts() -> None:
         for item in registered("suite")
         if not item.problem
     }
+    parts["timely/fiction"] = {**parts["timely/fiction"], "games": game_names()}
+    parts["timely/coding"] = {**parts["timely/coding"], "cases": case_names()}
+    sets = (*set_names(), "gym:TASK")
+    parts["timely/reasoning"] = {**parts["timely/reasoning"], "sets": sets, "files": BENCHMARKS}
     _print_part("runs", front.run.list_commands(click.get_current_context()))
     for suite, options in parts.items():
         print(suite)

@@ -1,8 +1,9 @@
 """The command of a suite, made from its value: `timeful run NAME`."""
 
 import os
+import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,7 +22,7 @@ from timeful.experiments.options import (
     suite_options,
 )
 from timeful.experiments.run import Results, make_baselines, run_suite
-from timeful.experiments.suite import Suite
+from timeful.experiments.suite import MissingBaselineError, Suite
 from timeful.experiments.sweep import Choice, plan_episodes
 from timeful.registry import load
 
@@ -58,7 +59,7 @@ def list_values(suite: Suite) -> dict[str, Sequence[str]]:
         swept = suite.sweep.get(option.name, ())
         if option.is_model:
             values[f"--{option.flag}"] = [
-                show_default(option),
+                *(option.stand_ins or [show_default(option)]),
                 "openai:NAME",
                 "replay:FILE",
                 "local:PATH",
@@ -70,14 +71,37 @@ def list_values(suite: Suite) -> dict[str, Sequence[str]]:
     return values
 
 
-def make_group_command(prefix: str, suites: Sequence[str]) -> click.Command:
-    """Make the command that runs several suites, each in a folder of its own."""
+def load_baseline_command(name: str) -> click.Command:
+    """Make the command that plays the first run of a suite, by the suite's name."""
+    return make_baseline_command(load_suite(name))
+
+
+def make_group_command(
+    prefix: str, suites: Sequence[str], *, flags: Mapping[str, Sequence[str]] | None = None
+) -> click.Command:
+    """Make the command that runs several suites, each in a folder of its own.
+
+    Args:
+        prefix: The name of the command.
+        suites: The names of the suites.
+        flags: Options without a value, and the suites that they belong to.
+    """
+
+    def refuse_model(_: click.Context, __: click.Parameter, value: str | None) -> None:
+        if value is not None:
+            raise SettingsError(f"--model is an option of {', '.join(suites)}: give one of these")
+
     has_preset = all(load_suite(name).presets for name in suites)
     default_out = f"runs/{prefix}"
     params: list[click.Parameter] = [
         _flag("out", FILE, f"Folder of the run folders.  [default: {default_out}]"),
         *([_flag("preset", str, "Preset of each suite.")] if has_preset else []),
+        *(
+            click.Option([f"--{flag}"], is_flag=True, default=None, help=f"For {', '.join(names)}.")
+            for flag, names in (flags or {}).items()
+        ),
         *_common_parameters(has_models=False),
+        click.Option(["--model"], hidden=True, expose_value=False, callback=refuse_model),
     ]
 
     def run(**values: Any) -> None:
@@ -86,8 +110,11 @@ def make_group_command(prefix: str, suites: Sequence[str]) -> click.Command:
             suite = load_suite(name)
             click.echo(f"\n=== {name}\n")
             out = (values["out"] or Path(default_out)) / name.rpartition("/")[2]
+            others = {flag for flag, users in (flags or {}).items() if name not in users}
+            given = {key: value for key, value in values.items() if key not in others}
+            options = [replace(option, needs=None) for option in suite_options(suite)]
             try:
-                run_command(suite, suite_options(suite), {**values, "out": out}, out)
+                run_command(suite, options, {**given, "out": out}, out)
             except SystemExit as end:  # episodes that failed do not stop the other suites
                 if end.code != 1:
                     raise
@@ -107,7 +134,7 @@ def make_command(suite: Suite, *, text: str = "") -> click.Command:
         text: The help text; the docstring of the episode by default.
     """
     options = suite_options(suite)
-    default_out = Path(f"runs/{suite.name.replace('/', '-')}")
+    default_out = Path("runs", suite.name)
 
     def run(**values: Any) -> None:
         run_command(suite, options, values, default_out)
@@ -223,22 +250,53 @@ def run_command(
     choice = read_choice(suite, options, values)
     episodes = [planned.episode for planned in plan_episodes(suite, choice)]
     refuse_idle(options, values, episodes)
-    results = watch(
-        partial(run_suite, suite, choice), values["out"] or default_out, episodes, values
-    )
+    try:
+        results = watch(
+            partial(run_suite, suite, choice), values["out"] or default_out, episodes, values
+        )
+    except MissingBaselineError as error:
+        raise SettingsError(f"{error}. Make it with: {baseline_words(suite)}") from error
     show(results)
+
+
+def baseline_words(suite: Suite) -> str:
+    """The command that makes the baselines which the present command lacks."""
+    assert suite.baseline is not None, "only called for such suites"
+    words = ["timeful", "baseline", suite.name]
+    context = click.get_current_context()
+    others = {"out", "replace", *suite.baseline.fixed, *suite.baseline.values}
+    for parameter in context.command.params:
+        value = context.params.get(str(parameter.name))
+        if str(parameter.name) in others or not is_given(str(parameter.name)):
+            continue
+        if isinstance(value, bool):
+            words.append(parameter.opts[0] if value else parameter.secondary_opts[0])
+            continue
+        for item in value if isinstance(value, tuple) else (value,):
+            words += [parameter.opts[0], str(item)]
+    if is_given("out"):  # each run folder has a folder of its baselines
+        out: Path = context.params["out"]
+        words += ["--out", str(out.with_name(f"{out.name}-unhurried"))]
+    return shlex.join(words)
 
 
 def make_baseline_command(suite: Suite) -> click.Command:
     """Make the command that plays the first run of a suite alone: `timeful baseline NAME`."""
-    assert suite.baseline is not None, "only called for such suites"
-    fixed = suite.baseline.fixed
+    baseline = suite.baseline
+    if baseline is None:
+        raise SettingsError(f"{suite.name} has no settings that are multiples of a first run")
+    fixed = baseline.fixed
     options = [option for option in suite_options(suite) if option.name not in fixed]
-    default_out = Path(f"runs/{suite.name.replace('/', '-')}-baseline")
+    group, _, name = suite.name.partition("/")
+    default_out = Path("runs", f"{group}-baseline", name)
 
     def run(**values: Any) -> None:
         choice = read_choice(suite, options, values)
-        choice = replace(choice, fixed={**(choice.fixed or {}), **fixed})
+        choice = replace(
+            choice,
+            values={**baseline.values, **(choice.values or {})},
+            fixed={**(choice.fixed or {}), **fixed},
+        )
         episodes = [planned.episode for planned in plan_episodes(suite, choice)]
         refuse_idle(options, values, episodes)
         results, kept = watch(
@@ -279,7 +337,7 @@ def read_choice(suite: Suite, options: Sequence[Option], values: dict[str, Any])
             fixed[option.name] = tuple(read_value(option, text, endpoint) for text in value)
         else:
             fixed[option.name] = (
-                value if isinstance(value, bool) else read_value(option, value, endpoint)
+                value if isinstance(value, bool) else read_value(option, str(value), endpoint)
             )
     by_name = {option.name: option for option in options}
     for text in values["swept"]:

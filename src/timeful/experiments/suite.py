@@ -42,6 +42,10 @@ Pairs = Sequence[tuple[Any, Any]]
 """Episodes, each with its row."""
 
 
+class MissingBaselineError(SettingsError):
+    """An episode has a setting that is a multiple of an outcome that is unknown."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
     """A first run that settings of a suite's episodes, such as budgets, are multiples of.
@@ -51,11 +55,12 @@ class Baseline:
 
     Attributes:
         plan: The episodes of the first run for those of a run.
-        complete: Completes the episodes of a run with the first run's; raises a SettingsError
-            where an outcome is missing.
+        complete: Completes the episodes of a run with the first run's; raises a
+            MissingBaselineError where an outcome is missing.
         check: Raises a SettingsError if a finished episode of a run has another baseline.
         keep: Keeps the outcome of `timeful baseline` in a file, and says so in a line.
         fixed: The values of fields in `timeful baseline`, which has no options for them.
+        values: The default values of swept fields in `timeful baseline`.
         tables: The tables that `timeful baseline` prints.
     """
 
@@ -64,6 +69,7 @@ class Baseline:
     check: Callable[[Pairs], None]
     keep: Callable[[Pairs], str]
     fixed: Mapping[str, Any]
+    values: Values
     tables: Sequence[Table]
 
 

@@ -17,7 +17,8 @@ class TaskLibrary:
     """Opens tasks of all families. It holds sandboxes, checkers and data until it is closed."""
 
     def __init__(self) -> None:
-        backend = lru_cache(maxsize=2)(_backend)  # trying the sandboxes takes a moment
+        self.backend = backend = lru_cache(maxsize=2)(_backend)
+        """What confines programs here, by `is_unsafe`; trying the sandboxes takes a moment."""
         self._reasoning = ReasoningOpener(backend)
         self._openers: Mapping[Family, TaskOpener] = {
             "fiction": FictionOpener(),

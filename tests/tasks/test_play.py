@@ -1,8 +1,8 @@
-"""Timely-Eval as one call: the same bytes whoever plays, and every number from records alone."""
+"""Task episodes: time under a budget, rows from records alone, and private problems."""
 
-from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +29,8 @@ from timeful.records.events import (
     ThoughtEnded,
     ThoughtStarted,
 )
-from timeful.records.recorder import Recorder, read_record, record_hash
-from timeful.runs.experiment import Finished, report_again, run_experiment
+from timeful.records.recorder import Recorder
 from timeful.sandbox.workspace import WorkLimits
-from timeful.suites.timely.baselines import Baselines
-from timeful.suites.timely.run import baselines_of, check_budgets, experiment
-from timeful.suites.timely.spec import Sweep, episodes, unhurried
 from timeful.tasks import coding, fiction, reasoning
 from timeful.tasks.budgets import read_budget
 from timeful.tasks.episode import Family, SharedSettings, TaskEpisode, TaskSource
@@ -44,165 +40,108 @@ from timeful.tasks.reasoning import ReasoningOpener
 from timeful.tasks.rows import TaskRow, summarize
 
 LIBRARY = TaskLibrary()
-FILES = ("report.html", "results.json", "table.csv", "episodes.csv")
 PROBLEMS = SharedSettings(source=TaskSource(sets=("sums", "choices"), size=3))
 
 
-def sweep_of(
-    family: Family,
-    rig: SharedSettings,
-    cases: Sequence[str],
-    players: Sequence[str],
-    **changes: Any,
-) -> Sweep:
-    wanted = rig.source.sets if family == "reasoning" else tuple(cases)
-    return Sweep(
-        **{
-            "family": family,
-            "cases": LIBRARY.select(family, wanted, rig.source, seed=rig.seed),
-            "voices": [ModelRole(stand_in=name) for name in players],
-            "budgets": [read_budget("0.75x"), read_budget("2x")],
-            **changes,
-        }
-    )
+def episodes(
+    family: Family, shared: SharedSettings, names: tuple[str, ...], players: tuple[str, ...]
+) -> list[TaskEpisode]:
+    """Unhurried episodes."""
+    cases = LIBRARY.select(family, names, shared.source, seed=shared.seed)
+    return [
+        TaskEpisode(
+            family=family,
+            case=case,
+            role=ModelRole(stand_in=player),
+            run=0,
+            latency="none",
+            shared=shared,
+        )
+        for case, player in product(cases, players)
+    ]
 
 
-def baselines(sweep: Sweep, rig: SharedSettings) -> Baselines:
-    specs = unhurried(sweep, rig)
-    return baselines_of((spec, row(spec)) for spec in specs)
-
-
-def row(spec: TaskEpisode) -> TaskRow:
+def row(episode: TaskEpisode) -> TaskRow:
     recorder = Recorder()
-    play(spec, recorder)
+    play(episode, recorder)
     return summarize(recorder.events)
 
 
-def run(
-    sweep: Sweep, rig: SharedSettings, out: Path, *, workers: int = 1
-) -> tuple[list[TaskEpisode], Finished[TaskRow]]:
-    specs = episodes(sweep, rig, baselines(sweep, rig), remedy="")
-    job = experiment(sweep.family)
-    return specs, run_experiment(job, specs, out, settings=rig.settings(), workers=workers)
+def limited(episode: TaskEpisode, text: str, **changes: Any) -> TaskEpisode:
+    """The episode under a budget in seconds."""
+    budget = read_budget(text)
+    return replace(episode, budget=budget, span=budget.span(None), **changes)
 
 
-REASONING = sweep_of("reasoning", PROBLEMS, (), ("paced", "steady", "curt"))
-FICTION = sweep_of(
-    "fiction",
-    SharedSettings(),
-    ("skerry",),
-    ("hasty", "careful"),
-    budgets=[read_budget("5steps"), read_budget("8@careful")],
-    latencies=("none", "lognormal:2s:0.3"),
-)
-BOTH = [(REASONING, PROBLEMS), (FICTION, SharedSettings())]
+REASONING = episodes("reasoning", PROBLEMS, PROBLEMS.source.sets, ("paced", "steady", "curt"))
+PACED, STEADY, _ = REASONING[:3]
+HASTY, CAREFUL = episodes("fiction", SharedSettings(), ("skerry",), ("hasty", "careful"))
 
 
-@pytest.mark.parametrize(("sweep", "rig"), BOTH, ids=("reasoning", "fiction"))
-def test_the_same_seed_gives_the_same_bytes_with_two_workers_and_again(
-    sweep: Sweep, rig: SharedSettings, tmp_path: Path
-) -> None:
-    def hashes(out: Path) -> dict[str, str]:
-        return {p.stem: record_hash(read_record(p)) for p in (out / "episodes").glob("*.jsonl")}
-
-    def files(out: Path) -> dict[str, bytes]:
-        return {name: (out / name).read_bytes() for name in FILES}
-
-    specs, finished = run(sweep, rig, tmp_path / "one")
-    run(sweep, rig, tmp_path / "two", workers=2)
-    assert len(finished.rows) == len(specs)
-    assert not finished.failed
-    assert hashes(tmp_path / "one") == hashes(tmp_path / "two")
-    assert files(tmp_path / "one") == files(tmp_path / "two")
-    for name in (*FILES, "rows.jsonl"):
-        (tmp_path / "two" / name).unlink()
-    report_again(experiment(sweep.family), tmp_path / "two")
-    assert files(tmp_path / "one") == files(tmp_path / "two")
+@pytest.mark.parametrize("episode", REASONING, ids=lambda e: e.key)
+def test_no_time_counts_beyond_the_budget(episode: TaskEpisode) -> None:
+    unhurried = row(episode)
+    for factor in (0.75, 2):
+        span = Duration(int(factor * unhurried.counted_ns))
+        outcome = row(replace(episode, budget=read_budget(f"{factor}x"), span=span))
+        assert outcome.counted_ns == outcome.tool_ns + outcome.thinking_ns <= span
+        assert outcome.is_on_time or outcome.counted_ns == span
 
 
-@pytest.mark.parametrize(("sweep", "rig"), BOTH, ids=("reasoning", "fiction"))
-def test_nothing_counts_beyond_the_budget_not_by_a_nanosecond(
-    sweep: Sweep, rig: SharedSettings
-) -> None:
-    specs = episodes(sweep, rig, baselines(sweep, rig), remedy="")
-    late = 0
-    for spec in specs:
-        made = row(spec)
-        assert spec.span is not None
-        assert made.budget_ns == spec.span
-        assert made.counted_ns == made.tool_ns + made.thinking_ns <= spec.span
-        if not made.is_on_time:
-            late += 1
-            assert made.counted_ns == spec.span
-    assert late or sweep is FICTION  # whose players end in time
-
-
-def test_somebody_who_ignores_the_time_needs_exactly_his_own(tmp_path: Path) -> None:
-    """The deadline itself is still in time: at 1x, what took so long before is done."""
-    sweep = replace(REASONING, voices=[ModelRole(stand_in="steady")], budgets=[read_budget("1x")])
-    specs = episodes(sweep, PROBLEMS, baselines(sweep, PROBLEMS), remedy="")
-    assert all(row(spec).is_on_time for spec in specs)
-    assert all(row(spec).counted_ns == spec.span for spec in specs)
-    hurried = [replace(spec, span=Duration((spec.span or 0) - 1)) for spec in specs]
-    assert not any(row(spec).is_on_time for spec in hurried)
+def test_the_deadline_itself_is_in_time() -> None:
+    span = Duration(row(STEADY).counted_ns)
+    budget = read_budget("1x")
+    assert row(replace(STEADY, budget=budget, span=span)).is_on_time
+    assert not row(replace(STEADY, budget=budget, span=Duration(span - 1))).is_on_time
 
 
 def test_thinking_counts_alpha_times_and_tools_do_not() -> None:
-    slow = SharedSettings(alpha=2.5)
-    hasty = [ModelRole(stand_in="hasty")]
-    sweep = replace(FICTION, latencies=("1s",), voices=hasty, budgets=[read_budget("none")])
-    one, two = (row(unhurried(sweep, rig)[0]) for rig in (SharedSettings(), slow))
+    one, two = (
+        row(replace(HASTY, latency="1s", shared=SharedSettings(alpha=alpha))) for alpha in (1, 2.5)
+    )
     assert one.tool_ns == two.tool_ns == 60 * seconds(1)
     assert two.thinking_ns == one.thinking_ns * 5 // 2
 
 
-def test_a_pace_that_is_given_goes_before_a_stand_ins_own() -> None:
+def test_a_given_pace_replaces_that_of_a_stand_in() -> None:
     fast = replace(PROBLEMS, pace=Pace(per_token=milliseconds(1)))
-    sweep = replace(REASONING, voices=[ModelRole(stand_in="steady")], budgets=[read_budget("none")])
-    for spec in unhurried(sweep, fast):
-        made = row(spec)
-        assert made.counted_ns == made.tokens * milliseconds(1)
+    outcome = row(replace(STEADY, shared=fast))
+    assert outcome.counted_ns == outcome.tokens * milliseconds(1)
 
 
-def test_a_wrong_timer_changes_what_is_done_and_not_what_counts() -> None:
+def test_a_wrong_timer_changes_what_is_done() -> None:
     wrong = replace(PROBLEMS, timer=TimerSettings(scale=4.0))
-    sweep = replace(REASONING, voices=[ModelRole(stand_in="paced")], budgets=[read_budget("2x")])
-    specs = [episodes(sweep, rig, baselines(sweep, rig), remedy="") for rig in (PROBLEMS, wrong)]
-    rows = [[row(spec) for spec in some] for some in specs]
-    assert [spec.span for spec in specs[0]] == [spec.span for spec in specs[1]]
-    assert sum(r.counted_ns for r in rows[1]) < sum(r.counted_ns for r in rows[0])
-
-
-def test_a_budget_that_has_changed_is_not_mixed_with_what_was_played(tmp_path: Path) -> None:
-    specs, _ = run(replace(FICTION, latencies=("none",)), SharedSettings(), tmp_path)
-    check_budgets(specs, tmp_path)
-    check_budgets(specs, tmp_path / "elsewhere")
-    other = [replace(spec, span=Duration((spec.span or 0) + 1)) for spec in specs]
-    with pytest.raises(SettingsError, match="its baseline has changed"):
-        check_budgets(other, tmp_path)
+    span = Duration(2 * row(PACED).counted_ns)
+    true, fast = (
+        row(replace(PACED, budget=read_budget("2x"), span=span, shared=shared))
+        for shared in (PROBLEMS, wrong)
+    )
+    assert fast.counted_ns < true.counted_ns
 
 
 def test_another_run_has_other_chance_and_another_budget_has_not() -> None:
-    def typed(run: int, budget: str) -> list[str]:
-        hasty = [ModelRole(stand_in="hasty")]
-        sweep = replace(FICTION, voices=hasty, budgets=[read_budget(budget)], runs=2)
+    def commands(run: int, budget: str) -> list[str]:
         recorder = Recorder()
-        play(episodes(sweep, SharedSettings(), {}, remedy="")[run], recorder)
+        play(limited(HASTY, budget, run=run), recorder)
         return [e.action for e in recorder.events if isinstance(e, Acted) and "step" in e.action]
 
-    assert typed(0, "8s") != typed(1, "8s")
-    few, many = typed(0, "8s"), typed(0, "12s")
+    assert commands(0, "8s") != commands(1, "8s")
+    few, many = commands(0, "8s"), commands(0, "12s")
     assert few == many[: len(few)]
     assert len(few) > 10
 
 
-def test_a_latency_is_for_a_tool_that_there_is() -> None:
-    rig = SharedSettings(tool_latencies=(("stepp", "2s"),))
-    with pytest.raises(SettingsError, match="Did you mean 'step'"):
-        experiment("fiction").check(unhurried(FICTION, rig))
-    experiment("fiction").check(
-        unhurried(FICTION, SharedSettings(tool_latencies=(("get_duration", "1s"),)))
-    )
+def test_keys_name_the_settings_of_a_model() -> None:
+    keys = {
+        replace(PACED, role=role).key
+        for url, temperature in (("http://a/v1", 0.5), ("http://b/v1", 0.5), ("http://a/v1", 0.6))
+        for role in [read_role("openai:m", stand_in="paced", base_url=url, temperature=temperature)]
+    }
+    assert len(keys) == 3
+    assert not any("/" in key for key in keys)
+
+
+# --- the library ----------------------------------------------------------------------------------
 
 
 def test_two_story_files_of_one_name_would_be_one_column(
@@ -253,9 +192,7 @@ def test_a_program_may_run_until_the_deadline_and_no_sandbox_ends_it_sooner(
             limits.append(given["limits"])
 
     monkeypatch.setattr(coding, "Workspace", Idle)
-    spec = unhurried(sweep_of("coding", SharedSettings(), ["iris"], ["climber"]), SharedSettings())[
-        0
-    ]
+    [spec] = episodes("coding", SharedSettings(), ("iris",), ("climber",))
     LIBRARY.open(spec).close()
     LIBRARY.close_all()
     assert limits[0].wall_s > in_seconds(LONGEST_RUN)
@@ -265,9 +202,7 @@ def test_a_program_may_run_until_the_deadline_and_no_sandbox_ends_it_sooner(
 
 
 def test_a_row_of_a_game_tells_points_and_calls_and_time() -> None:
-    sweep = replace(FICTION, latencies=("2s",), budgets=[read_budget("50s")])
-    spec = episodes(sweep, SharedSettings(), {}, remedy="")[1]
-    made = row(spec)
+    made = row(limited(CAREFUL, "50s", latency="2s"))
     assert (made.family, made.group, made.who) == ("fiction", "skerry", "careful")
     assert (made.reason, made.is_on_time, made.budget_ns) == ("answered", True, seconds(50))
     assert 0 < made.calls < made.rounds
@@ -279,10 +214,7 @@ def test_a_row_of_a_game_tells_points_and_calls_and_time() -> None:
 
 
 def test_a_call_that_the_deadline_cuts_counts_as_time_of_its_tool() -> None:
-    hasty = [ModelRole(stand_in="hasty")]
-    budgets = [read_budget("5s"), read_budget("10.5s")]
-    sweep = replace(FICTION, voices=hasty, latencies=("10s",), budgets=budgets)
-    cut, in_time = (row(spec) for spec in episodes(sweep, SharedSettings(), {}, remedy=""))
+    cut, in_time = (row(limited(HASTY, text, latency="10s")) for text in ("5s", "10.5s"))
     assert (cut.reason, cut.calls, cut.counted_ns) == ("deadline", 1, seconds(5))
     assert cut.tool_ns == seconds(5) - cut.thinking_ns
     assert cut.thinking_ns == 40 * 10_000_000
@@ -290,7 +222,7 @@ def test_a_call_that_the_deadline_cuts_counts_as_time_of_its_tool() -> None:
 
 
 def test_a_row_of_a_problem_tells_whether_it_is_right_and_how_long_it_took() -> None:
-    rows = [row(spec) for spec in unhurried(REASONING, PROBLEMS)]
+    rows = [row(spec) for spec in REASONING]
     paced = [one for one in rows if one.who == "paced"]
     assert all(one.correct is (one.value == 1) for one in rows)
     assert all(one.timer_calls and one.used_tool and not one.calls for one in paced)
@@ -300,8 +232,7 @@ def test_a_row_of_a_problem_tells_whether_it_is_right_and_how_long_it_took() -> 
 
 
 def started(**changes: Any) -> EpisodeStarted:
-    spec = unhurried(REASONING, PROBLEMS)[0]
-    settings = spec.settings()
+    settings = REASONING[0].settings()
     settings["episode"] |= changes
     return EpisodeStarted(at=0, version="0", settings=settings)
 
@@ -385,8 +316,8 @@ def test_no_word_of_a_private_problem_stands_in_a_record(tmp_path: Path) -> None
     recorder = Recorder(tmp_path / "record.jsonl")
     with FakeServer(lambda body: script.pop(0)) as server:
         model = read_role("openai:m", stand_in="steady", base_url=server.base_url)
-        sweep = replace(REASONING, cases=cases, voices=[model])
-        assert play(unhurried(sweep, replace(rig, calls="native"))[0], recorder)
+        shared = replace(rig, calls="native")
+        assert play(replace(PACED, case=cases[0], role=model, shared=shared), recorder)
     recorder.close()
     said = (tmp_path / "record.jsonl").read_text()
     assert "file/file-q1" in said
@@ -398,13 +329,6 @@ def test_no_word_of_a_private_problem_stands_in_a_record(tmp_path: Path) -> None
     assert made.tokens > 0
     kinds = {type(event) for event in recorder.events}
     assert {ThoughtStarted, ThoughtEnded, Acted, Happened} <= kinds
-
-
-def test_a_stand_in_cannot_work_on_what_it_has_no_solution_of(tmp_path: Path) -> None:
-    rig = private(tmp_path)
-    cases = LIBRARY.select("reasoning", (), rig.source, seed=0)
-    with pytest.raises(SettingsError, match="no worked solution"):
-        experiment("reasoning").check(unhurried(replace(REASONING, cases=cases), rig))
 
 
 def test_private_problems_are_not_run_by_mistake(tmp_path: Path) -> None:

@@ -1,0 +1,264 @@
+"""The suites of Timely-Eval as values: cells, published numbers, remarks, and whole runs."""
+
+from itertools import product
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.suites.timely.synthetic import row
+from timeful.errors import SettingsError
+from timeful.experiments.report import write_report
+from timeful.experiments.run import report_suite, run_suite
+from timeful.experiments.suite import Suite
+from timeful.experiments.sweep import Choice, plan_episodes
+from timeful.metrics.budgets import accuracy, averaged, on_time_rate
+from timeful.models.role import ModelRole
+from timeful.records.recorder import read_record, record_hash
+from timeful.reports.results import ResultRow
+from timeful.suites.timely.published import ABLATION, BENCHMARKS, find_benchmark, find_model
+from timeful.suites.timely.suite import coding, fiction, reasoning
+from timeful.tasks.budgets import NO_LIMIT, read_budget
+from timeful.tasks.rows import TaskRow
+
+BUDGETS = ("0.75x", "1x", "2x", "3x")
+
+
+def solved(who: str = "paced", **changes: Any) -> list[TaskRow]:
+    """Two sets of three problems: the first of each is wrong, and 0.75x is too late for sums."""
+    return [
+        row(
+            who=who,
+            case=f"{group}/{group}-{index}",
+            budget=budget,
+            value=float(index > 0),
+            reason="deadline" if (budget, group) == ("0.75x", "sums") else "answered",
+            tokens=100 * (1 + BUDGETS.index(budget)),
+            **changes,
+        )
+        for group, index, budget in product(("paths", "sums"), range(3), BUDGETS)
+    ]
+
+
+def played(who: str, latency: str = "none", **changes: Any) -> list[TaskRow]:
+    return [
+        row(
+            family="fiction",
+            case="skerry",
+            who=who,
+            latency=latency,
+            budget=budget,
+            budget_ns=seconds * 1_000_000_000,
+            run=run,
+            value=float(seconds + run),
+            gain=float(seconds + run),
+            correct=None,
+            **changes,
+        )
+        for (budget, seconds), run in product((("30steps", 10), ("50steps", 20)), range(3))
+    ]
+
+
+def find(cells: list[ResultRow], metric: str, **where: str) -> ResultRow:
+    [cell] = [
+        cell
+        for cell in cells
+        if cell.metric == metric and cell.where == {"latency": "none", "who": "paced", **where}
+    ]
+    return cell
+
+
+def test_numbers_are_averaged_over_budgets_and_sets() -> None:
+    rows = solved()
+    cells = reasoning.make_cells(rows)
+    for group in ({}, {"group": "paths"}, {"group": "sums"}):
+        members = [r for r in rows if group.get("group") in (None, r.group)]
+        for name, metric in (("accuracy", accuracy), ("on time", on_time_rate)):
+            cell = find(cells, name, **group)
+            assert cell.value == pytest.approx(100 * averaged(members, metric))
+            assert (cell.low or 0) <= (cell.value or 0) <= (cell.high or 0)
+    tokens = find(cells, "tokens", budget="2x")
+    assert (tokens.value, tokens.n, tokens.experiment) == (300, 6, "reasoning/all")
+
+
+def test_the_interval_of_a_single_case_is_over_its_runs() -> None:
+    cells = fiction.make_cells(played("paced"))
+    score = find(cells, "score", group="skerry")
+    assert score.n == 3
+    assert score.low is not None
+    assert score.low < (score.value or 0) == 16
+
+
+@pytest.mark.parametrize("suite", [reasoning, fiction])
+def test_the_order_of_rows_changes_no_byte(suite: Suite, tmp_path: Path) -> None:
+    rows = solved() + solved("curt") if suite is reasoning else played("hasty") + played("b", "2s")
+    texts = [
+        write_report(suite, some, tmp_path / name, {}).text
+        for name, some in (("a", rows), ("b", rows[::-1]))
+    ]
+    assert texts[0] == texts[1]
+    assert max(map(len, texts[0].splitlines())) <= 80
+    for path in (tmp_path / "a").iterdir():
+        assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes()
+    assert "<svg" in (tmp_path / "a" / "report.html").read_text()
+
+
+def test_budgets_and_latencies_are_shown_by_size(tmp_path: Path) -> None:
+    latencies = ("50s", "none", "2s")
+    text = write_report(
+        fiction, [r for latency in latencies for r in played("hasty", latency)], tmp_path, {}
+    ).text
+    positions = [text.index(f"hasty, {name}") for name in ("no latency", "2s", "50s")]
+    assert positions == sorted(positions)
+    assert text.index("30steps") < text.index("50steps")
+
+
+def test_players_out_of_rounds_and_bad_calls_are_remarked(tmp_path: Path) -> None:
+    gave_up = ("gave-up: after 2000 rounds, 0 of them silent",)
+    rows = played("openai:m", stand_in=False, timer_calls=3, bad_calls=1) + played("careful")
+    stuck = [msgspec.structs.replace(r, rounds=2000, notes=gave_up) for r in rows[:2]]
+    silent = msgspec.structs.replace(rows[2], rounds=3, notes=gave_up)
+    text = write_report(fiction, [*stuck, silent, *rows[3:]], tmp_path, {}).text
+    assert "2000 rounds: openai:m in 2 of 6" in text
+    assert "3 rounds" not in text
+    assert "25 % (6 of 24)" in text
+    assert "careful" in text.partition("Stand-ins, no language models")[2]
+
+
+# --- published numbers ----------------------------------------------------------------------------
+
+
+def test_a_model_of_the_paper_is_compared_on_its_benchmark() -> None:
+    rows = [
+        msgspec.structs.replace(r, case=r.case.replace("sums", "math-500"))
+        for r in solved("openai:Qwen/Qwen3-8B", stand_in=False)
+    ]
+    published = {
+        (cell.experiment, cell.setting.rpartition(" ")[2], cell.metric): cell.published
+        for cell in reasoning.make_cells(rows)
+        if cell.method.startswith("openai") and cell.published is not None
+    }
+    assert published == {
+        ("reasoning/math-500", "all", "accuracy"): 71.2,
+        ("reasoning/math-500", "0.75x", "accuracy"): 42.0,
+        ("reasoning/math-500", "0.75x", "on time"): 48.0,
+        ("reasoning/math-500", "0.75x", "tool use"): 66.0,
+    }
+    assert not any(cell.published for cell in reasoning.make_cells(solved()) if cell.n)
+
+
+def test_published_numbers_are_listed_as_not_run() -> None:
+    cells = [cell for cell in reasoning.make_cells(solved()) if cell.stand_in is None]
+    assert len(cells) == 7 * 3 + 6 * 9 + 4 * 3
+    assert all(cell.value is None and cell.n == 0 and cell.source for cell in cells)
+
+
+def test_no_published_number_is_another_one() -> None:
+    """The sums of all rows, added up from the paper's own tables."""
+    sums: dict[tuple[str, str], float] = {}
+    for suite in (reasoning, fiction, coding):
+        for number in suite.reference.numbers:
+            key = (number.source.rpartition(" ")[2], str(number.where["model"]))
+            sums[key] = sums.get(key, 0) + number.value
+    expected = {
+        "1": [678.3, 624.3, 637.6, 376.6, 471.8, 508.6, 692.0],
+        "2": [592.3, 279.3, 416.0, 174.0, 314.7, 582.6],
+        "3": [114.0, 150.7, 127.3, 161.3],
+    }
+    for table, values in expected.items():
+        assert [v for (name, _), v in sums.items() if name == table] == pytest.approx(values)
+    # Table 3 begins and ends where Table 2 has the same two models.
+    table_2 = {
+        (str(n.where["model"]), str(n.where["benchmark"])): n.value
+        for n in reasoning.reference.numbers
+        if n.source.endswith("2") and n.metric == "on time"
+    }
+    for method, model in (("Qwen3-8B", "Qwen3-8B"), ("Qwen3-8B + Timely-RL", "TimelyLM-8B")):
+        assert all(table_2[model, name] == value for name, value in ABLATION[method].items())
+    pizza = {n.where["benchmark"]: n.value for n in coding.reference.numbers}
+    assert list(pizza) == list(BENCHMARKS["coding"])
+    assert fmean(pizza.values()) == pytest.approx((93.9 + 74.4 + 76.1 + 84.0) / 4)
+
+
+@pytest.mark.parametrize(
+    ("family", "group", "benchmark"),
+    [
+        ("reasoning", "math-500", "MATH"),
+        ("reasoning", "gpqa", "GPQA Diam."),
+        ("reasoning", "sums", None),
+        ("fiction", "cave", "Advent"),
+        ("fiction", "math", None),
+        ("coding", "leaf-classification", "Leaf"),
+        ("coding", "digits", None),
+    ],
+)
+def test_cases_belong_to_the_benchmarks_of_the_paper(
+    family: Any, group: str, benchmark: str | None
+) -> None:
+    assert find_benchmark(family, group) == benchmark
+
+
+def test_models_are_known_by_their_own_names() -> None:
+    assert find_model("openai:Qwen/Qwen3-8B") == "Qwen3-8B"
+    assert find_model("replay:runs/tape.jsonl#gpt-5.1") == "GPT-5.1 (medium)"
+    assert find_model("openai:gpt-5.1") == "GPT-5.1 (medium)"
+    assert not any(map(find_model, ("replay:runs/qwen3-8b.jsonl", "openai:qwen3-80b", "paced")))
+
+
+# --- runs -----------------------------------------------------------------------------------------
+
+SMALL = {
+    reasoning.name: {"case": ("sums", "choices"), "budget": map(read_budget, ("0.75x", "2x"))},
+    fiction.name: {
+        "case": ("skerry",),
+        "budget": map(read_budget, ("5steps", "8@careful")),
+        "latency": ("none", "lognormal:2s:0.3"),
+        "run": range(1),
+    },
+}
+
+
+@pytest.mark.parametrize("suite", [reasoning, fiction])
+def test_a_seed_gives_the_same_bytes_with_two_workers_and_from_records_alone(
+    suite: Suite, tmp_path: Path
+) -> None:
+    values = {name: tuple(options) for name, options in SMALL[suite.name].items()}
+    choice = Choice(values=values, fixed={"size": 3} if suite is reasoning else {})
+
+    def hashes(out: Path) -> dict[str, str]:
+        return {p.stem: record_hash(read_record(p)) for p in (out / "episodes").glob("*.jsonl")}
+
+    first = run_suite(suite, choice, tmp_path / "one", workers=1)
+    run_suite(suite, choice, tmp_path / "two", workers=2)
+    assert not first.failed
+    assert hashes(tmp_path / "one") == hashes(tmp_path / "two")
+    (tmp_path / "two" / "rows.jsonl").unlink()
+    report_suite(suite, tmp_path / "two")
+    for name in ("report.html", "results.json", "table.csv", "episodes.csv"):
+        one, two = (tmp_path / folder / name for folder in ("one", "two"))
+        assert one.read_bytes() == two.read_bytes()
+    for outcome in first.episodes:
+        assert outcome.counted_ns == outcome.tool_ns + outcome.thinking_ns <= outcome.budget_ns
+
+
+def test_budgets_in_steps_of_an_absent_player_are_own_steps_in_presets_only() -> None:
+    hasty = {"player": (ModelRole(stand_in="hasty"),)}
+    planned = plan_episodes(fiction, Choice(preset="quick", values=hasty))
+    assert {str(p.episode.budget) for p in planned} == {"30steps", "100steps"}
+    chosen = {**hasty, "budget": (read_budget("30@careful"),)}
+    with pytest.raises(SettingsError, match="careful"):
+        plan_episodes(fiction, Choice(values=chosen))
+
+
+def test_a_latency_needs_a_known_tool() -> None:
+    def check(tool: str) -> None:
+        fixed = {"tool_latencies": ((tool, "1s"),), "budget": NO_LIMIT}
+        planned = plan_episodes(fiction, Choice(fixed=fixed))
+        assert fiction.check is not None
+        fiction.check([each.episode for each in planned])
+
+    check("get_duration")
+    with pytest.raises(SettingsError, match="Did you mean 'step'"):
+        check("stepp")
