@@ -1,9 +1,9 @@
 """From the record of an episode to the conversations in it, as chat messages.
 
 A thought whose prompt begins with all earlier messages continues their conversation; any other
-prompt begins one. So a tool user's episode is one conversation, and an agent that sees each state anew has
-one for each thought. Reasoning before an answer is in `<think>` tags: it took time, and a timer's
-replies would make no sense without it.
+prompt begins one. So a tool user's episode is one conversation, and an agent that sees each state
+anew has one for each thought. Reasoning before an answer is in `<think>` tags: it took time, and a
+timer's replies would make no sense without it.
 """
 
 import re
