@@ -93,7 +93,7 @@ class ToolCall:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     id: str = ""
 
-    def text(self) -> str:
+    def __str__(self) -> str:
         """The call as one line of JSON."""
         call: dict[str, Any] = {"name": self.name, "arguments": dict(self.arguments)}
         if self.id:

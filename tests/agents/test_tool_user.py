@@ -36,7 +36,7 @@ EVENT_DRIVEN: Interface = partial(EventDriven, full=False)
 
 def count(by: int, identity: str = "") -> str:
     call = ToolCall(name="count", arguments={"by": by}, id=identity)
-    return f"<tool_call>{call.text()}</tool_call>"
+    return f"<tool_call>{call!s}</tool_call>"
 
 
 @dataclass(frozen=True)

@@ -181,11 +181,11 @@ def dialogue() -> tuple[Environment, Agent]:
     return world, agent
 
 
-def nothing_to_do(view: Any) -> str | None:
+def nothing_to_do(view: Any) -> Prediction | None:
     """Somebody's own turn asks for nothing: predict that at once."""
     latest = view.turns[-1] if view.turns else None
     is_open = latest is not None and not view.speaking and not view.predicted
-    return Prediction(turn=latest.number).text() if is_open and latest.observed else None
+    return Prediction(turn=latest.number) if is_open and latest.observed else None
 
 
 def module() -> tuple[Environment, Agent]:

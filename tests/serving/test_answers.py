@@ -71,7 +71,7 @@ CALLS = st.builds(
     st.lists(st.integers(0, 500), max_size=8),
 )
 def test_calls_come_out_of_a_text_however_it_comes(parts, end, places):
-    text = "".join(f"{said}<tool_call>\n{call.text()}\n</tool_call>" for said, call in parts) + end
+    text = "".join(f"{said}<tool_call>\n{call!s}\n</tool_call>" for said, call in parts) + end
     said, calls = read(text, places)
     assert said == "".join(one for one, _ in parts) + end
     assert [json.loads(one.text()) for one in calls] == [json.loads(c.text()) for _, c in parts]

@@ -34,9 +34,9 @@ def acted(call, *, legal):
     [
         ended("completed", None),
         ended("failed", f"the endpoint refused the request: {SECRET}"),
-        acted(ToolCall(name="get_duration", arguments={}, id=SECRET).text(), legal=True),
-        acted(ToolCall(name="answer", arguments={"text": SECRET}).text(), legal=True),
-        acted(ToolCall(name=SECRET, arguments={SECRET: SECRET}).text(), legal=False),
+        acted(str(ToolCall(name="get_duration", arguments={}, id=SECRET)), legal=True),
+        acted(str(ToolCall(name="answer", arguments={"text": SECRET})), legal=True),
+        acted(str(ToolCall(name=SECRET, arguments={SECRET: SECRET})), legal=False),
         acted(SECRET, legal=False),
         Happened(
             at=START,
@@ -58,5 +58,5 @@ def test_no_word_is_left(event):
 def test_what_holds_no_word_of_the_item_is_kept():
     kept = redact(ended("cancelled", "deadline"))
     assert (kept.state, kept.cause, kept.tokens, kept.answer) == ("cancelled", "deadline", 3, "")
-    call = ToolCall(name="get_duration").text()
+    call = str(ToolCall(name="get_duration"))
     assert redact(acted(call, legal=True)).action == call

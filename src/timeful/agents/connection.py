@@ -1,7 +1,7 @@
 """The connection of an agent to a world, as an interface makes it."""
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 from timeful.core.activity import Activity, Event
 from timeful.core.kernel import Kernel
@@ -41,7 +41,7 @@ class Connection(Protocol):
         """The utility so far."""
         ...
 
-    def act(self, action: str) -> None:
+    def act(self, action: Any) -> None:
         """Intervene.
 
         Raises:

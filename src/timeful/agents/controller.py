@@ -87,7 +87,7 @@ async def controller(
         if session.over:
             return
     session.note("calls", f"all {settings.calls} calls are used up")
-    await session.act(str(Action(verb="end")))
+    await session.act(Action(verb="end"))
 
 
 def kitchen_view(session: Session) -> KitchenView:
@@ -144,7 +144,7 @@ class _Desk:
         if action.verb in ("tutor", "wait") and self._is_overtaken():
             session.note("overtaken", str(action))
             return f"{action} was not begun, since something happened while you decided"
-        intervention = await session.act(str(action))
+        intervention = await session.act(action)
         if intervention.refusal is not None:
             return intervention.refusal
         # A signal at the very instant at which tutoring begins is no secret of its law.
@@ -179,7 +179,7 @@ class _Desk:
             text.text += thought.answer
             text.tokens, text.thought = tokens, None
         if not session.over:
-            await session.act(str(Action(verb="tutored", target=name, number=tokens, is_done=over)))
+            await session.act(Action(verb="tutored", target=name, number=tokens, is_done=over))
 
     def _begin(self, name: str, text: _Text) -> Thought:
         problem = _named(kitchen_view(self._session), name)

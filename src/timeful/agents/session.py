@@ -109,12 +109,12 @@ class Session:
         """Take what became visible since the last call, each with its instant."""
         return self._connection.observe()
 
-    def act(self, action: str | Parsed) -> Intervention:
+    def act(self, action: Any) -> Intervention:
         """Act now; await the result to wait until the world is done with the action.
 
         Args:
-            action: An action of the world, or a parsed answer. Of an answer with several
-                actions the first is taken; an answer without any is noted in the record.
+            action: An action of the world's own type, or a parsed answer. Of an answer with
+                several actions the first is taken; an answer without any is noted in the record.
 
         Returns:
             The intervention: true if the action was legal. An illegal action is recorded and
@@ -131,7 +131,7 @@ class Session:
         except IllegalActionError as error:
             refusal = str(error)
             self._recorder.write(
-                Acted(at=self.now, turn=self.turn, action=action, legal=False, error=refusal)
+                Acted(at=self.now, turn=self.turn, action=str(action), legal=False, error=refusal)
             )
             return Intervention(self._connection, refusal)
         return Intervention(self._connection)

@@ -116,15 +116,15 @@ class _Talk:
         session = self.session
         try:
             call, topic = self._numbered(read_call(text)), "refused-call"
-            asked = call.text()
+            action: ToolCall | str = call
         except BadCallError:
             # Asked for all the same: the world says what is wrong, and the time.
             call, topic = self._numbered(_outline(text)), "malformed-call"
-            asked = _plain(text)
+            action = _plain(text)
         # A task ends with a message without a call: that there is a word for it is no tool.
         refusal = f"there is no tool {ANSWER!r}" if call.name == ANSWER else ""
         if not refusal:
-            refusal = (await session.act(asked)).refusal or ""
+            refusal = (await session.act(action)).refusal or ""
         if refusal:
             session.note(topic, refusal.partition("\n")[0])
             cut = "Your message was cut off at its limit.\n" if is_cut else ""
@@ -199,7 +199,7 @@ async def tool_user(
 
 
 async def _answer(session: Session, text: str) -> None:
-    await session.act(ToolCall(name=ANSWER, arguments={"text": text}).text())
+    await session.act(ToolCall(name=ANSWER, arguments={"text": text}))
 
 
 def seen(session: Session) -> TimedView:

@@ -20,7 +20,7 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     opportunities: tuple[Opportunity, ...] = ()
     questions: tuple[str, ...] = ()
 
-    def text(self) -> str:
+    def __str__(self) -> str:
         """The prediction as JSON, the inverse of `read_prediction`."""
         return msgspec.json.encode(self).decode()
 

@@ -57,13 +57,14 @@ class Environment(Protocol):
         """Go back to the start; the same episode begins again."""
         ...
 
-    def intervene(self, actions: Sequence[str], *, at: Instant) -> None:
+    def intervene(self, actions: Sequence[Any], *, at: Instant) -> None:
         """Take a set of interventions at an instant, before what the world does itself then.
 
         An action that lasts makes the world `busy`; its end is a change of the world.
 
         Args:
-            actions: What to do; an empty set changes nothing.
+            actions: The actions, of the world's own type; an empty set changes nothing. A record
+                holds the text of an action, `str(action)`.
             at: When, from the last change of the world to the next.
 
         Raises:

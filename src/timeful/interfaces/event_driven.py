@@ -11,7 +11,7 @@
 Engagement Process, sections 3.1 and 5.2; "EP" in its tables.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 from timeful.core.activity import Interrupted
 from timeful.core.kernel import Kernel
@@ -43,7 +43,7 @@ class EventDriven(Visibility):
         if isinstance(environment, Living):  # those in it begin when it already turns
             environment.live(kernel, recorder, self._aim_anew)
 
-    def act(self, action: str) -> None:
+    def act(self, action: Any) -> None:
         """Intervene now; at the instant of an event, before it.
 
         Raises:
@@ -51,7 +51,7 @@ class EventDriven(Visibility):
         """
         self._intervene(action, by="agent")
 
-    def _intervene(self, action: str, *, by: Literal["agent", "reflex"]) -> None:
+    def _intervene(self, action: Any, *, by: Literal["agent", "reflex"]) -> None:
         self._environment.intervene((action,), at=self._kernel.now - self._origin)
         self._record_act(action, by=by)
         self._aim_anew()

@@ -11,6 +11,8 @@
 Thinking still takes time; it only costs nothing in the world. Gymnasium's `step` is this law.
 """
 
+from typing import Any
+
 from timeful.core.activity import Event
 from timeful.core.kernel import Kernel
 from timeful.core.stream import Stream
@@ -55,7 +57,7 @@ class Frozen(Visibility):
         self._patience_ends()
         self.world = kernel.start(self._wait_for_end(), name="world")
 
-    def act(self, action: str) -> None:
+    def act(self, action: Any) -> None:
         """Intervene, and let the world move once.
 
         Raises:

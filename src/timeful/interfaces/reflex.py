@@ -15,6 +15,7 @@ Engagement Process, section 5.2.2 and appendix E, "ReflexPatch".
 """
 
 from collections.abc import Callable
+from typing import Any
 
 from timeful.core.activity import Activity
 from timeful.core.kernel import Kernel
@@ -26,8 +27,8 @@ from timeful.errors import IllegalActionError, SettingsError
 from timeful.interfaces.event_driven import EventDriven
 from timeful.records.recorder import Recorder
 
-Rule = Callable[[View], str | None]
-"""What to do about a view, if anything: an action that is legal there."""
+Rule = Callable[[View], Any]
+"""The reaction to a view: an action that is legal there, or None."""
 
 
 class Reflex(EventDriven):
@@ -99,7 +100,7 @@ class Reflex(EventDriven):
                 self._try(action)
                 await self.finish()
 
-    def _try(self, action: str) -> None:
+    def _try(self, action: Any) -> None:
         """Intervene, if that is still possible after the delay; the record tells."""
         try:
             self._intervene(action, by="reflex")

@@ -5,7 +5,7 @@ both down. When the world moves, when the agent sees it and when it gets control
 interface's own law.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 from timeful.core.activity import Event, Interrupted
 from timeful.core.kernel import Kernel
@@ -194,7 +194,7 @@ class Visibility:
 
     def _record_act(
         self,
-        action: str,
+        action: Any,
         *,
         by: Literal["agent", "reflex"] = "agent",
         error: str | None = None,
@@ -203,7 +203,7 @@ class Visibility:
             Acted(
                 at=self._kernel.now,
                 turn=self.turn,
-                action=action,
+                action=str(action),
                 legal=error is None,
                 error=error,
                 by=by,

@@ -30,9 +30,7 @@ class Message:
         """The message as one text, for records: its content, its calls, the call it replies to."""
         if self.call_id:
             return f'<tool_response id="{self.call_id}">{self.content}</tool_response>'
-        return self.content + "".join(
-            f"<tool_call>{call.text()}</tool_call>" for call in self.calls
-        )
+        return self.content + "".join(f"<tool_call>{call!s}</tool_call>" for call in self.calls)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -216,8 +216,8 @@ class _Inside:
         self._ordered.clear()
         self._view = InnerView(turn=0, world=self._world.view())
 
-    def intervene(self, actions: Sequence[str], *, at: Instant) -> None:
-        said = [action for action in actions if action.partition(" ")[0] in (REPORT, DONE)]
+    def intervene(self, actions: Sequence[Any], *, at: Instant) -> None:
+        said = [action for action in actions if str(action).partition(" ")[0] in (REPORT, DONE)]
         self._world.intervene([action for action in actions if action not in said], at=at)
         for action in said:
             self._send(action, at)

@@ -69,4 +69,4 @@ def _redact_call(action: str) -> str:
     except BadCallError:
         return REDACTED
     arguments: Mapping[str, Any] = {"text": REDACTED} if call.name == ANSWER else {}
-    return ToolCall(name=call.name, arguments=arguments, id="").text()
+    return str(ToolCall(name=call.name, arguments=arguments, id=""))

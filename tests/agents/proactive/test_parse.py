@@ -124,7 +124,7 @@ def test_whatever_is_said_can_be_said_on_to_the_world_or_is_counted(
         read_questions(said, section=section),
     ):
         prediction = Prediction(turn=1, opportunities=read.opportunities, questions=read.questions)
-        assert read_prediction(prediction.text()) == prediction
+        assert read_prediction(str(prediction)) == prediction
         assert all(each.name in NAMES for each in read.opportunities)
         assert len({each.name for each in read.opportunities}) == len(read.opportunities)
         for _, text in read.problems:

@@ -145,7 +145,7 @@ def world(task: CodingTask, budget: Duration) -> TimedTask:
 
 def test_a_call_is_charged_what_the_program_ran_and_nothing_else(task):
     env = world(task, seconds(10))
-    env.intervene([call("right").text()], at=Instant(seconds(1)))
+    env.intervene([str(call("right"))], at=Instant(seconds(1)))
     assert env.next_change() == START + seconds(3)
     (seen,) = env.advance(Instant(seconds(3)))
     assert seen.data["took"] == seconds(2)
@@ -155,7 +155,7 @@ def test_a_call_is_charged_what_the_program_ran_and_nothing_else(task):
 
 def test_a_program_that_ends_after_the_deadline_submits_nothing(task, runner):
     env = world(task, milliseconds(1999))
-    env.intervene([call("right").text()], at=START)
+    env.intervene([str(call("right"))], at=START)
     (seen,) = env.advance(Instant(seconds(5)))
     assert (seen.event, seen.at, env.score) == ("over", milliseconds(1999), 0)
     assert seen.data["metric"] is None
@@ -164,6 +164,6 @@ def test_a_program_that_ends_after_the_deadline_submits_nothing(task, runner):
 
 def test_a_program_that_ends_at_the_deadline_still_counts(task):
     env = world(task, seconds(2))
-    env.intervene([call("right").text()], at=START)
+    env.intervene([str(call("right"))], at=START)
     assert [one.event for one in env.advance(Instant(seconds(2)))] == ["reply", "over"]
     assert env.score == 1

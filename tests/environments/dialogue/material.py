@@ -14,7 +14,7 @@ def one(name: str = "open", status: Status = "pending", value: str | None = None
 
 
 def says(turn: int, *opportunities: Opportunity, questions: tuple[str, ...] = ()) -> str:
-    return Prediction(turn=turn, opportunities=opportunities, questions=questions).text()
+    return str(Prediction(turn=turn, opportunities=opportunities, questions=questions))
 
 
 def talk(*at: float | None, words: int = 4) -> Dialogue:

@@ -127,7 +127,7 @@ def timed(one: FictionTask, budget_s: float = 100.0) -> TimedTask:
 
 
 def step(action: str) -> str:
-    return ToolCall(name="step", arguments={"action": action}).text()
+    return str(ToolCall(name="step", arguments={"action": action}))
 
 
 def test_a_command_that_the_deadline_cuts_was_never_typed() -> None:
@@ -153,7 +153,7 @@ def _choose(view: TimedView, rng: np.random.Generator) -> list[str]:
     """Nothing while a tool runs, as this world refuses it then, else a call at random."""
     if view.running or view.over:
         return []
-    listing = ToolCall(name="get_available_actions").text()
+    listing = str(ToolCall(name="get_available_actions"))
     calls = [step("north"), step("take lantern"), step("east"), listing, step("xyzzy")]
     return [calls[int(rng.integers(len(calls)))]]
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timeful.environments.kitchen.actions import Action, parse
+from timeful.environments.kitchen.actions import Action, read_action
 from timeful.errors import IllegalActionError
 
 names = st.sampled_from(["D1", "D2", "Q1", "Q17"])
@@ -20,7 +20,7 @@ actions = st.one_of(
 
 @given(actions)
 def test_an_action_is_read_back_from_its_own_words(action: Action) -> None:
-    assert parse(str(action)) == action
+    assert read_action(str(action)) == action
 
 
 @pytest.mark.parametrize(
@@ -49,13 +49,13 @@ def test_an_action_is_read_back_from_its_own_words(action: Action) -> None:
 )
 def test_what_is_malformed_is_refused_with_the_reason(text: str, reason: str) -> None:
     with pytest.raises(IllegalActionError, match=reason):
-        parse(text)
+        read_action(text)
 
 
 @given(st.text(alphabet='<>/="tutorwainfshdQD1 \n', max_size=60))
 def test_any_text_is_an_action_or_refused(text: str) -> None:
     try:
-        action = parse(text)
+        action = read_action(text)
     except IllegalActionError:
         return
-    assert parse(str(action)) == action
+    assert read_action(str(action)) == action

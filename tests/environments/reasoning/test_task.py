@@ -22,7 +22,7 @@ def problem(**others):
 
 def answered(task, text):
     world, at = TimedTask(task, TimeSettings(), seed=0), START
-    world.intervene([ToolCall(name=ANSWER, arguments={"text": text}).text()], at=at)
+    world.intervene([str(ToolCall(name=ANSWER, arguments={"text": text}))], at=at)
     (over,) = world.advance(at)
     return world, over
 
@@ -60,7 +60,7 @@ def test_an_answer_at_the_deadline_counts():
     world = TimedTask(
         ReasoningTask(problem(), Checker()), TimeSettings(budget=Duration(at)), seed=0
     )
-    world.intervene([ToolCall(name=ANSWER, arguments={"text": "12"}).text()], at=at)
+    world.intervene([str(ToolCall(name=ANSWER, arguments={"text": "12"}))], at=at)
     world.advance(at)
     assert world.score == 1
 

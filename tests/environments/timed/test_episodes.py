@@ -28,9 +28,9 @@ from timeful.records.recorder import Recorder
 from timeful.runs.episode import EpisodeSetting, play_episode
 from timeful.tools import ToolCall
 
-DIG = ToolCall(name="dig").text()
-COUNT = ToolCall(name="count", arguments={"by": 1}).text()
-TIMER = ToolCall(name="get_duration").text()
+DIG = str(ToolCall(name="dig"))
+COUNT = str(ToolCall(name="count", arguments={"by": 1}))
+TIMER = str(ToolCall(name="get_duration"))
 
 
 class Stamped(Recorder):
@@ -216,7 +216,7 @@ def test_under_a_wall_clock_a_call_is_over_when_its_latency_is_and_not_before_it
 ) -> None:
     async def once(session: Session) -> None:
         await session.act(DIG)
-        await session.act(ToolCall(name=ANSWER, arguments={"text": ""}).text())
+        await session.act(str(ToolCall(name=ANSWER, arguments={"text": ""})))
 
     task = Busy()
     recorder = play(once, task, clock=WallClock(), budget=seconds(5), of_tools={"dig": law})

@@ -23,11 +23,11 @@ from timeful.environments.timed.world import ANSWER, PATIENCE, TimedTask, TimeSe
 from timeful.errors import IllegalActionError, SettingsError
 from timeful.tools import ToolCall
 
-COUNT = ToolCall(name="count", arguments={"by": 1}).text()
-DIG = ToolCall(name="dig").text()
-TIMER = ToolCall(name="get_duration").text()
-QUIT = ToolCall(name="quit").text()
-LAST_WORDS = ToolCall(name=ANSWER, arguments={"text": "done"}).text()
+COUNT = str(ToolCall(name="count", arguments={"by": 1}))
+DIG = str(ToolCall(name="dig"))
+TIMER = str(ToolCall(name="get_duration"))
+QUIT = str(ToolCall(name="quit"))
+LAST_WORDS = str(ToolCall(name=ANSWER, arguments={"text": "done"}))
 
 
 def world(*, dug: int = 0, seed: int = 0, **settings: Any) -> TimedTask:
@@ -305,7 +305,7 @@ def test_one_tool_runs_at_a_time() -> None:
 
 
 def test_a_reply_names_its_tool_its_id_and_how_long_it_took() -> None:
-    call = ToolCall(name="count", arguments={"by": 4}, id="c7").text()
+    call = str(ToolCall(name="count", arguments={"by": 4}, id="c7"))
     env = world(latency=Constant(seconds(1.5)))
     reply, _ = live(env, [(seconds(2), call)])
     text = "The score is 4.\nYou have spent 3.50 seconds."

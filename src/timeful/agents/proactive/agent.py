@@ -199,7 +199,7 @@ def _say(mind: _Mind, number: int, kinds: Sequence[Asks], thoughts: Sequence[Tho
     prediction = Prediction(
         turn=number, opportunities=mind.allowed(opportunities), questions=questions
     )
-    refusal = mind.session.act(prediction.text()).refusal
+    refusal = mind.session.act(prediction).refusal
     if refusal is not None:
         mind.session.note("refused-prediction", refusal)
 

@@ -18,7 +18,7 @@ from timeful.agents.prompts.sections import (
 from timeful.agents.xml_actions import Forms, parse_tag
 from timeful.core.units import Instant
 from timeful.environments.game import View
-from timeful.environments.kitchen.actions import Action, parse
+from timeful.environments.kitchen.actions import Action, make_action
 from timeful.environments.kitchen.settings import KitchenSettings, Utility, in_ticks
 from timeful.environments.kitchen.view import DishView, KitchenView
 from timeful.errors import IllegalActionError
@@ -89,8 +89,7 @@ def read_choice(answer: str) -> Action:
     parsed = parse_tag(answer, FORMS)
     if parsed.outcome is not Outcome.OK:
         raise IllegalActionError(f"{parsed.outcome}: {parsed.detail}")
-    values = "".join(f' {name}="{value}"' for name, value in parsed.values.items())
-    return parse(f"<{parsed.name}{values}/>")
+    return make_action(parsed.name, parsed.values)
 
 
 def rules(briefing: Briefing) -> str:

@@ -64,7 +64,7 @@ _PACE = Pace(first=milliseconds(100), per_token=milliseconds(25))
 _FIGURE = re.compile(r"(?<![\w.])-?[0-9]+(?=\.?$)")
 _STEP = re.compile(r"^(?:Step|Again) ([0-9]+)\. .*?(-?[0-9]+)\.$", re.MULTILINE)
 _SECONDS = re.compile(r"([0-9.]+) seconds")
-_CALL = f"<tool_call>{ToolCall(name=TIMER.name).text()}</tool_call>"
+_CALL = f"<tool_call>{ToolCall(name=TIMER.name)!s}</tool_call>"
 
 
 @dataclass(slots=True)

@@ -113,7 +113,7 @@ class Conversation:
 
     # --- interventions -----------------------------------------------------------------------
 
-    def intervene(self, actions: Sequence[str], *, at: Instant) -> None:
+    def intervene(self, actions: Sequence[Prediction | str], *, at: Instant) -> None:
         """Take predictions, each for a turn that is there.
 
         Raises:
@@ -127,10 +127,10 @@ class Conversation:
             if not is_late and self._patience is not None:
                 state.due = at
 
-    def _read(self, action: str) -> Prediction:
+    def _read(self, action: Prediction | str) -> Prediction:
         state = self._state
         try:
-            prediction = read_prediction(action)
+            prediction = read_prediction(action) if isinstance(action, str) else action
         except BadOpportunityError as error:
             raise IllegalActionError(f"this is no prediction: {error}") from None
         if state.over:

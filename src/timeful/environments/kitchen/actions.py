@@ -6,8 +6,9 @@ words is the agent's business.
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal
 
 from timeful.errors import IllegalActionError
 
@@ -34,6 +35,7 @@ _NUMBERS = ("tokens", "ticks")
 _ELEMENT = re.compile(r'<([a-z]+)((?:\s+[a-z]+="[^"<>]*")*)\s*/>')
 _ATTRIBUTE = re.compile(r'([a-z]+)="([^"<>]*)"')
 _NUMBER = re.compile(r"[0-9]{1,9}")
+_MARKUP = re.compile(r'["<>]')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,22 +63,34 @@ class Action:
         return f"<{' '.join([self.verb, *words])}/>"
 
 
-def parse(text: str) -> Action:
-    """Read one action: one element, with the attributes of its verb and no others.
+def read_action(text: str) -> Action:
+    """Read one element, with the attributes of its verb and no others.
 
     Raises:
-        IllegalActionError: If the text is anything else; it says what is wrong.
+        IllegalActionError: If the text is anything else; it names the mistake.
     """
     match = _ELEMENT.fullmatch(text.strip())
     if match is None:
         raise IllegalActionError(f"{_short(text)} is not one element such as <wait/>")
     verb, pairs = match.group(1), _ATTRIBUTE.findall(match.group(2))
+    if verb in _NEEDED and len(dict(pairs)) < len(pairs):
+        raise IllegalActionError(f"{_short(text)} gives an attribute twice")
+    return make_action(verb, dict(pairs))
+
+
+def make_action(verb: str, values: Mapping[str, str]) -> Action:
+    """Make an action from the name of an element and its attributes.
+
+    Raises:
+        IllegalActionError: If there is no such action, or an attribute is missing or wrong.
+    """
+    if any(_MARKUP.search(value) for value in values.values()):
+        words = "".join(f' {name}="{value}"' for name, value in values.items())
+        raise IllegalActionError(
+            f"{_short(f'<{verb}{words}/>')} is not one element such as <wait/>"
+        )
     if verb not in _NEEDED:
         raise IllegalActionError.named(f"<{verb}/>", _NEEDED)
-    verb = cast("Verb", verb)
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        raise IllegalActionError(f"{_short(text)} gives an attribute twice")
     for name in _NEEDED[verb]:
         if not values.get(name):
             raise IllegalActionError(f"<{verb}/> needs the attribute {name}")
@@ -91,7 +105,7 @@ def parse(text: str) -> Action:
     )
 
 
-def _number(values: dict[str, str]) -> int | None:
+def _number(values: Mapping[str, str]) -> int | None:
     for name in _NUMBERS:
         if name in values:
             if not _NUMBER.fullmatch(values[name]):

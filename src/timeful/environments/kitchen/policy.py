@@ -18,10 +18,10 @@ MARGIN = ticks(60)
 """How long before the end of keeping warm a deferred dish is finished at the latest."""
 
 
-def reflex(view: KitchenView) -> str | None:
+def reflex(view: KitchenView) -> Action | None:
     """Finish the most urgent dish that has signalled, if there is one."""
     dish = _critical(view) or _first(view.signalled)
-    return None if dish is None else str(Action(verb="finish", target=dish.name))
+    return None if dish is None else Action(verb="finish", target=dish.name)
 
 
 def decide(view: KitchenView, now: Instant, *, soft: Soft = "at once") -> Action:

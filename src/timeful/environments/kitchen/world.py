@@ -21,7 +21,7 @@ import numpy as np
 
 from timeful.core.units import START, Instant
 from timeful.environments.environment import Observation
-from timeful.environments.kitchen.actions import parse
+from timeful.environments.kitchen.actions import Action, read_action
 from timeful.environments.kitchen.dynamics import Laws
 from timeful.environments.kitchen.settings import TICK, Case, KitchenSettings
 from timeful.environments.kitchen.state import State
@@ -57,8 +57,8 @@ class Kitchen:
         self._now = START
         self._told = 0.0  # the utility that observations have told of
 
-    def intervene(self, actions: Sequence[str], *, at: Instant) -> None:
-        """Set about actions, each one XML element; only one of a set may last.
+    def intervene(self, actions: Sequence[Action | str], *, at: Instant) -> None:
+        """Begin actions, as values or as XML elements; only one of a set may take time.
 
         Raises:
             IllegalActionError: If one of them is malformed or cannot be done now; none is done.
@@ -67,7 +67,9 @@ class Kitchen:
         if actions and state.is_over:
             raise IllegalActionError("the episode is over")
         for action in actions:
-            state = self._laws.begin(state, parse(action), at)
+            state = self._laws.begin(
+                state, read_action(action) if isinstance(action, str) else action, at
+            )
         self._state, self._now = state, at
 
     def advance(self, to: Instant) -> tuple[Observation, ...]:

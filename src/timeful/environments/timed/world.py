@@ -138,7 +138,7 @@ class TimedTask:
 
     # --- interventions -----------------------------------------------------------------------
 
-    def intervene(self, actions: Sequence[str], *, at: Instant) -> None:
+    def intervene(self, actions: Sequence[ToolCall | str], *, at: Instant) -> None:
         """Begin a call, one at a time, or say the last words.
 
         Raises:
@@ -156,7 +156,7 @@ class TimedTask:
                 raise IllegalActionError(_append_reading(str(error), reading)) from None
             self._begin(call, at)
 
-    def _read(self, action: str) -> ToolCall:
+    def _read(self, action: ToolCall | str) -> ToolCall:
         """Read a call that can be made now.
 
         Raises:
@@ -166,7 +166,7 @@ class TimedTask:
         state = self._state
         if state.over:
             raise IllegalActionError("it is too late for that; the task is over")
-        call = read_call(action)
+        call = read_call(action) if isinstance(action, str) else action
         if call.name == ANSWER:
             _ANSWER_SPEC.check(call.arguments)
         else:

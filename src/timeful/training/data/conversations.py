@@ -143,7 +143,7 @@ def _without_id(call: re.Match[str]) -> str:
         parsed = read_call(call[1])
     except BadCallError:
         return call[0]
-    return f"<tool_call>{replace(parsed, id='').text()}</tool_call>" if parsed.id else call[0]
+    return f"<tool_call>{replace(parsed, id='')}</tool_call>" if parsed.id else call[0]
 
 
 def _to_messages(prompt: _Prompt) -> list[ChatMessage]:

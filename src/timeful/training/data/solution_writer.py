@@ -32,7 +32,7 @@ MARGIN = 1.15
 """By how much more time than it seems to need something is written only if there is: thoughts
 take a while to begin, and timers are not exact."""
 
-_CALL = f"<tool_call>{ToolCall(name=TIMER.name).text()}</tool_call>"
+_CALL = f"<tool_call>{ToolCall(name=TIMER.name)!s}</tool_call>"
 _STEP = re.compile(r"^Step [0-9]+\. ", re.MULTILINE)
 _READING = re.compile(r"([0-9.]+) seconds")
 

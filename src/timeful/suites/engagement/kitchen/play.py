@@ -7,6 +7,7 @@ from timeful.agents.controller import ControllerSettings, controller
 from timeful.agents.prompts.kitchen import Briefing
 from timeful.core.clock import VirtualClock
 from timeful.environments.game import View
+from timeful.environments.kitchen.actions import Action
 from timeful.environments.kitchen.policy import reflex
 from timeful.environments.kitchen.settings import in_ticks
 from timeful.environments.kitchen.view import KitchenView
@@ -67,7 +68,7 @@ def play(spec: KitchenSpec, recorder: Recorder, *, api_key: str = "") -> bool:
     )
 
 
-def _reflex(view: View) -> str | None:
+def _reflex(view: View) -> Action | None:
     return reflex(view) if isinstance(view, KitchenView) else None
 
 

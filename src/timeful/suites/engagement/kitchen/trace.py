@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from timeful.core.units import Instant
-from timeful.environments.kitchen.actions import Action, parse
+from timeful.environments.kitchen.actions import Action, read_action
 from timeful.errors import RecordError
 from timeful.interfaces.polling import POLL
 from timeful.interfaces.visibility import EVENT
@@ -161,7 +161,7 @@ class _Reader:
         self._stop_polled(made)
         if not event.legal:
             return
-        action = parse(event.action)
+        action = read_action(event.action)
         made.actions.append(action)
         if action.verb == "tutor":
             self._problem = action.target
