@@ -107,7 +107,7 @@ def test_what_is_no_record_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match="there is no record in"):
         timeful("metrics", "proactor", tmp_path)
     (tmp_path / "half.jsonl").touch()
-    with pytest.raises(RecordError, match=r"^half.jsonl: .*came to its end"):
+    with pytest.raises(RecordError, match=r"^half.jsonl: .*complete"):
         timeful("metrics", "proactor", tmp_path)
     with pytest.raises(RecordError, match="does not exist"):
         timeful("metrics", "proactor", tmp_path / "no.jsonl")

@@ -254,7 +254,7 @@ def test_what_cannot_be_solved_is_refused() -> None:
         search(house, 5, limit=3)
     with pytest.raises(SettingsError, match="rounds"):
         discounted(house, rounds=0)
-    with pytest.raises(SettingsError, match="vectors are to be pruned at once, more than 3"):
+    with pytest.raises(SettingsError, match="vectors to prune at once, more than 3"):
         recursion(house, 9, limit=3)
     with pytest.raises(SettingsError, match="plans over a horizon are no controller"):
         recursion(house, 2)[-1].controller()

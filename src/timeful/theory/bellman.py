@@ -107,7 +107,7 @@ def search(
     return Search(
         value=value,
         intervention=process.interventions[choice],
-        worth={process.interventions[number]: each for number, each in worth.items()},
+        worth={process.interventions[number]: q for number, q in worth.items()},
         beliefs=count,
         first=(horizon, tuple(begin.tolist())),
         _process=process,

@@ -103,7 +103,7 @@ class Continuous:
 
     def elapse(self, span: float) -> Array:
         """P(s' at the end | s) whatever is told of on the way, for whoever does not listen."""
-        return self.flow(self._generator(self._everything()) * _span(span))
+        return self.flow(self._generator(self._all_events()) * _span(span))
 
     def wait(self, belief: Array, span: float) -> Array:
         """The belief after a span in which nothing was observed.
@@ -170,7 +170,7 @@ class Continuous:
 
         By inclusion and exclusion over the sets that the events might have stayed within.
         """
-        atoms = sorted(self._everything(), key=repr)
+        atoms = sorted(self._all_events(), key=repr)
         every = [frozenset(some) for k in range(len(atoms) + 1) for some in combinations(atoms, k)]
         within = {some: self.flow(self._generator(some) * span) for some in every}
         exactly: dict[Events, Array] = {}
@@ -180,7 +180,7 @@ class Continuous:
             exactly[events] = np.where((kernel := sum(terms)) > 1e-15, kernel, 0.0)
         return {events: kernel for events, kernel in exactly.items() if kernel.any()}
 
-    def _everything(self) -> Events:
+    def _all_events(self) -> Events:
         return frozenset().union(*self.told)
 
     def _generator(self, within: Events) -> Array:
@@ -195,7 +195,7 @@ class Continuous:
         """The expected utility of a span from each state, discounted to its start."""
         low, size = float(self.utility.min()), len(self.states)
         generator = np.zeros((size + 1, size + 1))
-        generator[:size, :size] = self._generator(self._everything()) - self.decay * np.eye(size)
+        generator[:size, :size] = self._generator(self._all_events()) - self.decay * np.eye(size)
         generator[:size, size] = self.utility - low  # so that no rate is negative
         weight = -expm1(-self.decay * span) / self.decay if self.decay > 0 else span
         accrued: Array = self.flow(generator * span)[:size, size] + low * weight

@@ -107,8 +107,8 @@ def evaluate(process: Process, policy: Policy, horizon: int, belief: Array | Non
             for intervention, chance in _acts(policy, memory):
                 total = float(mass.sum())
                 predicted = predict(process, mass / total, intervention) * total * chance
-                value += weight * chance * _expected(process, mass, intervention)
-                for events, share in _seen(process, predicted):
+                value += weight * chance * _expected_utility(process, mass, intervention)
+                for events, share in _observed_events(process, predicted):
                     then = policy.next(memory, intervention, events)
                     after[then] = after[then] + share if then in after else share
         joint, weight = after, weight * process.discount
@@ -175,8 +175,8 @@ def _pair(
     worth, row = 0.0, dict[tuple[Hashable, int], float]()
     for intervention, chance in _acts(policy, memory):
         predicted = predict(process, here, intervention) * chance
-        worth += chance * _expected(process, here, intervention)
-        for events, share in _seen(process, predicted):
+        worth += chance * _expected_utility(process, here, intervention)
+        for events, share in _observed_events(process, predicted):
             then = policy.next(memory, intervention, events)
             for after in np.flatnonzero(share).tolist():
                 row[then, after] = row.get((then, after), 0.0) + float(share[after])
@@ -193,14 +193,14 @@ def _acts(policy: Policy, memory: Hashable) -> list[tuple[Intervention, float]]:
     return [(intervention, chance) for intervention, chance in acts.items() if chance > 0]
 
 
-def _seen(process: Process, predicted: Array) -> Iterator[tuple[Events, Array]]:
+def _observed_events(process: Process, predicted: Array) -> Iterator[tuple[Events, Array]]:
     """Each event set that can come now, with the mass of the states that show it."""
     shares = predicted[:, np.newaxis] * process.observation
     for index in np.flatnonzero(shares.any(axis=0)).tolist():
         yield process.event_sets[index], shares[:, index]
 
 
-def _expected(process: Process, mass: Array, intervention: Intervention) -> float:
+def _expected_utility(process: Process, mass: Array, intervention: Intervention) -> float:
     """The utility of a tick, over the states that have mass: 0 times -inf is 0."""
     utility = process.utility[process.intervention_at(intervention)]
     return float((mass[mass > 0] * utility[mass > 0]).sum())

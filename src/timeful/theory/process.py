@@ -63,7 +63,7 @@ class Process:
     utility: Array
     discount: float
     start: Array
-    _places: Mapping[tuple[str, Hashable], int] = field(init=False, repr=False)
+    _positions: Mapping[tuple[str, Hashable], int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("states", "interventions", "event_sets"):
@@ -83,7 +83,7 @@ class Process:
         positions |= {("state", name): at for at, name in enumerate(self.states)}
         positions |= {("intervention", name): at for at, name in enumerate(self.interventions)}
         positions |= {("event set", name): at for at, name in enumerate(self.event_sets)}
-        _keep(self, "_places", positions)
+        _keep(self, "_positions", positions)
 
     @classmethod
     def from_functions(
@@ -148,15 +148,15 @@ class Process:
 
     def state_at(self, state: Hashable) -> int:
         """The place of a state; SettingsError if there is no such state."""
-        return self._place("state", state)
+        return self._position("state", state)
 
     def intervention_at(self, intervention: Intervention) -> int:
         """The place of an intervention set; SettingsError if it is not admissible anywhere."""
-        return self._place("intervention", intervention)
+        return self._position("intervention", intervention)
 
     def events_at(self, events: Events) -> int:
         """The place of an event set; SettingsError if no state ever shows it."""
-        return self._place("event set", events)
+        return self._position("event set", events)
 
     @property
     def admissible(self) -> NDArray[np.bool_]:
@@ -184,11 +184,11 @@ class Process:
             utility=self.utility[rows],
         )
 
-    def _place(self, kind: str, name: Hashable) -> int:
+    def _position(self, kind: str, name: Hashable) -> int:
         try:
-            return self._places[kind, name]
+            return self._positions[kind, name]
         except KeyError:
-            labels = ", ".join(named(label) for of, label in self._places if of == kind)
+            labels = ", ".join(named(label) for of, label in self._positions if of == kind)
             raise SettingsError(f"no {kind} {named(name)}; there are: {labels}") from None
 
 
