@@ -61,7 +61,7 @@ def test_replacing_deletes_what_belongs_to_the_work_and_nothing_else(tmp_path: P
 
 
 def test_some_work_begins_anew_with_equal_settings_too(tmp_path: Path) -> None:
-    settings = {"model": {}, "run": {}}
+    settings: dict[str, Any] = {"model": {}, "run": {}}
     enter(tmp_path, settings, TRAINING)
     (tmp_path / "metrics.jsonl").write_text("old")
     assert enter(tmp_path, settings, TRAINING)
@@ -90,7 +90,7 @@ def test_what_another_command_made_is_not_touched(
     record.write_text("precious")
     if stored is not None:
         (tmp_path / "settings.json").write_bytes(stored)
-    settings = OLD if kind is KIND else {"model": {}, "run": {}}
+    settings: dict[str, Any] = OLD if kind is KIND else {"model": {}, "run": {}}
     with pytest.raises(SettingsError):
         enter(tmp_path, settings, kind, replace=replace)
     assert record.read_text() == "precious"
@@ -103,8 +103,25 @@ def test_what_a_dead_process_was_writing_is_deleted(tmp_path: Path) -> None:
         path.with_name(f"{path.name}.4711.part").write_text("half")
     (tmp_path / "mine.part").write_text("mine")
     enter(tmp_path, OLD)
-    assert {path.name for path in tmp_path.rglob("*.part")} == {"b.4711.part", "mine.part"}
+    assert {path.name for path in tmp_path.rglob("*.part")} == {"mine.part"}
     assert all(path.read_text() == "precious" for path in paths)
+
+
+@pytest.mark.parametrize("name", ["file", "file/deep"])
+def test_a_file_is_no_folder(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SettingsError, match="file is a file"):
+        enter(tmp_path / name, OLD)
+    with pytest.raises(SettingsError, match="file is a file"):
+        check_folder(tmp_path / name, OLD, KIND)
+
+
+def test_a_folder_that_may_not_be_written_to_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("timeful.records.folder.os.access", lambda path, mode: False)
+    with pytest.raises(SettingsError, match="may not be written to"):
+        check_folder(tmp_path / "run", OLD, KIND)
 
 
 def test_a_check_writes_nothing(tmp_path: Path) -> None:

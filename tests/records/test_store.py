@@ -41,6 +41,7 @@ def filled(path: Path) -> KeyedLog[int, Note]:
 
 
 def test_the_last_value_of_a_key_counts_and_all_are_in_the_file(tmp_path: Path) -> None:
+    assert note_log(tmp_path / "new").get(1) is None
     log = filled(tmp_path / "deep" / "log.jsonl")
     for current in (log, note_log(tmp_path / "deep" / "log.jsonl")):
         assert dict(current) == {1: NOTES[2], 2: NOTES[1], 3: NOTES[3]}

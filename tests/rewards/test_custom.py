@@ -141,7 +141,7 @@ def test_in_a_training_it_is_a_path_from_the_settings_and_a_part_of_what_goes_on
 ) -> None:
     pytest.importorskip("torch")
     from timeful.training.config_io import read_config
-    from timeful.training.folder import check_folder, open_folder
+    from timeful.training.folder import check_training, open_training
 
     own(tmp_path, "def of(events): return 1")
     (tmp_path / "a.toml").write_text(
@@ -150,11 +150,12 @@ def test_in_a_training_it_is_a_path_from_the_settings_and_a_part_of_what_goes_on
     )
     config = read_config(tmp_path / "a.toml")
     assert config.reward.name == f"{tmp_path / 'mine.py'}:of"
-    open_folder(config)
-    assert check_folder(config)
+    with open_training(config):
+        pass
+    check_training(config)
     own(tmp_path, "def of(events): return 2")
-    with pytest.raises(SettingsError, match=r"what reward\.name names has changed"):
-        check_folder(config)
+    with pytest.raises(SettingsError, match=r"differs in: sha256\.reward\.name"):
+        check_training(config)
 
 
 def test_in_a_training_one_that_breaks_leaves_the_record_at_which_it_did(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from timeful.training.config import (
     TurnsPart,
 )
 from timeful.training.config_io import read_config, recipe, recipes
-from timeful.training.folder import METRICS, SETTINGS, check_folder, clear, open_folder, settings_of
+from timeful.training.folder import METRICS, check_training, open_training, settings_of
 from timeful.training.rollout_tasks import TimelyTask
 
 pytest.importorskip("trl", reason="training needs the extra `train`")
@@ -158,18 +158,6 @@ def test_lora_needs_layers_to_change(start: Path) -> None:
 def test_only_problems_have_a_file_and_sides(start: Path, change: str) -> None:
     said = refused(start, "cases.family=fiction", "cases.sets=['skerry']", change)
     assert "fiction has none" in said
-
-
-def test_a_folder_that_may_not_be_is_refused(
-    start: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "file").write_text("")
-    for out in (tmp_path / "file", tmp_path / "file" / "deep"):
-        with pytest.raises(SettingsError, match="file is a file; give another"):
-            check_folder(config(start / "tiny", out))
-    monkeypatch.setattr("timeful.training.folder.access", lambda path, mode: False)
-    with pytest.raises(SettingsError, match="may not be written to"):
-        check_folder(config(start / "tiny", tmp_path / "out"))
 
 
 def test_programs_need_a_sandbox_before_any_is_played(
@@ -377,6 +365,11 @@ def test_nothing_heavy_is_loaded_by_the_checks(start: Path) -> None:
 # --- the folder -----------------------------------------------------------------------------------
 
 
+def open_folder(settings: Config | SftConfig, *, replace: bool = False) -> bool:
+    with open_training(settings, replace=replace) as has_work:
+        return has_work
+
+
 def test_a_folder_goes_on_only_with_the_same_settings(start: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     found = config(start / "tiny", out)
@@ -388,7 +381,7 @@ def test_a_folder_goes_on_only_with_the_same_settings(start: Path, tmp_path: Pat
     (out / METRICS).write_text("{}\n")
     assert not open_folder(other, replace=True)
     assert not (out / METRICS).exists()
-    assert check_folder(other)
+    check_training(other)
 
 
 def test_a_training_goes_on_only_with_the_data_that_it_began_with(
@@ -407,12 +400,12 @@ def test_a_training_goes_on_only_with_the_data_that_it_began_with(
         path.write_text("1")
         held = config(start / "tiny", tmp_path / f"out{n}", **parts)
         open_folder(held)
-        assert check_folder(held)
+        check_training(held)
         path.write_text("2")
-        with pytest.raises(SettingsError, match=f"what {field} names has changed"):
-            check_folder(held)
+        with pytest.raises(SettingsError, match=f"differs in: sha256.{field}\\)"):
+            check_training(held)
         path.write_text("1")
-        assert check_folder(held)
+        check_training(held)
     sft = SftConfig(
         model=ModelPart(path="x"),
         examples=ExamplesPart(data=(str(problems), str(examples))),
@@ -423,8 +416,8 @@ def test_a_training_goes_on_only_with_the_data_that_it_began_with(
     examples.write_text("1")
     open_folder(sft)
     examples.write_text("2")
-    with pytest.raises(SettingsError, match=r"what examples\.data 2 names has changed"):
-        check_folder(sft)
+    with pytest.raises(SettingsError, match=r"differs in: sha256\.examples\.data 2\)"):
+        check_training(sft)
 
 
 def test_how_it_is_watched_is_no_setting_of_a_training(start: Path, tmp_path: Path) -> None:
@@ -436,28 +429,6 @@ def test_how_it_is_watched_is_no_setting_of_a_training(start: Path, tmp_path: Pa
             start / "tiny", out, run=kind(out=str(out), threads=2, save_total_limit=5, save_steps=1)
         )
     )
-
-
-@pytest.mark.parametrize("there", ['{"suite": "timely/reasoning", "model": {}, "run": {}}', "?"])
-def test_what_another_command_made_is_not_replaced(start: Path, tmp_path: Path, there: str) -> None:
-    record = tmp_path / "episodes" / "paid.jsonl"
-    record.parent.mkdir()
-    record.write_text("precious")
-    (tmp_path / SETTINGS).write_text(there)
-    for replace in (False, True):
-        with pytest.raises(SettingsError, match="--replace does not touch"):
-            open_folder(config(start / "tiny", tmp_path), replace=replace)
-    assert record.read_text() == "precious"
-
-
-def test_a_folder_of_something_else_is_left_alone(start: Path, tmp_path: Path) -> None:
-    (tmp_path / "mine.txt").write_text("mine")
-    for replace in (False, True):
-        with pytest.raises(SettingsError, match="holds no training"):
-            open_folder(config(start / "tiny", tmp_path), replace=replace)
-    clear(tmp_path)
-    assert [one.name for one in tmp_path.iterdir()] == ["mine.txt"]
-    assert not (tmp_path / SETTINGS).exists()
 
 
 # --- the settings in the package ------------------------------------------------------------------

@@ -93,7 +93,7 @@ def from_file(
     from timeful.training.checks import check_machine, check_settings, check_task_count
     from timeful.training.config import Config
     from timeful.training.config_io import read_config, recipe, recipes
-    from timeful.training.folder import check_folder, done
+    from timeful.training.folder import check_training, done
     from timeful.training.rollout_tasks import make_rollout_tasks
 
     if is_printed:
@@ -112,7 +112,7 @@ def from_file(
             raise
         error = problem
     if not replace:
-        check_folder(config)
+        check_training(config)
     tasks = make_rollout_tasks(config) if isinstance(config, Config) else {}
     if isinstance(config, Config):
         check_task_count(config, len(tasks))
@@ -209,14 +209,13 @@ def _opened(
     config: "Config | SftConfig", *, is_first: bool, replace: bool
 ) -> "Iterator[TrainingProgress | None]":
     """The folder of a training, locked until it is over; None if the training is done."""
-    from timeful.records.folder import locked
-    from timeful.training.folder import CHECKPOINTS, POLICY, done, open_folder
+    from timeful.training.folder import CHECKPOINTS, POLICY, done, open_training
 
     out = Path(config.run.out)
     interrupt = GracefulInterrupt(is_loud=is_first)
     progress = (TrainingProgress if is_first else NullProgress)(out, interrupt)
-    with locked(out) if is_first else nullcontext():
-        if is_first and open_folder(config, replace=replace) and not done(out):
+    with open_training(config, replace=replace) if is_first else nullcontext() as is_resumed:
+        if is_resumed and not done(out):
             print(f"resuming in {out}", file=sys.stderr)
         if done(out) and not (replace and not is_first):
             progress.end(out / POLICY, next_command(config, out / POLICY), is_old=True)

@@ -59,6 +59,7 @@ def open_folder(
     Raises:
         SettingsError: If the folder holds other work, or another process uses it.
     """
+    _check_path(folder, kind)
     with locked(folder):
         path = folder / SETTINGS
         has_work = path.exists()
@@ -70,7 +71,7 @@ def open_folder(
         else:
             check_folder(folder, settings, kind)
         for pattern in (SETTINGS, *kind.contents):
-            delete((*folder.glob(f"{pattern}.*part"), *folder.glob(f"{pattern}/*.part")))
+            delete((*folder.glob(f"{pattern}.*part"), *folder.glob(f"{pattern}/**/*.part")))
         if not has_work:
             write_atomically(path, msgspec.json.format(msgspec.json.encode(settings)))
         yield has_work
@@ -80,8 +81,9 @@ def check_folder(folder: Path, settings: Mapping[str, Any], kind: FolderKind) ->
     """Check that a folder is new or empty, or has work of equal settings; nothing is written.
 
     Raises:
-        SettingsError: If it holds other work, which the error compares.
+        SettingsError: If it holds other work, or cannot be written to.
     """
+    _check_path(folder, kind)
     path = folder / SETTINGS
     if path.exists():
         check_kind(folder, settings, kind)
@@ -95,6 +97,14 @@ def check_folder(folder: Path, settings: Mapping[str, Any], kind: FolderKind) ->
         raise SettingsError(
             f"{folder} is not empty and holds no {kind.noun}; give another {kind.option}"
         )
+
+
+def _check_path(folder: Path, kind: FolderKind) -> None:
+    existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not existing.is_dir():
+        raise SettingsError(f"{existing} is a file; give another {kind.option}")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise SettingsError(f"{existing} may not be written to; give another {kind.option}")
 
 
 def check_kind(folder: Path, settings: Mapping[str, Any], kind: FolderKind) -> None:

@@ -75,8 +75,9 @@ class KeyedLog(Mapping[K, V]):
             os.truncate(path, size)
 
     def __getitem__(self, key: K) -> V:
+        offset = self._offsets[key]
         with self._lock, self._path.open("rb") as file:
-            file.seek(self._offsets[key])
+            file.seek(offset)
             return msgspec.json.decode(file.readline(), type=self._kind)
 
     def __contains__(self, key: object) -> bool:

@@ -1,21 +1,20 @@
 """The folder of a training.
 
-settings.json         all that makes the training what it is
+settings.json         the settings that a training must equal to resume here
 metrics.jsonl         a line for each update
-checkpoints/          where it goes on after it was stopped
+checkpoints/          the states that it resumes from
 episodes/             the records of its rollouts, if they are kept
-ruler.jsonl           what a judge was asked, and answered
-adapter/              what LoRA learnt
-pushed/               the adapter that a rollout server was given last
-pace.json             what its tokens cost, for `timeful run --pace`
-report.html           what came of it, with curves.svg beside it
-policy/               the trained model, as any checkpoint; there when the training is done
+ruler.jsonl           requests to a judge, and its answers
+adapter/              the weights of LoRA
+pushed/               the adapter that a rollout server loaded last
+pace.json             the cost of a token in time, for `timeful run --pace`
+report.html           the report, with its figure in curves.svg
+policy/               the trained model as a checkpoint; it exists when the training is done
 """
 
-import shutil
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from hashlib import file_digest, sha256
-from os import W_OK, X_OK, access
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +25,10 @@ from timeful.errors import SettingsError
 from timeful.models.calibrate import Calibration
 from timeful.models.pace import Pace
 from timeful.models.request import address
+from timeful.records.folder import FolderKind, check_folder, open_folder
 from timeful.rewards.custom import is_custom, split
 from timeful.training.config import Config, SftConfig
 
-SETTINGS = "settings.json"
 METRICS = "metrics.jsonl"
 CHECKPOINTS = "checkpoints"
 EPISODES = "episodes"
@@ -43,7 +42,17 @@ CURVES = "curves.svg"
 
 _DIGESTS = "sha256"
 
-_FOLDERS = (CHECKPOINTS, EPISODES, ADAPTER, PUSHED, POLICY)
+TRAINING = FolderKind(
+    noun="training",
+    contents=(
+        *(CHECKPOINTS, EPISODES, ADAPTER, PUSHED, POLICY),
+        *(METRICS, "ruler*.jsonl", PACE, REPORT, CURVES),
+    ),
+    fields=("model", "run"),
+    option="run.out",
+    is_always_replaced=True,
+)
+
 _OPERATION = ("out", "threads", "save_total_limit", "report_to")
 """Settings of a run that change no number of it."""
 
@@ -102,93 +111,28 @@ def _digest(path: Path) -> str:
         raise SettingsError(f"{path} cannot be read: {error.strerror}") from None
 
 
-def check_folder(config: Config | SftConfig) -> bool:
-    """Find out whether there is something to go on with; nothing is written.
+def check_training(config: Config | SftConfig) -> None:
+    """Check that the folder of a training is new, empty, or has the same training.
 
     Raises:
-        SettingsError: If the folder holds another training, or something that is none.
+        SettingsError: If it is not, or cannot be written to; nothing is written.
     """
-    out = Path(config.run.out)
-    path = out / SETTINGS
-    if path.exists():
-        _check_training(out)
-        differences = _differences(path, settings_of(config))
-        fields = [one for one in differences if not one.startswith(f"{_DIGESTS}.")]
-        if fields:
-            raise SettingsError(
-                f"{out} holds a training with other settings ({', '.join(fields)}); give another "
-                "run.out, or start it afresh with --replace"
-            )
-        if differences:
-            names = ", ".join(one.removeprefix(f"{_DIGESTS}.") for one in differences)
-            raise SettingsError(
-                f"{out} holds a training from other data: what {names} names has changed since it "
-                "began. Put it back, give another run.out, or start it afresh with --replace"
-            )
-        return True
-    there = next(one for one in (out, *out.absolute().parents) if one.exists())
-    if not there.is_dir():
-        raise SettingsError(f"{there} is a file; give another run.out")
-    if not access(there, W_OK | X_OK):
-        raise SettingsError(f"{there} may not be written to; give another run.out")
-    if out.is_dir() and any(out.iterdir()):
-        raise SettingsError(f"{out} is not empty and holds no training; give another run.out")
-    return False
+    check_folder(Path(config.run.out), settings_of(config), TRAINING)
 
 
-def open_folder(config: Config | SftConfig, *, replace: bool = False) -> bool:
-    """Begin a training in its folder, or find the same one in it to go on with.
-
-    Whoever opens it should hold the folder's lock until the training is over.
+def open_training(
+    config: Config | SftConfig, *, replace: bool = False
+) -> AbstractContextManager[bool]:
+    """Lock the folder of a training, and tell whether it has this training to resume.
 
     Args:
         config: The settings.
-        replace: Forget the training that the folder holds, whichever it is.
+        replace: Delete the training in the folder, also one with the same settings.
 
-    Returns:
-        Whether there is something to go on with.
-
-    Raises:
-        SettingsError: As `check_folder`.
+    Raises (on entry):
+        SettingsError: As `check_training`, or if another process uses the folder.
     """
-    out = Path(config.run.out)
-    if replace and (out / SETTINGS).exists():
-        _check_training(out)
-        clear(out)
-    if check_folder(config):
-        return True
-    out.mkdir(parents=True, exist_ok=True)
-    partial = out / f"{SETTINGS}.part"
-    partial.write_bytes(msgspec.json.encode(settings_of(config)))
-    partial.replace(out / SETTINGS)
-    return False
-
-
-def _check_training(out: Path) -> None:
-    """Find out whether the settings of a folder are those of a training.
-
-    Raises:
-        SettingsError: If they are not; what is there may have been paid for.
-    """
-    try:
-        settings = msgspec.json.decode((out / SETTINGS).read_bytes(), type=dict[str, Any])
-    except msgspec.DecodeError:
-        settings = {}
-    if "suite" in settings or not settings.keys() >= {"model", "run"}:
-        raise SettingsError(
-            f"{out} holds something else than a training, which --replace does not touch; give "
-            "another run.out"
-        )
-
-
-def clear(out: Path) -> None:
-    """Forget a training: what it wrote, and nothing else; its settings last."""
-    for name in _FOLDERS:
-        shutil.rmtree(out / name, ignore_errors=True)
-        shutil.rmtree(out / f"{name}.part", ignore_errors=True)
-    written = (out / name for name in (PACE, REPORT, CURVES, METRICS, SETTINGS))
-    for path in (*out.glob("ruler*.jsonl"), *written):
-        path.unlink(missing_ok=True)
+    return open_folder(Path(config.run.out), settings_of(config), TRAINING, replace=replace)
 
 
 def save_pace(pace: Pace, path: Path) -> None:
@@ -207,18 +151,3 @@ def save_pace(pace: Pace, path: Path) -> None:
 def done(out: Path) -> bool:
     """Whether the training has come to its end."""
     return (out / POLICY).is_dir()
-
-
-def _differences(path: Path, settings: dict[str, Any]) -> list[str]:
-    """The fields that differ from those of a file, as `table.field`."""
-    old = _flat(msgspec.json.decode(path.read_bytes()))
-    new = _flat(msgspec.json.decode(msgspec.json.encode(settings)))
-    return sorted(k for k in {*old, *new} if old.get(k) != new.get(k))
-
-
-def _flat(settings: dict[str, Any]) -> dict[str, Any]:
-    return {
-        f"{table}.{field}": value
-        for table, fields in settings.items()
-        for field, value in (fields or {}).items()
-    }

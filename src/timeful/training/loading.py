@@ -1,6 +1,5 @@
 """The model that learns: its tokenizer, its weights, what LoRA adds, and what becomes of both."""
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from peft import LoraConfig, PeftModel, get_peft_model
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
 from timeful.errors import SettingsError
+from timeful.records.store import replace_atomically
 from timeful.training.checks import check_hub, check_targets, is_at_hub
 from timeful.training.config import ModelPart
 from timeful.training.folder import ADAPTER, POLICY
@@ -122,17 +122,15 @@ def save(model: Any, tokenizer: Any, part: ModelPart, out: Path) -> Path:
     Returns:
         Its folder, which is there whole or not at all.
     """
-    partial = out / f"{POLICY}.part"
-    shutil.rmtree(partial, ignore_errors=True)
     if isinstance(model, PeftModel):
         model.save_pretrained(out / ADAPTER)
         if part.quantise != "none":
             base = load_model(replace(part, quantise="none"))
             model = PeftModel.from_pretrained(base, str(out / ADAPTER))
         model = model.merge_and_unload()
-    model.to(getattr(torch, part.dtype)).save_pretrained(partial)
-    tokenizer.save_pretrained(partial)
-    partial.rename(out / POLICY)
+    with replace_atomically(out / POLICY) as partial:
+        model.to(getattr(torch, part.dtype)).save_pretrained(partial)
+        tokenizer.save_pretrained(partial)
     return out / POLICY
 
 

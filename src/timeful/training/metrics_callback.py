@@ -15,6 +15,7 @@ import msgspec
 from accelerate.utils import gather_object
 from transformers import TrainerCallback
 
+from timeful.records.store import write_atomically
 from timeful.rewards.outcome import read_outcome
 from timeful.training.collapse_detection import find_collapse, find_standstill, span_of
 from timeful.training.folder import EPISODES, METRICS
@@ -167,9 +168,7 @@ def truncate_metrics(path: Path, update: int) -> list[dict[str, Any]]:
     texts = path.read_bytes().splitlines(keepends=True) if path.exists() else []
     lines = [(text, msgspec.json.decode(text)) for text in texts if text.endswith(b"\n")]
     kept = [(text, line) for text, line in lines if line["update"] <= update]
-    partial = path.with_suffix(".part")  # a kill in between must lose no line
-    partial.write_bytes(b"".join(text for text, _ in kept))
-    partial.replace(path)
+    write_atomically(path, b"".join(text for text, _ in kept))
     return [line for _, line in kept]
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from timeful.errors import ModelError, RecordError, RewardError
@@ -64,7 +65,7 @@ class JudgeReward:
         self._reward = reward
         self._judge = judge
         self._settings = settings
-        self._log = RulerLog(log, about=settings.about())
+        self._path = log
 
     def __call__(
         self, groups: Sequence[Sequence[Rollout]], update: int, progress: float
@@ -101,22 +102,26 @@ class JudgeReward:
             )
         return rewards
 
+    @cached_property
+    def _log(self) -> RulerLog:
+        # Opened by the first update: to replace a training deletes its log before.
+        return RulerLog(self._path, about=self._settings.about())
+
     def _score(self, groups: list[Group], update: int) -> list[Sequence[float] | None]:
-        with self._log as log:
-            results = ruler(
-                self._judge,
-                groups,
-                self._settings.rubric(),
-                workers=self._settings.max_concurrent_api_number,
-                log=log,
+        results = ruler(
+            self._judge,
+            groups,
+            self._settings.rubric(),
+            workers=self._settings.max_concurrent_api_number,
+            log=self._log,
+        )
+        refused = results and all(result.failure == "endpoint" for result in results)
+        if refused and not self._log.has_scores:
+            raise ModelError(
+                f"the judge scored no group of update {update}: {results[0].error}; its "
+                "address is that of [judge], its key is in the variable "
+                f"{self._settings.api_key_name}"
             )
-            refused = results and all(result.failure == "endpoint" for result in results)
-            if refused and not log.has_scores:
-                raise ModelError(
-                    f"the judge scored no group of update {update}: {results[0].error}; its "
-                    "address is that of [judge], its key is in the variable "
-                    f"{self._settings.api_key_name}"
-                )
         return [result.scores for result in results]
 
 

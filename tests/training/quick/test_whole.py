@@ -22,7 +22,7 @@ from timeful.seeding import child
 from timeful.training.quick.cases import in_turn, lessons, relative, scenes
 from timeful.training.quick.recipe import BASE, find_recipe
 from timeful.training.quick.report import write_report
-from timeful.training.quick.stages import STYLE, perform
+from timeful.training.quick.stages import STYLE
 from timeful.training.rollout_tasks import TimelyTask
 from timeful.training.rollouts import Player
 from timeful.training.tiny.language import ids
@@ -71,18 +71,6 @@ def test_a_run_that_is_killed_at_any_instant_comes_to_the_same_numbers(
     assert kills > 1
     write_report(tmp_path)
     assert numbers(tmp_path) == numbers(whole)
-
-
-def test_what_a_kill_left_of_a_model_is_made_again(whole: Path, tmp_path: Path) -> None:
-    what = asked()
-    first, *_ = what.stages(tmp_path)
-    torn = first.model.with_suffix(".part")
-    torn.mkdir(parents=True)
-    (torn / "config.json").write_text("{")
-    perform(first)
-    assert not torn.exists()
-    same = whole / first.model.relative_to(tmp_path) / "model.safetensors"
-    assert (first.model / "model.safetensors").read_bytes() == same.read_bytes()
 
 
 def test_the_commands_that_a_run_ends_with_work(whole: Path) -> None:

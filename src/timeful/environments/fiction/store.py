@@ -3,7 +3,6 @@
 import os
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -12,6 +11,7 @@ from urllib.request import urlopen
 
 from timeful.environments.fiction.zmachine import check_story
 from timeful.errors import SettingsError, check_known
+from timeful.records.store import write_atomically
 
 SUFFIXES = (".z1", ".z2", ".z3", ".z4", ".z5", ".z7", ".z8")
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,40}")
@@ -116,7 +116,9 @@ def add_story(name: str, file: Path, folder: Path, *, reserved: frozenset[str]) 
             f"there is a game {name!r} already; delete {find_stories(folder)[name]} first"
         )
     version = check_story(file)
-    return _keep(folder / f"{name}.z{version}", file.read_bytes())
+    path = folder / f"{name}.z{version}"
+    write_atomically(path, file.read_bytes())
+    return path
 
 
 def fetch_story(
@@ -147,7 +149,8 @@ def fetch_story(
             f"{root}/{source.path} is not the file whose licence was read: its sha256 begins "
             f"{digest[:12]}, not {source.sha256[:12]}; nothing was kept"
         )
-    path = _keep(folder / f"{name}{Path(source.path).suffix}", story)
+    path = folder / f"{name}{Path(source.path).suffix}"
+    write_atomically(path, story)
     path.with_name(name + _LICENCE).write_text(licence + "\n", encoding="utf-8")
     return path, licence
 
@@ -165,16 +168,3 @@ def _download(url: str) -> bytes:
         raise SettingsError(f"cannot fetch {url}: it is larger than any story file")
     assert isinstance(content, bytes)
     return content
-
-
-def _keep(path: Path, content: bytes) -> Path:
-    """Write a file whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        scratch.write_bytes(content)
-        scratch.replace(path)
-    finally:
-        with suppress(FileNotFoundError):
-            scratch.unlink()
-    return path

@@ -14,6 +14,7 @@ import msgspec
 
 from timeful.errors import RecordError, SettingsError
 from timeful.experiments.suite import MissingBaselineError
+from timeful.records.store import write_atomically
 from timeful.suites.timely.episode import TimelyEpisode
 from timeful.tasks.budgets import NO_LIMIT, Baseline
 from timeful.tasks.episode import TaskEpisode
@@ -95,10 +96,7 @@ def save_baselines(path: Path, baselines: Baselines) -> None:
     """Write a file of baselines whole, or leave the previous one."""
     ordered = [baselines[key] for key in sorted(baselines)]
     text = msgspec.json.encode(_File(version=__version__, baselines=ordered), order="deterministic")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}.part")
-    partial.write_bytes(msgspec.json.format(text) + b"\n")
-    partial.replace(path)
+    write_atomically(path, msgspec.json.format(text) + b"\n")
 
 
 def read_baselines(pairs: Iterable[tuple[TimelyEpisode, TaskRow]]) -> Baselines:

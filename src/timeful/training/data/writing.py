@@ -11,6 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from timeful.errors import SettingsError
+from timeful.records.store import replace_atomically
 
 Format = Literal["jsonl", "parquet"]
 Row = dict[str, Any]
@@ -36,14 +37,8 @@ def write_rows(rows: Iterable[Row], path: Path, columns: Columns, form: Format =
         SettingsError: If Parquet is asked for without pyarrow.
     """
     write = _write_jsonl if form == "jsonl" else _write_parquet
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"part-{path.name}")
-    try:
-        count = write(rows, partial, columns)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
-    return count
+    with replace_atomically(path) as partial:
+        return write(rows, partial, columns)
 
 
 def check_form(form: str) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from timeful.records.events import Entry
+from timeful.records.store import write_atomically
 from timeful.tasks.rows import TaskRow, summarize
 from timeful.training.rollout_tasks import RolloutTask
 from timeful.training.rollouts import Player, sampling_seed
@@ -34,7 +35,4 @@ def grade(
     """
     tasks = [(scene, sampling_seed(seed, 0, scene.key, 0)) for scene in scenes]
     rows = [row(one.events) for one in player.play(tasks)]
-    partial = out.with_suffix(".part")
-    partial.parent.mkdir(parents=True, exist_ok=True)
-    partial.write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
-    partial.replace(out)
+    write_atomically(out, b"".join(msgspec.json.encode(row) + b"\n" for row in rows))

@@ -21,6 +21,7 @@ from typing import Literal
 
 from timeful.environments.timed.stopwatch import TimerSettings
 from timeful.models.local.request import GenerationConfig
+from timeful.records.store import replace_atomically
 from timeful.rewards.registry import Reward
 from timeful.seeding import child, child_seed
 from timeful.tasks.rows import summarize
@@ -227,12 +228,10 @@ def _teach(stage: Stage, tell: Tell) -> None:
     decoder.generation_config.update(
         do_sample=True, temperature=STYLE.temperature, top_p=STYLE.top_p, top_k=STYLE.top_k
     )
-    partial = stage.model.with_suffix(".part")
-    shutil.rmtree(partial, ignore_errors=True)
-    tokenizer.save_pretrained(partial)
-    decoder.save_pretrained(partial)
-    save_pace(recipe.language.pace, partial / PACE)
-    partial.rename(stage.model)
+    with replace_atomically(stage.model) as partial:
+        tokenizer.save_pretrained(partial)
+        decoder.save_pretrained(partial)
+        save_pace(recipe.language.pace, partial / PACE)
 
 
 def _learn(stage: Stage, arm: Arm, tell: Tell) -> None:
