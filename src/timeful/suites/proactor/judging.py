@@ -15,7 +15,6 @@ import msgspec
 
 from timeful.dialogues.opportunity import write_opportunities
 from timeful.dialogues.transcript import transcript
-from timeful.errors import RecordError
 from timeful.judges.proactiveness import Case, Rubric, judge
 from timeful.judges.settings import JudgeFile, Judger
 from timeful.metrics.proactor.episodes import read_conversation
@@ -23,6 +22,7 @@ from timeful.metrics.proactor.judge_score import MeanRating, mean_rating
 from timeful.metrics.proactor.spread import Spread, over_runs
 from timeful.models.model import Model
 from timeful.records.recorder import read_record
+from timeful.records.store import KeyedLog, read_log
 from timeful.suites.proactor.numbers import Cell
 from timeful.suites.proactor.rows import ProactorRow
 
@@ -111,26 +111,29 @@ def rate(
         What went wrong, a sentence for each judge that failed.
     """
     cases = dict(_cases(out, rows))
+    log = KeyedLog(
+        out / FILE,
+        Rating,
+        key=lambda rating: (rating.judge, rating.rubric, rating.case),
+        sync=True,
+    )
     wrong = []
     for judger in judges.judgers:
         rubric = _rubric(judger, judges)
-        there = {
-            one.case
-            for one in _read(out)
-            if (one.judge, one.rubric) == (judger.name, rubric) and one.rating is not None
-        }
-        left = [(digest, case) for digest, case in cases.items() if digest not in there]
+        keys = ((digest, (judger.name, rubric, digest)) for digest in cases)
+        rated = {digest for digest, key in keys if key in log and log[key].rating is not None}
+        left = [(digest, case) for digest, case in cases.items() if digest not in rated]
         say(
             f"judge {judger.name}: {len(cases)} different cases, {len(cases) - len(left)} rated "
             f"before: {len(left)} requests or more"
         )
         if left:
-            wrong += _rate(out, left, judger, judges, open_judge(judger))
+            wrong += _rate(log, left, judger, judges, open_judge(judger))
     return wrong
 
 
 def _rate(
-    out: Path,
+    log: KeyedLog[tuple[str, str, str], Rating],
     left: Sequence[tuple[str, Case]],
     judger: Judger,
     judges: JudgeFile,
@@ -142,9 +145,7 @@ def _rate(
         max_tokens=judger.max_tokens,
         tries=judger.tries,
     )
-    path, failed, why = out / FILE, 0, ""
-    if path.exists():
-        path.write_bytes(_whole(path))
+    failed, why = 0, ""
     every = iter(left)
     while batch := list(islice(every, _BATCH)):
         verdicts = judge(model, [case for _, case in batch], how)
@@ -163,8 +164,8 @@ def _rate(
             )
             for (digest, _), one in zip(batch, verdicts, strict=True)
         ]
-        with path.open("ab") as file:
-            file.write(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
+        for line in lines:
+            log.put(line)
         failed += sum(line.rating is None for line in lines)
         why = next((line.error for line in lines if line.error), why)
         if all(one.failure == "endpoint" for one in verdicts):
@@ -211,7 +212,7 @@ def read_bench(out: Path, cells: Sequence[Cell]) -> Bench:
     Raises:
         RecordError: If the file cannot be read.
     """
-    every = _read(out)
+    every = list(read_log(out / FILE, Rating))
     if not every:
         return NOBODY
     last = {one.judge: (one.rubric, one.model) for one in every}
@@ -243,19 +244,3 @@ def _judged(
         ratings=mean_rating(chain.from_iterable(rated)),
         n_missing=sum(map(len, runs)) - sum(map(len, rated)),
     )
-
-
-def _read(out: Path) -> list[Rating]:
-    path = out / FILE
-    if not path.exists():
-        return []
-    try:
-        return [msgspec.json.decode(line, type=Rating) for line in _whole(path).splitlines()]
-    except msgspec.MsgspecError as error:
-        raise RecordError(f"{path} cannot be read: {error}; delete it to ask again") from error
-
-
-def _whole(path: Path) -> bytes:
-    """The file without a line that was being written when the process was killed."""
-    said = path.read_bytes()
-    return said[: said.rfind(b"\n") + 1]
