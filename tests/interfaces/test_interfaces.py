@@ -560,18 +560,18 @@ def test_a_world_that_is_over_from_the_start_is_an_episode_of_no_time(law: str) 
 
 
 @pytest.mark.parametrize(
-    ("interface", "said"),
+    "interface",
     [
-        (partial(Polling, interval=Duration(0), cost=COST), "must be above 0, got 0"),
-        (partial(Polling, interval=INTERVAL, cost=Duration(-1)), "must not be negative, got -1"),
-        (partial(Reflex, rule=answer_first, delay=Duration(-1)), "must not be negative, got -1"),
-        (partial(Frozen, patience=Duration(0)), "must be above 0, got 0"),
-        (partial(FixedRate, period=Duration(0)), "needs a period above 0, got 0"),
-        (partial(FixedRate), "needs a period above 0, got None"),
+        partial(Polling, interval=Duration(0), cost=COST),
+        partial(Polling, interval=INTERVAL, cost=Duration(-1)),
+        partial(Reflex, rule=answer_first, delay=Duration(-1)),
+        partial(Frozen, patience=Duration(0)),
+        partial(FixedRate, period=Duration(0)),
+        partial(FixedRate),
     ],
 )
-def test_an_interface_that_cannot_be_is_refused(interface: Any, said: str) -> None:
-    with Kernel() as kernel, pytest.raises(SettingsError, match=said):
+def test_an_interface_with_an_impossible_span_is_refused(interface: Any) -> None:
+    with Kernel() as kernel, pytest.raises(SettingsError):
         interface(kernel, Bells([], Instant(1)), Recorder(), full=False)
 
 

@@ -102,14 +102,14 @@ def parse_action(text: str, actions: Sequence[str], names: Mapping[str, str]) ->
     Returns:
         One action, or none and why. The same action said several times is one action.
     """
-    parsed = parse_plan(text, actions, names)
-    if len(set(parsed.actions)) > 1:
-        return Parsed(outcome=Outcome.SEVERAL, detail=parsed.detail)
+    plan = parse_plan(text, actions, names)
+    if len(set(plan.actions)) > 1:
+        return Parsed(outcome=Outcome.SEVERAL, detail=plan.detail)
     return Parsed(
-        outcome=parsed.outcome,
-        actions=parsed.actions[:1],
-        turns=parsed.turns[:1],
-        detail=parsed.detail,
+        outcome=plan.outcome,
+        actions=plan.actions[:1],
+        turns=plan.turns[:1],
+        detail=plan.detail,
     )
 
 
@@ -147,13 +147,13 @@ def parse_code(text: str) -> ParsedCode:
 
     A block without a language counts as Python. The code is neither compiled nor run here.
     """
-    blocks, rest = _fenced_blocks(_after_thinking(text))
+    blocks, remainder = _fenced_blocks(_after_thinking(text))
     for language, body in reversed(blocks):
         code = dedent(body)
         if language.lower() in _PYTHON and _NEXT_ACTION.search(code):
             return ParsedCode(outcome=Outcome.OK, code=code, detail=_short(code))
-    if rest is not None:
-        return ParsedCode(outcome=Outcome.UNCLOSED, detail=_short(rest))
+    if remainder is not None:
+        return ParsedCode(outcome=Outcome.UNCLOSED, detail=_short(remainder))
     if blocks:
         detail = f"no Python block defines next_action: {_short(blocks[-1][1])}"
         return ParsedCode(outcome=Outcome.ILLEGAL, detail=detail)
@@ -171,10 +171,10 @@ def _find_answer(text: str) -> tuple[Outcome, str]:
         return Outcome.OK, box
     if half is not None:
         return Outcome.UNCLOSED, half
-    blocks, rest = _fenced_blocks(text)
+    blocks, remainder = _fenced_blocks(text)
     if blocks:
         return Outcome.OK, blocks[-1][1]
-    return (Outcome.NO_ANSWER, "") if rest is None else (Outcome.UNCLOSED, rest)
+    return (Outcome.NO_ANSWER, "") if remainder is None else (Outcome.UNCLOSED, remainder)
 
 
 def _last_box(text: str) -> tuple[str | None, str | None]:
@@ -184,14 +184,14 @@ def _last_box(text: str) -> tuple[str | None, str | None]:
     """
     last = None
     open_braces: list[tuple[bool, int]] = []  # whether it opens a box, where its content begins
-    for found in _BRACES.finditer(text):
-        mark = found.group()
+    for match in _BRACES.finditer(text):
+        mark = match.group()
         if mark[-1] == "{" and mark != r"\{":
-            open_braces.append((mark != "{", found.end()))
+            open_braces.append((mark != "{", match.end()))
         elif mark == "}" and open_braces:
             is_box, start = open_braces.pop()
             if is_box:
-                last = text[start : found.start()]
+                last = text[start : match.start()]
     half = next((text[start:] for is_box, start in open_braces if is_box), None)
     return last, half
 
@@ -248,10 +248,10 @@ def _read_steps(
         turn = int(mark.group(1))
         if previous is not None and turn != previous + 1:
             raise _UnreadableError(f"turn {turn} follows turn {previous}")
-        named = list(_read_actions(content[mark.end() : end], actions, names))
-        if len(named) != 1:
-            raise _UnreadableError(f"turn {turn} has {len(named)} actions, not one")
-        yield turn, named[0]
+        letters = list(_read_actions(content[mark.end() : end], actions, names))
+        if len(letters) != 1:
+            raise _UnreadableError(f"turn {turn} has {len(letters)} actions, not one")
+        yield turn, letters[0]
         previous = turn
 
 

@@ -102,8 +102,8 @@ class _Plan:
 
     def words(self) -> tuple[Guidance, ...]:
         """All that was thought so far, after the conclusion before it."""
-        said = self.thought.so_far
-        return (*self._concluded, said) if said.text else self._concluded
+        guidance = self.thought.so_far
+        return (*self._concluded, guidance) if guidance.text else self._concluded
 
     def answers(self) -> tuple[Guidance, ...]:
         """The latest finished answer alone."""

@@ -36,14 +36,14 @@ async def assistant(
         briefing: What whoever decides is told throughout.
     """
     clerk = _Clerk(session, triage, briefing)
-    written: list[str] = []
+    texts: list[str] = []
     for number in range(1, len(task.parts) + 1):
-        thought = session.think(writer, write_prompt(task, number, written))
+        thought = session.think(writer, write_prompt(task, number, texts))
         while not await session.run_until_event(thought):
             if session.over:
                 return
             await clerk.tend()
-        written.append(thought.answer)
+        texts.append(thought.answer)
         await session.act(f"deliver {number}")
         if number < len(task.parts):
             await clerk.tend()
@@ -68,7 +68,7 @@ class _Clerk:
         session = self.session
         await session.act("check")
         session.observe()
-        for letter in seen(session).waiting():
+        for letter in inbox_view(session).waiting():
             if not letter.set_aside and not await self._decide(letter.number):
                 break
         if not session.over:
@@ -80,9 +80,13 @@ class _Clerk:
         await session.act("check")
         session.observe()
         decided: set[int] = set()
-        while left := [one.number for one in seen(session).waiting() if one.number not in decided]:
-            decided.add(left[0])
-            if session.over or not await self._decide(left[0]):
+        while numbers := [
+            letter.number
+            for letter in inbox_view(session).waiting()
+            if letter.number not in decided
+        ]:
+            decided.add(numbers[0])
+            if session.over or not await self._decide(numbers[0]):
                 return
 
     async def _decide(self, number: int) -> bool:
@@ -94,12 +98,12 @@ class _Clerk:
         session = self.session
         if not _is_open(session, number):
             return True
-        if not seen(session).letter(number).opened:
+        if not inbox_view(session).letter(number).opened:
             await session.act(f"open {number}")
         if not _is_open(session, number):
             return True
-        shown = replace(seen(session), at=session.now)
-        question = Question(view=shown, number=number, refused=self.refused.pop(number, ""))
+        view = replace(inbox_view(session), at=session.now)
+        question = Question(view=view, number=number, refused=self.refused.pop(number, ""))
         answer = await session.think(self.triage, triage_prompt(question, self.briefing))
         decision = read_decision(answer, number)
         if not decision.action:
@@ -114,10 +118,10 @@ class _Clerk:
 
 
 def _is_open(session: Session, number: int) -> bool:
-    return not session.over and seen(session).letter(number).state == "open"
+    return not session.over and inbox_view(session).letter(number).state == "open"
 
 
-def seen(session: Session) -> InboxView:
+def inbox_view(session: Session) -> InboxView:
     """What can be seen, in this world's terms."""
     view = session.view
     assert isinstance(view, InboxView), "the assistant works in an inbox world"

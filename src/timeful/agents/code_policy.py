@@ -63,12 +63,12 @@ async def code_policy(
 async def _replace(
     session: Session, old: Program | None, answer: str, launch: Callable[[str], Program]
 ) -> Program | None:
-    parsed = parse_code(answer)
-    if not parsed.code:
-        session.note("code", f"{parsed.outcome}: {parsed.detail}")
+    answer_code = parse_code(answer)
+    if not answer_code.code:
+        session.note("code", f"{answer_code.outcome}: {answer_code.detail}")
         return old
     try:
-        new = await session.call(lambda: launch(parsed.code), name="launch")
+        new = await session.call(lambda: launch(answer_code.code), name="launch")
     except SandboxError as error:
         session.note("code", f"not started: {error}")
         return old

@@ -68,7 +68,7 @@ async def controller(
     refused = ""
     for calls in range(settings.calls, 0, -1):
         desk.look()
-        began = session.now
+        start = session.now
         situation = Situation(
             view=kitchen_view(session),
             now=session.now,
@@ -81,7 +81,7 @@ async def controller(
         if session.over:
             return
         refused = await desk.follow(answer)
-        if refused and session.now == began:
+        if refused and session.now == start:
             # An endpoint may answer nothing at all; at no cost it would use up its calls at once.
             await session.sleep(TICK)
         if session.over:
@@ -122,12 +122,12 @@ class _Desk:
 
     def look(self) -> tuple[Observation, ...]:
         """Take what can be seen, and remember it."""
-        seen = self._session.observe()
-        for one in seen:
-            if one.event == "timer" and self.history and self.history[-1].endswith(_WAITED):
+        observations = self._session.observe()
+        for observation in observations:
+            if observation.event == "timer" and self.history and self.history[-1].endswith(_WAITED):
                 self.history.pop()  # of several waits on end, the last says it all
-            self.history.append(_line(one))
-        return seen
+            self.history.append(_describe(observation))
+        return observations
 
     async def follow(self, answer: str) -> str:
         """Carry out the action that an answer names.
@@ -156,7 +156,7 @@ class _Desk:
 
     def _is_overtaken(self) -> bool:
         """Whether something happened that calls for a decision."""
-        return any(not one.is_quiet for one in self.look())
+        return any(not observation.is_quiet for observation in self.look())
 
     async def _wait(self) -> None:
         while not self._session.over:
@@ -182,12 +182,12 @@ class _Desk:
             await session.act(Action(verb="tutored", target=name, number=tokens, is_done=over))
 
     def _begin(self, name: str, text: _Text) -> Thought:
-        problem = _named(kitchen_view(self._session), name)
-        left = max(problem.length - text.tokens, 1)
+        problem = _find_problem(kitchen_view(self._session), name)
+        remaining = max(problem.length - text.tokens, 1)
         lesson = Lesson(
-            problem=problem, transcript=text.text, left=left, context=tuple(self.history)
+            problem=problem, transcript=text.text, left=remaining, context=tuple(self.history)
         )
-        return self._session.think(self._tutor, tutoring(lesson), max_tokens=left)
+        return self._session.think(self._tutor, tutoring(lesson), max_tokens=remaining)
 
     def _span(self, tokens: int | None) -> Duration | None:
         if tokens is None:
@@ -195,16 +195,16 @@ class _Desk:
         return tokens * (self._tutor.pace or TOKEN_TIME).per_token
 
 
-def _named(view: KitchenView, name: str) -> ProblemView:
+def _find_problem(view: KitchenView, name: str) -> ProblemView:
     return next(problem for problem in view.problems if problem.name == name)
 
 
 _WAITED = "waited"
 
 
-def _line(seen: Observation) -> str:
+def _describe(observation: Observation) -> str:
     """What happened, as a controller is told."""
-    data, event = seen.data, seen.event
+    data, event = observation.data, observation.event
     words = [event]
     match event:
         case "timer":
@@ -216,4 +216,4 @@ def _line(seen: Observation) -> str:
     words += [data.get("dish") or data.get("problem") or ""]
     if "quality" in data:
         words.append("in time" if data["quality"] else "too late")
-    return f"tick {in_ticks(seen.at):g}: {' '.join(word for word in words if word)}"
+    return f"tick {in_ticks(observation.at):g}: {' '.join(word for word in words if word)}"

@@ -19,11 +19,11 @@ async def planning(session: Session, model: Model, prompts: PromptKit) -> None:
     """Plan, execute, and plan again meanwhile."""
     plan: deque[str] = deque()
     while not session.over:
-        asked, restarts = session.turn, session.restarts
+        start, restarts = session.turn, session.restarts
         thought = session.think(model, prompts.plan(session.view))
         while not session.over:
             if await session.wait(thought, until=session.next_tick):
-                plan = _read(session, prompts, thought, age=session.turn - asked)
+                plan = _read(session, prompts, thought, age=session.turn - start)
             if plan:
                 session.act(plan.popleft())
             await session.wait_for_tick()
@@ -35,8 +35,8 @@ async def planning(session: Session, model: Model, prompts: PromptKit) -> None:
 
 
 def _read(session: Session, prompts: PromptKit, thought: Thought, *, age: int) -> deque[str]:
-    parsed = prompts.read_plan(thought.answer)
-    if not parsed.actions:
-        session.note("plan", f"{parsed.outcome}: {parsed.detail}")
-    passed = age if prompts.plans_go_stale else 0
-    return deque(parsed.actions[passed:])
+    answer = prompts.read_plan(thought.answer)
+    if not answer.actions:
+        session.note("plan", f"{answer.outcome}: {answer.detail}")
+    skipped = age if prompts.plans_go_stale else 0
+    return deque(answer.actions[skipped:])

@@ -51,13 +51,13 @@ class PromptKit:
         """Ask for a program that plays."""
         return Prompt(label="code", render=lambda: self.code_text(view), view=view)
 
-    def force(self, asked: Prompt, said: str) -> Prompt:
+    def force(self, prompt: Prompt, text: str) -> Prompt:
         """Ask for the rest of an answer that was cut before it named an action."""
 
         def render() -> Sequence[Message]:
-            return (*asked.messages, Message("assistant", f"{said}\n\n{FORCED_START}"))
+            return (*prompt.messages, Message("assistant", f"{text}\n\n{FORCED_START}"))
 
-        return Prompt(label="force", render=render, view=asked.view, guidance=asked.guidance)
+        return Prompt(label="force", render=render, view=prompt.view, guidance=prompt.guidance)
 
     def read_action(self, text: str) -> Parsed:
         """Read one action out of an answer."""

@@ -41,20 +41,20 @@ async def reactive_forced(
         forced: How much of it is kept for each of up to three forced calls.
     """
     while not session.over:
-        asked = prompts.react(session.view)
-        cut = max(NO_TIME, budget - FORCED_CALLS * forced)
-        thought = session.think(model, asked, limit=cut)
-        parsed = prompts.read_action(await thought)
+        prompt = prompts.react(session.view)
+        limit = max(NO_TIME, budget - FORCED_CALLS * forced)
+        thought = session.think(model, prompt, limit=limit)
+        answer = prompts.read_action(await thought)
         calls = 0
-        while not parsed.actions and calls < FORCED_CALLS:
+        while not answer.actions and calls < FORCED_CALLS:
             calls += 1
-            session.note("forced", f"call {calls} after {parsed.outcome}")
-            rest = await session.think(
+            session.note("forced", f"call {calls} after {answer.outcome}")
+            completion = await session.think(
                 model,
-                prompts.force(asked, thought.text),
+                prompts.force(prompt, thought.text),
                 limit=forced,
                 max_tokens=FORCED_TOKENS,
             )
-            parsed = prompts.read_forced(rest)
-        session.act(parsed)
+            answer = prompts.read_forced(completion)
+        session.act(answer)
         await session.wait_for_tick()

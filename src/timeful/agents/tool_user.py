@@ -85,7 +85,7 @@ class _Talk:
     ids: set[str] = field(default_factory=set)
 
     def prompt(self) -> Prompt:
-        view, so_far = seen(self.session), len(self.messages)
+        view, so_far = task_view(self.session), len(self.messages)
         return Prompt(
             label="work",
             render=lambda: (*self.opening, *self.messages[:so_far]),
@@ -93,18 +93,20 @@ class _Talk:
             tools=view.tools if self.calls == "native" else (),
         )
 
-    async def make(self, said: str, wanted: Sequence[str], *, is_cut: bool) -> None:
+    async def make(self, answer: str, call_texts: Sequence[str], *, is_cut: bool) -> None:
         """Make the calls of a message, as long as the task goes on."""
-        made: list[tuple[ToolCall, Reply]] = []
-        for text in wanted:
+        exchanges: list[tuple[ToolCall, Reply]] = []
+        for text in call_texts:
             if self.session.over:
                 return
-            made.append(await self._make(text, is_cut=is_cut and text is wanted[-1]))
-        self.rounds.append(Round(said=said, replies=tuple(reply for _, reply in made)))
-        self.messages += _native(said, made) if self.calls == "native" else _text(said, made)
+            exchanges.append(await self._make(text, is_cut=is_cut and text is call_texts[-1]))
+        self.rounds.append(Round(said=answer, replies=tuple(reply for _, reply in exchanges)))
+        self.messages += (
+            _native(answer, exchanges) if self.calls == "native" else _text(answer, exchanges)
+        )
 
-    def silence(self, said: str) -> None:
-        self.rounds.append(Round(said=said, replies=()))
+    def silence(self, answer: str) -> None:
+        self.rounds.append(Round(said=answer, replies=()))
         self.messages += [Message("assistant", "..."), Message("user", _NOTHING_SAID)]
 
     async def _make(self, text: str, *, is_cut: bool) -> tuple[ToolCall, Reply]:
@@ -127,14 +129,18 @@ class _Talk:
             refusal = (await session.act(action)).refusal or ""
         if refusal:
             session.note(topic, refusal.partition("\n")[0])
-            cut = "Your message was cut off at its limit.\n" if is_cut else ""
+            notice = "Your message was cut off at its limit.\n" if is_cut else ""
             return call, Reply(
                 call=None if topic == "malformed-call" else call,
-                text=f"{cut}Error: {refusal}",
+                text=f"{notice}Error: {refusal}",
                 id=call.id,
             )
-        said = [one.data["text"] for one in session.observe() if one.event == "reply"]
-        return call, Reply(call=call, text="\n".join(said), id=call.id)
+        texts = [
+            observation.data["text"]
+            for observation in session.observe()
+            if observation.event == "reply"
+        ]
+        return call, Reply(call=call, text="\n".join(texts), id=call.id)
 
     def _numbered(self, call: ToolCall) -> ToolCall:
         """A call with an id of its own where the API matches by it, whatever the server sent."""
@@ -144,7 +150,7 @@ class _Talk:
         if not identity or identity in self.ids:
             # Nine letters and digits, since some take nothing else.
             fresh = (f"call{number:05d}" for number in count(len(self.ids)))
-            identity = next(one for one in fresh if one not in self.ids)
+            identity = next(name for name in fresh if name not in self.ids)
         self.ids.add(identity)
         return replace(call, id=identity)
 
@@ -171,29 +177,29 @@ async def tool_user(
         thought_limit: The longest span of a thought.
         most_rounds: The most thoughts that are no answer; it gives up after them.
     """
-    talk = _Talk(session, calls, tuple(briefing(seen(session), calls)))
+    talk = _Talk(session, calls, tuple(briefing(task_view(session), calls)))
     silent = 0
     for _ in range(most_rounds):
         if session.over:
             return
         thought = session.think(model, talk.prompt(), limit=thought_limit, max_tokens=most_tokens)
-        said = await thought
+        answer = await thought
         if session.over:
             return
         if not thought.complete:
             session.note("cut-thought", f"after {thought.tokens} tokens")
-        if wanted := find_calls(said):
-            await talk.make(said, wanted, is_cut=not thought.complete)
+        if call_texts := find_calls(answer):
+            await talk.make(answer, call_texts, is_cut=not thought.complete)
             silent = 0
-        elif _SPOKEN.sub("", said).strip():
-            await _answer(session, said)
+        elif _SPOKEN.sub("", answer).strip():
+            await _answer(session, answer)
             return
         elif silent + 1 == MOST_SILENCE:
             break
         else:
             silent += 1
             session.note("silence", f"after {thought.tokens} tokens")
-            talk.silence(said)
+            talk.silence(answer)
     session.note("gave-up", f"after {len(talk.rounds)} rounds, {silent} of them silent")
     await _answer(session, "")
 
@@ -202,7 +208,7 @@ async def _answer(session: Session, text: str) -> None:
     await session.act(ToolCall(name=ANSWER, arguments={"text": text}))
 
 
-def seen(session: Session) -> TimedView:
+def task_view(session: Session) -> TimedView:
     """What can be seen, in this world's terms."""
     view = session.view
     assert isinstance(view, TimedView), "the tool user works on a task with tools"
@@ -219,19 +225,19 @@ _SPOKEN = re.compile(
 """Thoughts and calls, whichever begins first: neither holds the other."""
 
 
-def find_calls(said: str) -> list[str]:
+def find_calls(answer: str) -> list[str]:
     """The text of each call in an answer, in order; the last one may lack its closing tag.
 
     What stands in `<think>` tags was only thought, not said; also what stands before a closing
     tag whose opening one was part of the prompt.
     """
-    found: list[str] = []
-    for match in _SPOKEN.finditer(said):
+    texts: list[str] = []
+    for match in _SPOKEN.finditer(answer):
         if match["call"] is not None:
-            found.append(match["call"].strip())
+            texts.append(match["call"].strip())
         elif match[0] == "</think>":
-            found.clear()
-    return found
+            texts.clear()
+    return texts
 
 
 def _outline(text: str) -> ToolCall:
@@ -240,11 +246,11 @@ def _outline(text: str) -> ToolCall:
         call = json.loads(text)
     except (ValueError, RecursionError):
         call = None
-    told = call if isinstance(call, dict) else {}
-    name, identity = (_plain(str(told.get(key) or "")) for key in ("name", "id"))
-    given = told.get("arguments")
-    shown = _plain(given) if isinstance(given, str) else text
-    return ToolCall(name=name or "unreadable", arguments={"unreadable": shown}, id=identity)
+    fields = call if isinstance(call, dict) else {}
+    name, identity = (_plain(str(fields.get(key) or "")) for key in ("name", "id"))
+    arguments = fields.get("arguments")
+    argument = _plain(arguments) if isinstance(arguments, str) else text
+    return ToolCall(name=name or "unreadable", arguments={"unreadable": argument}, id=identity)
 
 
 def _plain(text: str) -> str:
@@ -252,14 +258,16 @@ def _plain(text: str) -> str:
     return text.encode(errors="replace").decode()
 
 
-def _text(said: str, made: Sequence[tuple[ToolCall, Reply]]) -> list[Message]:
-    replies = "\n".join(f"<tool_response>\n{reply.text}\n</tool_response>" for _, reply in made)
-    return [Message("assistant", said), Message("user", replies)]
+def _text(answer: str, exchanges: Sequence[tuple[ToolCall, Reply]]) -> list[Message]:
+    replies = "\n".join(
+        f"<tool_response>\n{reply.text}\n</tool_response>" for _, reply in exchanges
+    )
+    return [Message("assistant", answer), Message("user", replies)]
 
 
-def _native(said: str, made: Sequence[tuple[ToolCall, Reply]]) -> list[Message]:
+def _native(answer: str, exchanges: Sequence[tuple[ToolCall, Reply]]) -> list[Message]:
     """As the API has it, also what was called in words."""
-    spoken = _SPOKEN.sub("", said).strip()
-    calls = tuple(call for call, _ in made)
-    replies = [Message("tool", reply.text, call_id=reply.id) for _, reply in made]
-    return [Message("assistant", spoken, calls), *replies]
+    text = _SPOKEN.sub("", answer).strip()
+    calls = tuple(call for call, _ in exchanges)
+    replies = [Message("tool", reply.text, call_id=reply.id) for _, reply in exchanges]
+    return [Message("assistant", text, calls), *replies]

@@ -49,39 +49,39 @@ def parse_tag(text: str, forms: Forms) -> ParsedTag:
     Returns:
         The action, or none and why.
     """
-    said = text.rpartition("</think>")[2].partition("<think>")[0]
-    found = list(_TAG.finditer(said))
-    if torn := _torn(said, found):
-        return ParsedTag(outcome=Outcome.UNCLOSED, detail=_short(torn))
-    if not found:
-        outcome = Outcome.NO_ANSWER if said.strip() else Outcome.EMPTY
-        return ParsedTag(outcome=outcome, detail=_short(said))
+    answer = text.rpartition("</think>")[2].partition("<think>")[0]
+    tags = list(_TAG.finditer(answer))
+    if fragment := _find_fragment(answer, tags):
+        return ParsedTag(outcome=Outcome.UNCLOSED, detail=_short(fragment))
+    if not tags:
+        outcome = Outcome.NO_ANSWER if answer.strip() else Outcome.EMPTY
+        return ParsedTag(outcome=outcome, detail=_short(answer))
     try:
-        actions = _read(said, found, forms)
+        actions = _read(answer, tags, forms)
     except _UnreadableError as error:
         return ParsedTag(outcome=Outcome.ILLEGAL, detail=str(error))
     if len(actions) > 1:
-        names = ", ".join(_shown(name, values) for name, values in actions)
+        names = ", ".join(_format_action(name, values) for name, values in actions)
         return ParsedTag(outcome=Outcome.SEVERAL, detail=_short(names))
     [(name, values)] = actions
     return ParsedTag(
-        outcome=Outcome.OK, name=name, values=dict(values), detail=_shown(name, values)
+        outcome=Outcome.OK, name=name, values=dict(values), detail=_format_action(name, values)
     )
 
 
-def _torn(said: str, found: list[re.Match[str]]) -> str:
+def _find_fragment(answer: str, tags: list[re.Match[str]]) -> str:
     """A tag that was begun and never completed; empty if there is none."""
-    whole = [match.span() for match in found]
-    for opening in _OPENING.finditer(said):
+    whole = [match.span() for match in tags]
+    for opening in _OPENING.finditer(answer):
         if not any(start <= opening.start() < end for start, end in whole):
-            return said[opening.start() :]
+            return answer[opening.start() :]
     return ""
 
 
 _Action = tuple[str, tuple[tuple[str, str], ...]]
 
 
-def _read(said: str, found: list[re.Match[str]], forms: Forms) -> list[_Action]:
+def _read(answer: str, tags: list[re.Match[str]], forms: Forms) -> list[_Action]:
     """The different actions in the order in which they were said.
 
     Raises:
@@ -89,11 +89,11 @@ def _read(said: str, found: list[re.Match[str]], forms: Forms) -> list[_Action]:
     """
     actions: dict[_Action, None] = {}
     waiting: tuple[str, int] | None = None  # an opening tag, and where it ended
-    for match in found:
-        slash, name, rest, end = match.groups()
+    for match in tags:
+        slash, name, attributes, end = match.groups()
         if waiting is not None:
             is_closed = (
-                slash and name == waiting[0] and not said[waiting[1] : match.start()].strip()
+                slash and name == waiting[0] and not answer[waiting[1] : match.start()].strip()
             )
             if not is_closed:
                 raise _UnreadableError(f"<{waiting[0]}> is not closed: write <{waiting[0]} .../>")
@@ -105,7 +105,7 @@ def _read(said: str, found: list[re.Match[str]], forms: Forms) -> list[_Action]:
             near = get_close_matches(name, forms, n=1)
             hint = f"; did you mean <{near[0]}>?" if near else ""
             raise _UnreadableError(f"<{name}> is no action{hint}")
-        actions[name, _values(name, rest, forms[name])] = None
+        actions[name, _values(name, attributes, forms[name])] = None
         if not end:
             waiting = name, match.end()
     if waiting is not None:
@@ -113,33 +113,33 @@ def _read(said: str, found: list[re.Match[str]], forms: Forms) -> list[_Action]:
     return list(actions)
 
 
-def _values(name: str, rest: str, form: Mapping[str, bool]) -> tuple[tuple[str, str], ...]:
+def _values(name: str, attributes: str, form: Mapping[str, bool]) -> tuple[tuple[str, str], ...]:
     """The attributes of an element, sorted.
 
     Raises:
         _UnreadableError: If one is unknown, missing, given twice or not quoted.
     """
     values: dict[str, str] = {}
-    place = 0
-    while match := _ATTRIBUTE.match(rest, place):
+    position = 0
+    while match := _ATTRIBUTE.match(attributes, position):
         key, double, single = match.groups()
         if key in values:
             raise _UnreadableError(f"{key} is given twice in <{name}>")
         values[key] = double if double is not None else single
-        place = match.end()
-    if rest[place:].strip():
-        raise _UnreadableError(f"cannot read {_short(rest[place:].strip())!r} in <{name}>")
+        position = match.end()
+    if attributes[position:].strip():
+        raise _UnreadableError(f"cannot read {_short(attributes[position:].strip())!r} in <{name}>")
     for key in values:
         if key not in form:
-            known = ", ".join(form) or "none"
-            raise _UnreadableError(f"<{name}> has no attribute {key!r}; it has: {known}")
+            names = ", ".join(form) or "none"
+            raise _UnreadableError(f"<{name}> has no attribute {key!r}; it has: {names}")
     for key, is_needed in form.items():
         if is_needed and key not in values:
             raise _UnreadableError(f'<{name}> needs {key}, as in <{name} {key}="..."/>')
     return tuple(sorted(values.items()))
 
 
-def _shown(name: str, values: tuple[tuple[str, str], ...]) -> str:
+def _format_action(name: str, values: tuple[tuple[str, str], ...]) -> str:
     return f"<{name}{''.join(f' {key}={value!r}' for key, value in values)}/>"
 
 

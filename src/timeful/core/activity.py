@@ -225,9 +225,11 @@ class Activity(Event[T]):
             target._subscribe(self)
         else:
             # Thrown in where it waits, so that the traceback shows the line.
-            what = "itself" if target is self else f"{type(target).__name__!r} from elsewhere"
+            target_name = (
+                "itself" if target is self else f"{type(target).__name__!r} from elsewhere"
+            )
             self._pending = KernelError(
-                f"{self!r} waited for {what}, which never happens on this timeline"
+                f"{self!r} waited for {target_name}, which never happens on this timeline"
             )
             kernel._push(kernel.now, ACTIVITY, self)
 
@@ -243,7 +245,7 @@ class Activity(Event[T]):
         if kernel._log is not None:
             kernel._log(kernel.now, state, self.name)
         if state == "failed" and error is not None and not self._waiters:
-            kernel._unseen(error)
+            kernel._keep_failure(error)
         self._happen(value, error)
 
     def _leave(self) -> None:

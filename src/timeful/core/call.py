@@ -99,7 +99,7 @@ class Call(Event[T]):
         if kernel._log is not None:
             kernel._log(kernel.now, self.state, self.name)
         if error is not None and self.cause is None and not self._waiters:
-            kernel._unseen(error)
+            kernel._keep_failure(error)
         self._happen(value, error)
 
 

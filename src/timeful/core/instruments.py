@@ -18,6 +18,6 @@ class EventLog:
     def __init__(self) -> None:
         self.events: list[tuple[Instant, str, str]] = []
 
-    def __call__(self, at: Instant, what: str, name: str) -> None:
+    def __call__(self, at: Instant, event: str, name: str) -> None:
         """Keep one event."""
-        self.events.append((at, what, name))
+        self.events.append((at, event, name))

@@ -310,7 +310,7 @@ class Kernel:
             try:
                 target._leave()
             except Exception as error:  # noqa: BLE001 - raised when all the rest is ended
-                self._unseen(error)
+                self._keep_failure(error)
         self._heap.clear()
         self._raise_failure()
 
@@ -362,7 +362,7 @@ class Kernel:
         if failure is not None:
             raise failure
 
-    def _unseen(self, error: BaseException) -> None:
+    def _keep_failure(self, error: BaseException) -> None:
         if self._failure is None:
             self._failure = error
 

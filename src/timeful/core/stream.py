@@ -180,13 +180,13 @@ class Stream(Event["Stream"]):
         """
         if self.state != "paused":
             raise KernelError(f"{self!r} cannot be drained: it is not paused")
-        rest: list[Chunk] = []
+        chunks: list[Chunk] = []
         piece = self._next or self._source.pull()
         while isinstance(piece, Chunk):
-            rest.append(piece)
+            chunks.append(piece)
             piece = self._source.pull()
         self.cancel("drained")
-        return tuple(rest)
+        return tuple(chunks)
 
     # --- inside ------------------------------------------------------------------------------
 
@@ -263,7 +263,7 @@ class Stream(Event["Stream"]):
         self.cause = error
         self._source.close()
         if not self._waiters:
-            self._kernel._unseen(error)
+            self._kernel._keep_failure(error)
         self._finish("failed", error)
 
     def _stop(self, state: Literal["cancelled", "orphaned"], cause: object) -> bool:

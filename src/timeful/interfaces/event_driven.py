@@ -79,7 +79,7 @@ class EventDriven(Visibility):
             self.world.interrupt(_AIM)
 
     def _aim(self) -> None:
-        change, known = self._environment.next_change(), self._environment.next_tick
+        change, tick = self._environment.next_change(), self._environment.next_tick
         # A world that an intervention ended has still to move, now, for its end to be seen.
         self._due = self._kernel.now if change is None else self._origin + change
-        self.next_tick = FAR if known is None else self._origin + known
+        self.next_tick = FAR if tick is None else self._origin + tick

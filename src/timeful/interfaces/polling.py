@@ -112,10 +112,10 @@ class Polling(Loop):
 
     async def _poll(self, end: Instant) -> None:
         """Look, and pay, but not beyond `end`; what happens meanwhile is seen at once."""
-        found = len(self._hidden)
-        if found:
+        count = len(self._hidden)
+        if count:
             self._reveal()
-        self._recorder.write(Polled(at=self._kernel.now, found=found))
+        self._recorder.write(Polled(at=self._kernel.now, found=count))
         if self._cost:
             self._looking += 1
             try:

@@ -136,10 +136,10 @@ class Visibility:
     def _move(self, to: Instant) -> None:
         """Let the world move through one of its instants, and show what may be seen."""
         now = self._kernel.now
-        for seen in self._environment.advance(to):
+        for observation in self._environment.advance(to):
             self._happened += 1
-            self._hidden.append((self._happened, now, seen))
-            self._record(self._happened, seen)
+            self._hidden.append((self._happened, now, observation))
+            self._record(self._happened, observation)
         self.over = self._environment.next_change() is None
         if self.over or self._is_open():
             self._reveal()
@@ -149,13 +149,13 @@ class Visibility:
     def _reveal(self) -> None:
         """Show everything that has happened; whoever waits for it wakes at this instant."""
         hidden, self._hidden = self._hidden, []
-        for number, at, seen in hidden:
+        for number, at, observation in hidden:
             self.turn = number
-            self.view = seen.view
-            self.restarts += isinstance(seen, Turn) and seen.restarted
-            self._unread.append(seen)
-            self._calls += not seen.is_quiet
-            state = seen.view.json_state() if self._full else None
+            self.view = observation.view
+            self.restarts += isinstance(observation, Turn) and observation.restarted
+            self._unread.append(observation)
+            self._calls += not observation.is_quiet
+            state = observation.view.json_state() if self._full else None
             self._recorder.write(
                 Observed(at=self._kernel.now, happened_at=at, turn=number, state=state)
             )
@@ -164,19 +164,19 @@ class Visibility:
 
     def _tell(self) -> None:
         self.ticks += 1
-        moved, self.moved = self.moved, self._kernel.event()
-        moved.set(None)
+        event, self.moved = self.moved, self._kernel.event()
+        event.set(None)
 
-    def _record(self, number: int, seen: Observation) -> None:
+    def _record(self, number: int, observation: Observation) -> None:
         now, score = self._kernel.now, self._environment.score
-        if isinstance(seen, Turn):
+        if isinstance(observation, Turn):
             self._recorder.write(
                 Turned(
                     at=now,
                     turn=number,
-                    action=seen.action,
-                    late=seen.late,
-                    reward=seen.reward,
+                    action=observation.action,
+                    late=observation.late,
+                    reward=observation.reward,
                     score=score,
                 )
             )
@@ -185,9 +185,9 @@ class Visibility:
                 Happened(
                     at=now,
                     number=number,
-                    what=seen.event,
-                    data=dict(seen.data),
-                    reward=seen.reward,
+                    what=observation.event,
+                    data=dict(observation.data),
+                    reward=observation.reward,
                     score=score,
                 )
             )

@@ -35,7 +35,9 @@ def line(event: Entry) -> str:
         return f"{line(event.what)} ({event.module})"
     fields: dict[str, Any] = msgspec.to_builtins(event)
     name, at = fields.pop("event"), fields.pop("at")
-    words = " ".join(f"{k}={_short(_told(k, v))}" for k, v in fields.items() if v is not None)
+    words = " ".join(
+        f"{k}={_short(_format_value(k, v))}" for k, v in fields.items() if v is not None
+    )
     return f"{in_seconds(at):>12.3f}  {name:<16} {words}"
 
 
@@ -43,10 +45,10 @@ def joined(events: Iterable[Entry]) -> Iterator[Entry]:
     """Chunks of one thought that follow each other directly, as one that ends with the last."""
     last: Entry | None = None
     for event in events:
-        both = None if last is None else _both(last, event)
-        if both is None and last is not None:
+        pair = None if last is None else _join(last, event)
+        if pair is None and last is not None:
             yield last
-        last = event if both is None else both
+        last = event if pair is None else pair
     if last is not None:
         yield last
 
@@ -59,35 +61,35 @@ def conversation(events: Iterable[Entry], thought: int) -> Iterator[str]:
     """
     most = count = 0
     for event in events:
-        module, what = ("", event)
+        module, entry = ("", event)
         if isinstance(event, Within):
-            module, what = f" ({event.module})", event.what
-        if isinstance(what, ThoughtStarted):
-            most = max(most, what.thought)
-        if not isinstance(what, ThoughtStarted | ThoughtEnded) or what.thought != thought:
+            module, entry = f" ({event.module})", event.what
+        if isinstance(entry, ThoughtStarted):
+            most = max(most, entry.thought)
+        if not isinstance(entry, ThoughtStarted | ThoughtEnded) or entry.thought != thought:
             continue
         count += 1
-        if isinstance(what, ThoughtEnded):
-            yield f"--- answer{module}\n{_safe(what.answer, keep=_BREAK)}"
-        elif what.messages is None:
+        if isinstance(entry, ThoughtEnded):
+            yield f"--- answer{module}\n{_safe(entry.answer, keep=_BREAK)}"
+        elif entry.messages is None:
             raise RecordError(
                 f"the messages of thought {thought} were not kept; play it again with "
                 "--transcripts full"
             )
         else:
-            for role, text in what.messages:
+            for role, text in entry.messages:
                 yield f"--- {_safe(role)}{module}\n{_safe(text, keep=_BREAK)}"
     if not count:
         there = f"they are numbered 1 to {most}" if most else "nobody thought"
         raise RecordError(f"there is no thought {thought} in this record; {there}")
 
 
-def _both(first: Entry, second: Entry) -> Entry | None:
+def _join(first: Entry, second: Entry) -> Entry | None:
     """Two chunks as one, if they are of one thought and channel."""
     match first, second:
         case Within(), Within() if first.module == second.module:
-            both = _both(first.what, second.what)
-            return both and msgspec.structs.replace(second, what=both)
+            pair = _join(first.what, second.what)
+            return pair and msgspec.structs.replace(second, what=pair)
         case ThoughtChunk(), ThoughtChunk():
             if (first.thought, first.channel) == (second.thought, second.channel):
                 return msgspec.structs.replace(
@@ -96,7 +98,7 @@ def _both(first: Entry, second: Entry) -> Entry | None:
     return None
 
 
-def _told(name: str, value: Any) -> Any:
+def _format_value(name: str, value: Any) -> Any:
     """The value of a field as it is shown."""
     if name in _SPANS:
         return _rounded(in_seconds(value))
@@ -111,13 +113,13 @@ def _rounded(value: Any, *, has_instants: bool = False) -> Any:
         case float():
             return float(f"{value:.{_DIGITS}g}")
         case list():
-            return [_rounded(part, has_instants=has_instants) for part in value]
+            return [_rounded(item, has_instants=has_instants) for item in value]
         case dict():
             return {
-                key: _rounded(in_seconds(part))
-                if has_instants and _is_instant(key, part)
-                else _rounded(part, has_instants=has_instants)
-                for key, part in value.items()
+                key: _rounded(in_seconds(item))
+                if has_instants and _is_instant(key, item)
+                else _rounded(item, has_instants=has_instants)
+                for key, item in value.items()
             }
     return value
 

@@ -67,10 +67,10 @@ class _Mind:
 
     def look(self) -> tuple[Turn, ...]:
         """The conversation so far; what was done in it is taken into the states, once."""
-        turns = seen(self.session).turns
+        turns = dialogue_view(self.session).turns
         for turn in turns:
             if turn.number > self.taken_in and turn.observed:
-                done = [observed(one, self.catalog) for one in turn.observed]
+                done = [observed(action, self.catalog) for action in turn.observed]
                 self.states, _ = update(self.states, done, triggered=True)
         self.taken_in = max(self.taken_in, latest(turns))
         return turns
@@ -97,29 +97,29 @@ class _Mind:
             view=Shown(asks=asks, reasons=self.file.reasons, turns=turns, states=states),
         )
 
-    def read(self, asks: Asks, said: str) -> Read:
+    def read(self, asks: Asks, answer: str) -> Read:
         """What an answer says, with a note of what is wrong with it."""
         section = ("action" if asks == "actions" else "question") if self.file.reasons else ""
-        found = (
-            read_actions(said, section=section, names=self.catalog.actions)
+        result = (
+            read_actions(answer, section=section, names=self.catalog.actions)
             if asks == "actions"
-            else read_questions(said, section=section)
+            else read_questions(answer, section=section)
         )
-        for topic, text in found.problems:
+        for topic, text in result.problems:
             self.session.note(topic, text)
-        return found
+        return result
 
-    def allowed(self, predicted: tuple[Opportunity, ...]) -> tuple[Opportunity, ...]:
+    def filter_rejected(self, predicted: tuple[Opportunity, ...]) -> tuple[Opportunity, ...]:
         """Take predictions into the states; those that the graph rejects are not said."""
         if not self.tracks:
             return predicted
         self.states, rejected = update(
             self.states, predicted, triggered=False, transitions=self.file.transitions
         )
-        for one in rejected:
-            self.session.note("rejected-status", str(one))
-        refused = {one.name for one in rejected}
-        return tuple(one for one in predicted if one.name not in refused)
+        for opportunity in rejected:
+            self.session.note("rejected-status", str(opportunity))
+        refused = {opportunity.name for opportunity in rejected}
+        return tuple(opportunity for opportunity in predicted if opportunity.name not in refused)
 
 
 async def proactive(
@@ -144,18 +144,18 @@ async def proactive(
         thought_limit: The longest span of a thought; what was said by then is read.
     """
     mind = _Mind(session, file, catalog, catalog.text(), file.tracks)
-    wanted: list[tuple[Asks, Prompts]] = [("actions", file.action_prompts)]
+    requests: list[tuple[Asks, Prompts]] = [("actions", file.action_prompts)]
     if asks and file.question_prompts is not None:
-        wanted.append(("questions", file.question_prompts))
+        requests.append(("questions", file.question_prompts))
     done = 0
     while not session.over:
         turns = mind.look()
         if latest(turns) <= done:
             await session.wait_for_tick()
             continue
-        passed = [turn.number for turn in turns if done < turn.number][:-1]
-        if passed:
-            session.note("skipped-turns", ", ".join(map(str, passed)))
+        skipped = [turn.number for turn in turns if done < turn.number][:-1]
+        if skipped:
+            session.note("skipped-turns", ", ".join(map(str, skipped)))
         done = latest(turns)
         thoughts = [
             session.think(
@@ -164,10 +164,10 @@ async def proactive(
                 limit=thought_limit,
                 max_tokens=file.llm.max_tokens,
             )
-            for kind, prompts in wanted
+            for kind, prompts in requests
         ]
         if await _finish(session, thoughts, done, policy):
-            _say(mind, done, [kind for kind, _ in wanted], thoughts)
+            _predict(mind, done, [kind for kind, _ in requests], thoughts)
 
 
 async def _finish(
@@ -178,15 +178,15 @@ async def _finish(
         while not await session.run_until_event(thought):
             if session.over:
                 return False
-            if policy == "drop" and latest(seen(session).turns) > number:
-                for one in thoughts:
-                    one.cancel("the next turn has come")
+            if policy == "drop" and latest(dialogue_view(session).turns) > number:
+                for thought_left in thoughts:
+                    thought_left.cancel("the next turn has come")
                 session.note("dropped-thought", f"of turn {number}")
                 return False
     return not session.over
 
 
-def _say(mind: _Mind, number: int, kinds: Sequence[Asks], thoughts: Sequence[Thought]) -> None:
+def _predict(mind: _Mind, number: int, kinds: Sequence[Asks], thoughts: Sequence[Thought]) -> None:
     """Read what was thought, and say it as the prediction for a turn."""
     opportunities: tuple[Opportunity, ...] = ()
     questions: tuple[str, ...] = ()
@@ -197,14 +197,14 @@ def _say(mind: _Mind, number: int, kinds: Sequence[Asks], thoughts: Sequence[Tho
         opportunities += read.opportunities
         questions += read.questions
     prediction = Prediction(
-        turn=number, opportunities=mind.allowed(opportunities), questions=questions
+        turn=number, opportunities=mind.filter_rejected(opportunities), questions=questions
     )
     refusal = mind.session.act(prediction).refusal
     if refusal is not None:
         mind.session.note("refused-prediction", refusal)
 
 
-def seen(session: Session) -> DialogueView:
+def dialogue_view(session: Session) -> DialogueView:
     """What can be seen, in this world's terms."""
     view = session.view
     assert isinstance(view, DialogueView), "a proactive agent listens to a conversation"

@@ -52,15 +52,15 @@ def update(
     Returns:
         The actions now, and what was rejected. What has not come up before is appended.
     """
-    found = {one.name: one for one in states}
+    states_by_name = {action.name: action for action in states}
     rejected = []
-    for one in new:
-        there = found.get(one.name)
-        if there is None or triggered or one.status in transitions.get(there.status, ()):
-            found[one.name] = one
+    for action in new:
+        previous = states_by_name.get(action.name)
+        if previous is None or triggered or action.status in transitions.get(previous.status, ()):
+            states_by_name[action.name] = action
         else:
-            rejected.append(Rejected(name=one.name, before=there.status, after=one.status))
-    return tuple(found.values()), tuple(rejected)
+            rejected.append(Rejected(name=action.name, before=previous.status, after=action.status))
+    return tuple(states_by_name.values()), tuple(rejected)
 
 
 def observed(action: ObservedAction, catalog: Catalog) -> Opportunity:
