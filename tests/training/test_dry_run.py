@@ -186,11 +186,11 @@ def test_a_model_of_the_hub_is_asked_for_once_and_not_where_it_is_here(
         raise SettingsError("the hub cannot be asked")
 
     monkeypatch.setattr(loading, "check_hub", unreachable)
-    assert loading._had(load, ModelPart(path="some/fetched")) == "some/fetched"
+    assert loading._load_local_first(load, ModelPart(path="some/fetched")) == "some/fetched"
     assert asked == [True]
     with pytest.raises(SettingsError, match="cannot be asked"):
-        loading._had(load, ModelPart(path="some/other"))
+        loading._load_local_first(load, ModelPart(path="some/other"))
     assert asked == [True, True, "some/other"]
     monkeypatch.setattr(loading, "check_hub", lambda name, is_offline: None)
-    assert loading._had(load, ModelPart(path="some/other")) == "some/other"
+    assert loading._load_local_first(load, ModelPart(path="some/other")) == "some/other"
     assert asked[-1] is False

@@ -76,9 +76,9 @@ def test_every_turn_is_a_scene_of_one_thought_about_what_was_said_so_far(
         assert len(asked) == 1
         said = asked[0].messages[-1].content
         turns = scene.dialogue.turns
-        assert all(one.text in said for one in turns[: scene.place + 1])
-        later = [one.text for one in turns[scene.place + 1 :]]
-        earlier = {one.text for one in turns[: scene.place + 1]}
+        assert all(one.text in said for one in turns[: scene.index + 1])
+        later = [one.text for one in turns[scene.index + 1 :]]
+        earlier = {one.text for one in turns[: scene.index + 1]}
         assert not any(one in said for one in later if one not in earlier and len(one) > 40)
 
 
@@ -118,8 +118,8 @@ def test_with_timestamps_a_turn_is_open_until_the_next_began_in_the_data() -> No
     part = TurnsPart(size=1, timing="timestamps")
     for scene in turn_tasks(part, seed=0).values():
         turns = scene.dialogue.turns
-        if scene.place + 1 < len(turns):
-            began, then = turns[scene.place].at, turns[scene.place + 1].at
+        if scene.index + 1 < len(turns):
+            began, then = turns[scene.index].at, turns[scene.index + 1].at
             assert began is not None
             assert then is not None
             assert scene.span == max(1, then - began)

@@ -51,16 +51,16 @@ AtLeast0 = Annotated[int, msgspec.Meta(ge=0)]
 AtLeast1 = Annotated[int, msgspec.Meta(ge=1)]
 AtLeast2 = Annotated[int, msgspec.Meta(ge=2)]
 Above0 = Annotated[float, msgspec.Meta(gt=0, lt=1e9)]
-"""And finite."""
+"""Above 0 and finite."""
 Tick = Annotated[float, msgspec.Meta(ge=1e-9, lt=1e9)]
-"""A span in seconds, of a nanosecond at least: where a token costs nothing, no budget is felt."""
+"""A span in seconds, at least a nanosecond: tokens that cost nothing make budgets void."""
 Least0 = Annotated[float, msgspec.Meta(ge=0, lt=1e9)]
 Seed = Annotated[int, msgspec.Meta(ge=0, lt=2**32)]
-"""As wide as numpy's."""
+"""The range of numpy's seeds."""
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 MOST = 100_000
-"""So many problems of a set are made at most; that takes seconds, and far more are not there."""
+"""The most problems of a set."""
 
 
 GRPO_DEFAULTS: Mapping[str, Any] = {
@@ -97,17 +97,17 @@ class _Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class ModelPart(_Part, frozen=True, kw_only=True):
-    """What learns.
+    """The model that learns.
 
     Attributes:
         path: A folder with a checkpoint, or a name at the hub.
-        adapter: "lora" learns small matrices beside the weights, "full" the weights.
-        rank: Of LoRA's matrices.
-        alpha: LoRA's factor, over the rank.
-        targets: The layers that get them; by default all projections of attention and MLP.
+        adapter: "lora" trains small matrices next to the weights, "full" the weights.
+        rank: The rank of LoRA's matrices.
+        alpha: LoRA's factor, divided by the rank.
+        targets: The layers with such matrices; by default all projections of attention and MLP.
         quantise: "nf4" holds the frozen weights in 4 bits (QLoRA); only with "lora".
-        dtype: Of the weights, and in what GPUs compute: "float32", "bfloat16", "float16"; with
-            "full" they are held in float32 while they learn.
+        dtype: The type of the weights, and of computation on GPUs: "float32", "bfloat16",
+            "float16"; with "full" the weights are float32 during the training.
     """
 
     path: str
@@ -128,31 +128,31 @@ class ModelPart(_Part, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.quantise != "none" and self.adapter != "lora":
-            raise ValueError("weights of 4 bits do not learn: quantise needs adapter = 'lora'")
+            raise ValueError("weights of 4 bits cannot be trained: quantise needs adapter = 'lora'")
         if self.adapter == "lora" and not self.targets:
             raise ValueError("targets must not be empty: LoRA changes the layers that they name")
 
 
 class CasesPart(_Part, frozen=True, kw_only=True, tag_field="kind", tag="timely"):
-    """What it learns from: episodes of Timely-Eval, each case under each budget.
+    """The cases: episodes of Timely-Eval, each case under each budget.
 
     Attributes:
         family: "reasoning", "fiction" or "coding".
         sets: Sets of problems, games or ML tasks, as `timeful run timely/...` names them.
-        size: How many problems of each set, or of the file; "none" is 28 of a set, or all.
-        split: On which side problems are, by a hash of their words: "train", "validation", "test";
-            `size` counts those on it. "all" takes every one, and leaves nothing to test on. Games
-            and ML tasks have no sides.
+        size: The number of problems of each set, or of the file; "none" is 28 of a set, or all.
+        split: The split of problems, by a hash of their words: "train", "validation", "test";
+            `size` counts those in it. "all" takes all of them, and leaves none to test on. Games
+            and ML tasks have no splits.
         problems: A file of problems, in place of sets: see docs/reasoning.md.
         budgets: As `timeful run timely` writes them, in seconds.
-        soft: Whether a budget is told and measured but cuts nobody off.
-        alphas: How much thinking counts; each case draws one of them (Timely Machine, 4.3).
-        timer_scales: By what factor its timer is wrong; each case draws one.
-        timer_jitter: And by what noise, in seconds (a standard deviation).
-        latencies: How long tools take, as `--latency` of `timeful run` has it; each case draws one.
-        token_seconds: What a token costs, in seconds: with alpha, how many tokens a budget is.
-        calls: How tools are offered: "text" in words, as in our traces, or "native" by the chat
-            template; `timeful run` must be told the same, `--calls`.
+        soft: Whether late answers are measured and not cut off.
+        alphas: Factors of the time of thinking; each case draws one (Timely Machine, 4.3).
+        timer_scales: Factors of the timer's readings; each case draws one.
+        timer_jitter: The standard deviation of the timer's readings, in seconds.
+        latencies: Latencies of tools, as `--latency` of `timeful run`; each case draws one.
+        token_seconds: The time of a token, in seconds; with alpha, the tokens of a budget.
+        calls: How tools are offered: "text" in the prompt, as in our traces, or "native" by the
+            chat template; `timeful run` needs the same `--calls`.
         unsafe: Whether code of the model may run without a sandbox.
     """
 
@@ -205,24 +205,24 @@ def _in_seconds(text: str) -> Budget:
 
 
 class TurnsPart(_Part, frozen=True, kw_only=True, tag_field="kind", tag="turns"):
-    """What it learns from: single turns of dialogues, each a prompt with candidates (ProActor).
+    """The cases: single turns of dialogues, each a prompt with candidates (ProActor).
 
     Attributes:
-        agent: How it is asked: an agent of the package, or a file of one.
-        domain: Whose dialogues and catalog, or the folder of a domain.
-        data: A file of annotated dialogues; without one, dialogues are made of the domain.
+        agent: An agent of the package, or the file of one.
+        domain: The domain of the dialogues and the catalog, or the folder of a domain.
+        data: A file of annotated dialogues; without one, the domain generates dialogues.
         abcd: The folder of ABCD's ontology, workflows and guidelines, in place of a domain's.
         catalog: A file with a catalog of actions, in place of a domain's.
         ontology: The workflows of that catalog.
-        split: Which split of the dialogues; "" for all.
-        size: How many dialogues; "none" for all of a file.
+        split: The split of the dialogues; "" for all.
+        size: The number of dialogues; "none" for all of a file.
         longest: Dialogues of more turns are left out.
-        each: How many turns of a dialogue, drawn from the seed; "none" for all.
-        patience: How long a turn is open, in seconds.
+        each: The number of turns of a dialogue, drawn by the seed; "none" for all.
+        patience: The time a turn is open, in seconds.
         timing: "timestamps" has a turn open until the next one began in the data, "by-turn" for
             the `patience`.
         asks: Whether the agent raises questions as well.
-        token_seconds: What a token costs, in seconds.
+        token_seconds: The time of a token, in seconds.
     """
 
     agent: str = "reasoning"
@@ -261,13 +261,13 @@ class TurnsPart(_Part, frozen=True, kw_only=True, tag_field="kind", tag="turns")
 
 
 class RewardPart(_Part, frozen=True, kw_only=True):
-    """What is rewarded: a name of `timeful.rewards`, and its parameters.
+    """The reward, as `timeful rewards` names it, with its parameters.
 
     Attributes:
-        name: Such as "ep_aware" or "timely", or "FILE.py:FUNCTION" for one of your own.
-        parameters: Those of the reward, by name.
+        name: Such as "ep_aware" or "timely", or "FILE.py:FUNCTION" for a function of yours.
+        parameters: Its parameters, by name.
         credit: "episode" gives each token the episode's advantage, "turn" that of its turn.
-        discount: Of what came later, a turn.
+        discount: The discount of later rewards, a turn.
     """
 
     name: str

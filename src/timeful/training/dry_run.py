@@ -38,8 +38,8 @@ def load_empty(config: Config | SftConfig) -> EmptyModel:
     Raises:
         SettingsError: If its configuration or its tokenizer cannot be loaded.
     """
-    part = config.model
-    return EmptyModel(tokenizer=load_tokenizer(part), model=load_empty_model(part))
+    model = config.model
+    return EmptyModel(tokenizer=load_tokenizer(model), model=load_empty_model(model))
 
 
 def describe_training(
@@ -137,42 +137,45 @@ def find_first_prompt(task: RolloutTask, empty: EmptyModel | None) -> tuple[str,
 
 
 def _model_lines(config: Config | SftConfig, empty: EmptyModel | None) -> Iterator[tuple[str, str]]:
-    part = config.model
-    yield "model", part.path
+    settings = config.model
+    yield "model", settings.path
     if empty is not None:
         sizes = [(p.numel(), p.requires_grad) for p in empty.model.parameters()]
         total, trained = sum(n for n, _ in sizes), sum(n for n, learns in sizes if learns)
-        dtype = "4 bits" if part.quantise != "none" else training_dtype(part)
+        dtype = "4 bits" if settings.quantise != "none" else training_dtype(settings)
         yield (
             "",
             f"{total:,} parameters in {dtype}, {trained:,} are trained ({trained / total:.2%})",
         )
-    if part.adapter == "lora":
-        yield "LoRA", f"rank {part.rank}, alpha {part.alpha:g}, {', '.join(part.targets)}"
-    if is_at_hub(part):
+    if settings.adapter == "lora":
+        yield (
+            "LoRA",
+            f"rank {settings.rank}, alpha {settings.alpha:g}, {', '.join(settings.targets)}",
+        )
+    if is_at_hub(settings):
         yield "", "a name at the hub: transformers fetches its weights, or has them"
 
 
 def _budget_lines(config: Config) -> Iterator[tuple[str, str]]:
     """Budgets in tokens, and the time of the longest thought."""
-    part, limit = config.cases, config.grpo["max_completion_length"]
-    if isinstance(part, CasesPart):
+    cases, limit = config.cases, config.grpo["max_completion_length"]
+    if isinstance(cases, CasesPart):
         budgets = [
             f"{budget} is {fewest:,}" + (f" to {most:,}" if most > fewest else "")
-            for budget, fewest, most in budget_tokens(part)
+            for budget, fewest, most in budget_tokens(cases)
         ]
         yield "budgets", f"{', '.join(budgets)} tokens"
-        yield "", "late answers are not cut off" if part.soft else "late answers are cut off"
-    elif part.timing == "by-turn":
-        yield "budgets", f"a turn is open for {part.patience:g} s"
-    each = part.token_seconds
+        yield "", "late answers are not cut off" if cases.soft else "late answers are cut off"
+    elif cases.timing == "by-turn":
+        yield "budgets", f"a turn is open for {cases.patience:g} s"
+    each = cases.token_seconds
     yield "", f"a token takes {each:g} s, the longest thought ({limit:,} tokens) {limit * each:g} s"
 
 
 def _excerpt(title: str, prompt: tuple[str, int]) -> str:
     """A text without its middle."""
     text, tokens = prompt
-    lines = [part for line in text.splitlines() for part in wrap(line, WIDTH - 2) or [""]]
+    lines = [row for line in text.splitlines() for row in wrap(line, WIDTH - 2) or [""]]
     if len(lines) > 2 * _SHOWN:
         omitted = len(lines) - 2 * _SHOWN
         lines = [*lines[:_SHOWN], f"... {omitted} lines ...", *lines[-_SHOWN:]]

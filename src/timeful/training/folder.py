@@ -65,19 +65,19 @@ def settings_of(config: Config | SftConfig) -> dict[str, Any]:
     Raises:
         SettingsError: If such a file cannot be read.
     """
-    found: dict[str, Any] = msgspec.to_builtins(config)
-    found[_DIGESTS] = {name: _digest(path) for name, path in _read(config)}
+    settings: dict[str, Any] = msgspec.to_builtins(config)
+    settings[_DIGESTS] = {name: _digest(path) for name, path in _read(config)}
     for name in _OPERATION:
-        del found["run"][name]
+        del settings["run"][name]
     if isinstance(config, Config):
         # Left unsaid where it is as it was before there was a choice: such trainings go on.
         if getattr(config.cases, "calls", "") == "text":
-            del found["cases"]["calls"]
+            del settings["cases"]["calls"]
         if config.judge is not None:
-            found["judge"]["base_url"] = address(config.judge.base_url)
+            settings["judge"]["base_url"] = address(config.judge.base_url)
         if config.rollout.server not in ("local", "vllm"):
-            found["rollout"]["server"] = address(config.rollout.server)
-    return found
+            settings["rollout"]["server"] = address(config.rollout.server)
+    return settings
 
 
 def _read(config: Config | SftConfig) -> Iterator[tuple[str, Path]]:

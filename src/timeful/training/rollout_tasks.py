@@ -94,12 +94,12 @@ def make_rollout_tasks(config: Config) -> Mapping[str, RolloutTask]:
 
 
 def timely_tasks(
-    part: CasesPart, *, max_tokens: int, seed: int, transcripts: Transcripts = "answers"
+    cases: CasesPart, *, max_tokens: int, seed: int, transcripts: Transcripts = "answers"
 ) -> dict[str, RolloutTask]:
     """Tasks of Timely-Eval by their keys: each case under each budget, with a device of its own.
 
     Args:
-        part: The cases.
+        cases: The cases.
         max_tokens: The most tokens of a thought.
         seed: The seed of the problems and of the devices that cases draw.
         transcripts: What records keep of thoughts.
@@ -108,37 +108,37 @@ def timely_tasks(
         SettingsError: If the cases are unknown.
     """
     source = TaskSource(
-        sets=part.sets if part.problems is None else (),
-        size=part.size,
-        split=None if part.split == "all" else part.split,
-        problems=part.problems,
-        is_unsafe=part.unsafe,
+        sets=cases.sets if cases.problems is None else (),
+        size=cases.size,
+        split=None if cases.split == "all" else cases.split,
+        problems=cases.problems,
+        is_unsafe=cases.unsafe,
     )
-    names = process_library().select(part.family, source.sets, source, seed=seed)
+    names = process_library().select(cases.family, source.sets, source, seed=seed)
     policy = ModelRole(stand_in="policy", supplied=f"local:{POLICY}")
     tasks: dict[str, RolloutTask] = {}
-    for name, text in product(names, part.budgets):
+    for name, text in product(names, cases.budgets):
         rng = child(seed, "device", name, text)
         budget = read_budget(text)
         shared = SharedSettings(
             source=source,
-            is_soft=part.soft,
-            alpha=float(rng.choice(part.alphas)),
+            is_soft=cases.soft,
+            alpha=float(rng.choice(cases.alphas)),
             timer=TimerSettings(
-                scale=float(rng.choice(part.timer_scales)), jitter=part.timer_jitter
+                scale=float(rng.choice(cases.timer_scales)), jitter=cases.timer_jitter
             ),
-            calls=part.calls,
+            calls=cases.calls,
             most_tokens=max_tokens,
-            pace=Pace(per_token=seconds(part.token_seconds)),
+            pace=Pace(per_token=seconds(cases.token_seconds)),
             seed=seed,
             transcripts=transcripts,
         )
         spec = TaskEpisode(
-            family=part.family,
+            family=cases.family,
             case=name,
             role=policy,
             run=0,
-            latency=str(rng.choice(part.latencies)),
+            latency=str(rng.choice(cases.latencies)),
             shared=shared,
             budget=budget,
             span=budget.span(None),

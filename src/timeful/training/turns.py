@@ -1,9 +1,8 @@
-"""A turn of an annotated dialogue as a scene: the turn-level rollouts of ProActor (section 3.3).
+"""A turn of an annotated dialogue as a task: the turn-level rollouts of ProActor (section 3.3).
 
-All that was said up to the turn is there at the start, so that the agent thinks once, about this
-turn. It is open for a span; a prediction that takes longer is lost. When the span is over, the rest
-of the conversation comes at once and ends it: nobody can think about that any more, and the record
-holds the whole conversation with its references, as any other does.
+All earlier turns are there at the start, so that the agent thinks once, about this turn. The turn
+is open for a span; a prediction that takes longer is lost. After the span the rest of the
+conversation comes at once and ends it, so that the record is that of a whole conversation.
 """
 
 from dataclasses import dataclass
@@ -31,26 +30,26 @@ from timeful.training.config import TurnsPart
 from timeful.training.folder import POLICY
 
 _LAST = seconds(10)
-"""How long the last turn of a dialogue is open where the data says when turns begin."""
+"""The span of the last turn of a dialogue whose data has timestamps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnTask:
-    """One turn of a dialogue, and how it is asked about.
+    """One turn of a dialogue.
 
     Args:
-        dialogue: All of it.
-        place: Which of its turns, from 0.
-        agent: The agent, as settings name it.
-        catalog: The actions that there are.
+        dialogue: The whole dialogue.
+        index: The turn, from 0.
+        agent: The agent's name or file.
+        catalog: The actions.
         workflows: The actions of each workflow in their order, for scoring.
         span: How long the turn is open.
         asks: Whether the agent raises questions as well.
-        most_tokens: Of the thought; None for what the model's context holds.
+        most_tokens: The most tokens of the thought; None for what the model's context holds.
     """
 
     dialogue: Dialogue
-    place: int
+    index: int
     agent: str
     catalog: Catalog
     workflows: tuple[tuple[str, ...], ...]
@@ -66,16 +65,16 @@ class TurnTask:
     @property
     def turn(self) -> int:
         """The number of the turn."""
-        return self.dialogue.turns[self.place].number
+        return self.dialogue.turns[self.index].number
 
     def play(self, model: Model, recorder: Recorder, *, sampling: int) -> bool:
         """Play it."""
         return play_episode(
             EpisodeSetting(settings=self.settings(), seed=sampling, transcripts="full"),
             environment=Conversation(
-                self._begun(),
+                self._truncated_dialogue(),
                 # Where nothing is to come, the last turn itself stays open.
-                Stamped(closing=NO_TIME if self._goes_on else self.span),
+                Stamped(closing=NO_TIME if self._has_later_turns else self.span),
                 seed=0,  # of a pace that varies, which this has not
                 actions=tuple(self.catalog.actions),
                 workflows=self.workflows,
@@ -93,11 +92,11 @@ class TurnTask:
         )
 
     @property
-    def _goes_on(self) -> bool:
-        return self.place + 1 < len(self.dialogue.turns)
+    def _has_later_turns(self) -> bool:
+        return self.index + 1 < len(self.dialogue.turns)
 
     def settings(self) -> dict[str, object]:
-        """What stands in its record."""
+        """The settings of its record."""
         return {
             "suite": "proactor",
             "episode": {
@@ -111,12 +110,12 @@ class TurnTask:
             },
         }
 
-    def _begun(self) -> Dialogue:
-        """The dialogue, begun at the turn: what is to come comes when the span is over."""
+    def _truncated_dialogue(self) -> Dialogue:
+        """The dialogue with all earlier turns at the start, and all later ones after the span."""
         return msgspec.structs.replace(
             self.dialogue,
             turns=tuple(
-                msgspec.structs.replace(turn, at=START if i <= self.place else self.span)
+                msgspec.structs.replace(turn, at=START if i <= self.index else self.span)
                 for i, turn in enumerate(self.dialogue.turns)
             ),
         )
@@ -124,60 +123,62 @@ class TurnTask:
 
 @lru_cache(maxsize=4)
 def _agent(name: str, most_tokens: int | None) -> AgentFile:
-    """An agent without a limit of its own: how long a thought may be is the training's matter."""
+    """An agent with the training's limit of tokens."""
     file = load_agent(name)
     llm = msgspec.structs.replace(file.llm, max_tokens=most_tokens)
     return msgspec.structs.replace(file, llm=llm)
 
 
-def turn_tasks(part: TurnsPart, *, seed: int, max_tokens: int | None = None) -> dict[str, TurnTask]:
-    """The turns to learn from, by their keys.
+def turn_tasks(
+    cases: TurnsPart, *, seed: int, max_tokens: int | None = None
+) -> dict[str, TurnTask]:
+    """The tasks of turns by their keys.
 
     Args:
-        part: What the settings say.
-        seed: Of the dialogues, and of which turns are drawn.
+        cases: The cases.
+        seed: The seed of the dialogues and of the turns that are drawn.
         max_tokens: The most tokens of a thought; None for what the model's context holds.
 
     Raises:
-        SettingsError: If there is no such agent, domain or file, or no turn.
+        SettingsError: If the agent, the domain or a file is unknown, or there is no turn.
     """
-    _agent(part.agent, max_tokens)
-    about = load_dialogue_set(part.source(seed))
-    found: dict[str, TurnTask] = {}
-    for dialogue in about.dialogues:
-        if len(dialogue.turns) > part.longest:
+    _agent(cases.agent, max_tokens)
+    dialogue_set = load_dialogue_set(cases.source(seed))
+    tasks: dict[str, TurnTask] = {}
+    for dialogue in dialogue_set.dialogues:
+        if len(dialogue.turns) > cases.longest:
             continue
-        for place in _drawn(part, dialogue, seed):
-            scene = TurnTask(
+        for index in _draw_turns(cases, dialogue, seed):
+            task = TurnTask(
                 dialogue=dialogue,
-                place=place,
-                agent=part.agent,
-                catalog=about.knowledge.catalog,
-                workflows=tuple(map(tuple, about.knowledge.ontology.orders().values())),
-                span=_span(part, dialogue, place),
-                asks=part.asks,
+                index=index,
+                agent=cases.agent,
+                catalog=dialogue_set.knowledge.catalog,
+                workflows=tuple(map(tuple, dialogue_set.knowledge.ontology.orders().values())),
+                span=_span(cases, dialogue, index),
+                asks=cases.asks,
                 most_tokens=max_tokens,
             )
-            found[scene.key] = scene
-    if not found:
+            tasks[task.key] = task
+    if not tasks:
         raise SettingsError(
-            f"no dialogue of {part.source(seed).title} has {part.longest} turns or fewer"
+            f"no dialogue of {cases.source(seed).title} has {cases.longest} turns or fewer"
         )
-    return found
+    return tasks
 
 
-def _drawn(part: TurnsPart, dialogue: Dialogue, seed: int) -> list[int]:
+def _draw_turns(cases: TurnsPart, dialogue: Dialogue, seed: int) -> list[int]:
     count = len(dialogue.turns)
-    if part.each is None or part.each >= count:
+    if cases.each is None or cases.each >= count:
         return list(range(count))
     rng = child(seed, "turns", dialogue.id)
-    return sorted(rng.choice(count, size=part.each, replace=False).tolist())
+    return sorted(rng.choice(count, size=cases.each, replace=False).tolist())
 
 
-def _span(part: TurnsPart, dialogue: Dialogue, place: int) -> Duration:
+def _span(cases: TurnsPart, dialogue: Dialogue, index: int) -> Duration:
     """How long a turn is open, at least a nanosecond."""
-    if part.timing == "by-turn":
-        return seconds(part.patience)
+    if cases.timing == "by-turn":
+        return seconds(cases.patience)
     table = Stamped(closing=_LAST).timetable(dialogue)
-    ends = table.turns[place + 1].begins if place + 1 < len(table.turns) else table.end
-    return Duration(max(1, Instant(ends) - table.turns[place].begins))
+    end = table.turns[index + 1].begins if index + 1 < len(table.turns) else table.end
+    return Duration(max(1, Instant(end) - table.turns[index].begins))

@@ -153,8 +153,10 @@ class Run:
             )
         self.left_out = LeftOut()
         self._worth = worth or score
-        told = _at(self.settings, "traces.splits")
-        self._shares = shares or (SHARES if told is None else msgspec.convert(told, Shares))
+        shares_text = _at(self.settings, "traces.splits")
+        self._shares = shares or (
+            SHARES if shares_text is None else msgspec.convert(shares_text, Shares)
+        )
 
     @property
     def paths(self) -> list[Path]:
@@ -197,8 +199,8 @@ class Run:
             except RewardError as error:
                 raise RewardError(f"{path.name}: {error}") from error
             except RecordError as error:
-                named = str(error).startswith(path.name)
-                self.left_out.broken.append(str(error) if named else f"{path.name}: {error}")
+                has_name = str(error).startswith(path.name)
+                self.left_out.broken.append(str(error) if has_name else f"{path.name}: {error}")
 
     def read(self, key: str) -> Episode:
         """Read one episode again."""
@@ -218,7 +220,7 @@ class Run:
         budget = _at(settings, "episode.budget_ns")
         problem = self._problem(case, settings)
         try:
-            said = conversations(events)
+            dialogues = conversations(events)
         except SettingsError as error:
             raise SettingsError(f"{path.name}: {error}") from None
         conditions = {name: _at(settings, name) for name in names.conditions}
@@ -228,12 +230,12 @@ class Run:
             conditions=msgspec.json.encode(conditions).decode(),
             budget_s=None if budget is None else budget / 1e9,
             alpha=float(_at(settings, "alpha") or 1.0),
-            reward=self._worth(events, said),
+            reward=self._worth(events, dialogues),
             is_in_time=_is_in_time(events, budget),
             split=self._side(case, problem, settings),
             problem=problem,
             tools=self._tools(settings),
-            conversations=said,
+            conversations=dialogues,
             events=events,
         )
 
@@ -242,13 +244,13 @@ class Run:
         if self.suite not in _REASONING:
             return None
         source = msgspec.convert(settings["source"], TaskSource)
-        known = process_library().problems(source, settings["seed"])
-        if case not in known:
+        problems_by_name = process_library().problems(source, settings["seed"])
+        if case not in problems_by_name:
             raise SettingsError(
                 f"the problem {case} is not among those that the run's settings make; is its "
                 "file another one now?"
             )
-        return known[case]
+        return problems_by_name[case]
 
     def _side(self, case: str, problem: Problem | None, settings: Mapping[str, Any]) -> Split:
         """The side of a case: that of its words, unless its data have sides already."""
@@ -265,14 +267,16 @@ class Run:
         return msgspec.json.encode([tool.schema() for tool in tools]).decode()
 
 
-def score(events: list[AnyEntry], said: list[Conversation]) -> float | None:
+def score(events: list[AnyEntry], conversations: list[Conversation]) -> float | None:
     """The world's own score, at the end."""
-    return shared(next((e.score for e in events if isinstance(e, EpisodeEnded)), None), said)
+    return shared(
+        next((e.score for e in events if isinstance(e, EpisodeEnded)), None), conversations
+    )
 
 
-def shared(worth: float | None, said: list[Conversation]) -> float | None:
+def shared(worth: float | None, conversations: list[Conversation]) -> float | None:
     """Let all conversations have what the episode is worth."""
-    for conversation in said:
+    for conversation in conversations:
         conversation.reward = worth
     return worth
 

@@ -64,12 +64,16 @@ class _Trace:
 
     @property
     def spoken(self) -> list[str]:
-        return [one["content"] for one in self.said.completion if one["role"] == "assistant"]
+        return [
+            message["content"] for message in self.said.completion if message["role"] == "assistant"
+        ]
 
     @property
     def shown(self) -> list[str]:
         """What the tools are said to have replied."""
-        texts = [one["content"] for one in self.said.completion if one["role"] != "assistant"]
+        texts = [
+            message["content"] for message in self.said.completion if message["role"] != "assistant"
+        ]
         return [reply for text in texts for reply in _RESPONSE.findall(text)]
 
 
@@ -98,10 +102,10 @@ def broken(episode: Episode, *, least_calls: int) -> Rule | None:
 
 def over_of(episode: Episode) -> Mapping[str, Any]:
     """What the world said at the end."""
-    found: Iterator[Mapping[str, Any]] = (
+    ends: Iterator[Mapping[str, Any]] = (
         e.data for e in episode.events if isinstance(e, Happened) and e.what == "over"
     )
-    return next(found, {})
+    return next(ends, {})
 
 
 def _has_form(trace: _Trace) -> bool:
@@ -116,12 +120,12 @@ def _has_form(trace: _Trace) -> bool:
 def _has_calls(trace: _Trace) -> bool:
     """Whether each call was made, was to the timer, and was replied to."""
     notes = [e.topic for e in trace.events if isinstance(e, Noted)]
-    called = sum(text.count(_CALLED) for text in trace.spoken)
+    calls = sum(text.count(_CALLED) for text in trace.spoken)
     replies = trace.replies
     return (
         not any(topic in _BAD_CALLS for topic in notes)
         and all(reply.data["tool"] == TIMER.name for reply in replies)
-        and called == len(replies) == len(trace.shown)
+        and calls == len(replies) == len(trace.shown)
         and len(replies) >= trace.least_calls
     )
 
@@ -132,13 +136,13 @@ def _has_times(trace: _Trace) -> bool:
     watch = Stopwatch(float(trace.settings.get("alpha", 1.0)))
     slack = _ROUNDING + _SIGMAS * timer.jitter
     last = 0.0
-    for reply, shown in zip(trace.replies, trace.shown, strict=True):
+    for reply, text in zip(trace.replies, trace.shown, strict=True):
         watch.start(Instant(reply.at - reply.data["took"]))
         watch.stop(Instant(reply.at))
-        said = _SECONDS.match(reply.data["text"])
-        if said is None or shown != reply.data["text"]:
+        reading = _SECONDS.match(reply.data["text"])
+        if reading is None or text != reply.data["text"]:
             return False
-        last = float(said[1])
+        last = float(reading[1])
         if abs(last - timer.scale * in_seconds(watch.elapsed(Instant(reply.at)))) > slack:
             return False
     return _claims_right(trace, timer, last, slack)
@@ -149,13 +153,13 @@ def _claims_right(trace: _Trace, timer: TimerSettings, last: float, slack: float
 
     A conclusion with other numbers only claims something that nobody can check.
     """
-    counted = timer.scale * in_seconds(trace.over.get("counted", 0))
-    slack += _CLAIM * counted
-    for told in _CONCLUSION.findall(_THOUGHT.sub("", trace.spoken[-1])):
-        claims = [float(claim) for claim in _CLAIMED.findall(told)]
-        if not all(last - slack <= claim <= counted + slack for claim in claims):
+    elapsed = timer.scale * in_seconds(trace.over.get("counted", 0))
+    slack += _CLAIM * elapsed
+    for conclusion in _CONCLUSION.findall(_THOUGHT.sub("", trace.spoken[-1])):
+        claims = [float(claim) for claim in _CLAIMED.findall(conclusion)]
+        if not all(last - slack <= claim <= elapsed + slack for claim in claims):
             return False
-        if not claims and re.search(r"[0-9]", told):
+        if not claims and re.search(r"[0-9]", conclusion):
             return False
     return True
 

@@ -50,8 +50,8 @@ class _Solution:
 
     def lines(self, steps: range, *, in_short: bool = False) -> list[str]:
         worked = self.problem.worked
-        told = [worked[i].rpartition(": ")[2] if in_short else worked[i] for i in steps]
-        return [f"Step {i + 1}. {text}" for i, text in zip(steps, told, strict=True)]
+        texts = [worked[i].rpartition(": ")[2] if in_short else worked[i] for i in steps]
+        return [f"Step {i + 1}. {text}" for i, text in zip(steps, texts, strict=True)]
 
     def parts(self) -> list[range]:
         """The rest in full, in parts."""
@@ -82,20 +82,20 @@ def _words(lines: list[str]) -> int:
 
 def _tell(problem: Problem, transcript: Transcript) -> list[str]:
     """What to write next."""
-    said = [one.said for one in transcript.rounds]
-    solution = _Solution(problem, sum(len(_STEP.findall(text)) for text in said))
+    texts = [one.said for one in transcript.rounds]
+    solution = _Solution(problem, sum(len(_STEP.findall(text)) for text in texts))
     read = _read(transcript)
     if not solution.rest:
         return solution.answer(read, is_told=True)
-    if not said:
+    if not texts:
         return [*solution.lines(solution.rest[:1]), _CALL]
-    left, rate = _left(transcript, read), read / _words(said)
+    rest_of_budget, rate = _left(transcript, read), read / _words(texts)
     parts, ending = solution.parts(), [_CALL, *solution.answer(read, is_told=True)]
     full = [*solution.lines(solution.rest), *(len(parts) - 1) * [_CALL], *ending]
-    if left is None or _words(full) * rate * MARGIN <= left:
+    if rest_of_budget is None or _words(full) * rate * MARGIN <= rest_of_budget:
         return [*solution.lines(parts[0]), _CALL]
     short = solution.lines(solution.rest, in_short=True)
-    if _words([*short, *ending]) * rate * MARGIN <= left:
+    if _words([*short, *ending]) * rate * MARGIN <= rest_of_budget:
         return [*short, _CALL]
     return solution.answer(read, is_told=False)
 
@@ -107,10 +107,10 @@ def _left(transcript: Transcript, read: float) -> float | None:
 
 def _read(transcript: Transcript) -> float:
     """What the timer said last; 0 before it was asked."""
-    for one in reversed(transcript.rounds):
-        for reply in reversed(one.replies):
-            if found := _READING.search(reply.text):
-                return float(found[1])
+    for dialogue_round in reversed(transcript.rounds):
+        for reply in reversed(dialogue_round.replies):
+            if match := _READING.search(reply.text):
+                return float(match[1])
     return 0.0
 
 

@@ -126,9 +126,9 @@ def _report(
     judging: Judging | None,
     done: Callable[[Made], None],
 ) -> Path:
-    made = make(settings, out, out, judging)
-    done(made)
-    return made.card
+    result = make(settings, out, out, judging)
+    done(result)
+    return result.card
 
 
 def make_from_records(settings: Settings, out: Path, judging: Judging | None) -> Made:
@@ -159,23 +159,23 @@ def make(settings: Settings, records: Path, out: Path, judging: Judging | None) 
     run = Run(records, shares=settings.splits)
     if run.suite not in (NAME, "timely/reasoning"):
         raise SettingsError(f"{records} is a run of {run.suite}; traces are made of reasoning")
-    found: dict[str, _Found] = {}
+    checked: dict[str, _Found] = {}
     wrong: list[Answer] = []
     for episode in run:
         rule = broken(episode, least_calls=settings.least_calls)
-        found[episode.key] = _Found(rule, episode.split)
-        if rule == "answer" and judging is not None and (given := over_of(episode)["answer"]):
-            wrong.append(_answer(episode, given, settings.seed))
+        checked[episode.key] = _Found(rule, episode.split)
+        if rule == "answer" and judging is not None and (answer_text := over_of(episode)["answer"]):
+            wrong.append(_answer(episode, answer_text, settings.seed))
     made = Made(card=out / "README.md", left_out=run.left_out)
     verdicts = {} if judging is None else _judged(wrong, judging, out, made)
     for key, verdict in verdicts.items():
         if verdict.is_right:
-            found[key] = _Found(None, found[key].split)
+            checked[key] = _Found(None, checked[key].split)
     for split in SPLITS:
-        passed = [key for key, one in found.items() if one == _Found(None, split)]
-        rows = (_row(run.read(key)) for key in passed)
+        keys = [key for key, one in checked.items() if one == _Found(None, split)]
+        rows = (_row(run.read(key)) for key in keys)
         made.splits[split] = write_rows(rows, out / f"{split}.jsonl", COLUMNS_OF_TRACES)
-    write_rows(_rejected(found, verdicts, made), out / "rejected.jsonl", _REJECTED)
+    write_rows(_rejected(checked, verdicts, made), out / "rejected.jsonl", _REJECTED)
     _write_card(settings, run, made)
     return made
 
@@ -217,36 +217,36 @@ def _row(episode: Episode) -> Row:
 
 
 def _rejected(
-    found: Mapping[str, _Found], verdicts: Mapping[str, Verdict], made: Made
+    checked: Mapping[str, _Found], verdicts: Mapping[str, Verdict], result: Made
 ) -> Iterator[Row]:
-    for key, one in found.items():
-        if one.rule is not None:
-            made.rejected[one.rule] += 1
+    for key, trace in checked.items():
+        if trace.rule is not None:
+            result.rejected[trace.rule] += 1
             verdict = verdicts.get(key)
             votes = [] if verdict is None else ["yes" if vote else "no" for vote in verdict.votes]
-            yield {"episode": key, "rule": one.rule, "votes": " ".join(votes) or None}
+            yield {"episode": key, "rule": trace.rule, "votes": " ".join(votes) or None}
 
 
-def _write_card(settings: Settings, run: Run, made: Made) -> None:
-    kept = {split: count for split, count in made.splits.items() if count}
+def _write_card(settings: Settings, run: Run, result: Made) -> None:
+    files = {split: count for split, count in result.splits.items() if count}
     write_card(
-        made.card,
+        result.card,
         "Solutions that watch the time",
         "Each row is a conversation in which a problem is solved under a budget of time, with a "
         "timer that is asked on the way. The times are those of the simulated clock: tokens at a "
         f"pace, weighed by alpha. {_who(settings)}",
         {
             "Columns": told(COLUMNS_OF_TRACES),
-            "Traces": made.splits,
+            "Traces": result.splits,
             "Rejected, by the first rule that was broken": {
-                rule: count for rule, count in made.rejected.items() if count
+                rule: count for rule, count in result.rejected.items() if count
             },
-            "Answers that the rules found wrong, as the judge found them": made.judged,
-            "Episodes that failed, by where": made.left_out.failed,
-            "Records that cannot be read": listed("record", made.left_out.broken),
+            "Answers that the rules found wrong, as the judge found them": result.judged,
+            "Episodes that failed, by where": result.left_out.failed,
+            "Records that cannot be read": listed("record", result.left_out.broken),
             "Settings": _asked(settings, run),
         },
-        {split: f"{split}.jsonl" for split in kept},
+        {split: f"{split}.jsonl" for split in files},
     )
 
 

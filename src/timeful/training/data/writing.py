@@ -66,7 +66,7 @@ def check_target(path: Path, *, replace: bool) -> None:
         raise SettingsError(f"{path} is a folder; give a file in it")
     if not replace and path.exists():
         raise SettingsError(f"{path} is there already; give another file, or --replace")
-    blocked = next((one for one in path.parents if one.exists()), None)
+    blocked = next((parent for parent in path.parents if parent.exists()), None)
     if blocked is not None and not blocked.is_dir():
         raise SettingsError(f"{blocked} is a file, so {path} cannot be in it")
 

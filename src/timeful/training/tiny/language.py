@@ -85,9 +85,9 @@ class Language:
                 raise SettingsError(f"a stride divides {self.rest} events, got {stride}")
         if sorted(set(self.budgets)) != list(self.budgets) or not self.budgets:
             raise SettingsError(f"budgets ascend, got {self.budgets}")
-        told = {room * device for room in self.allowed for device in self.devices}
-        if not told <= set(self.budgets):
-            raise SettingsError(f"each room times a device is a budget, got {sorted(told)}")
+        budgets = {room * device for room in self.allowed for device in self.devices}
+        if not budgets <= set(self.budgets):
+            raise SettingsError(f"each room times a device is a budget, got {sorted(budgets)}")
 
     @property
     def rest(self) -> int:
@@ -122,7 +122,7 @@ class Language:
 
     def question(self, course: Course, budget: int) -> list[str]:
         """What the model reads: a problem under a budget of so many tokens."""
-        signs = [SIGNS[one] for one in course.events]
+        signs = [SIGNS[sign] for sign in course.events]
         return [BOS, answer(course.start), *signs, ASK, tag(self.reached(budget))]
 
     def solution(self, course: Course, stride: int, clock: int | None = None) -> list[str]:
@@ -134,18 +134,18 @@ class Language:
             clock: The eighths that the timer tells after the opening; None if it is not asked.
         """
         levels = [answer(level) for level in course.levels]
-        said = [self.way(1), *levels[: self.opening]] if self.opening else []
+        tokens = [self.way(1), *levels[: self.opening]] if self.opening else []
         if clock is not None:
-            said += [TIMER_CALL, eighths(clock)]
-        said.append(self.way(stride))
+            tokens += [TIMER_CALL, eighths(clock)]
+        tokens.append(self.way(stride))
         for at, (event, level) in enumerate(zip(course.events, levels, strict=True), 1):
             if at <= self.opening:
                 continue
             if stride == SPELL:
-                said.append(SIGNS[event])
+                tokens.append(SIGNS[event])
             if stride == SPELL or (at - self.opening) % stride == 0:
-                said.append(level)
-        return [*said, EOS]
+                tokens.append(level)
+        return [*tokens, EOS]
 
     @property
     def before(self) -> int:
@@ -167,12 +167,12 @@ class Language:
 
     def longest_within(self, budget: int) -> int:
         """The longest way that a budget has room for; the shortest where it has room for none."""
-        fits = [stride for stride in self.strides if self.length(stride) <= budget]
-        return max(fits, key=self.length) if fits else min(self.strides, key=self.length)
+        strides = [stride for stride in self.strides if self.length(stride) <= budget]
+        return max(strides, key=self.length) if strides else min(self.strides, key=self.length)
 
     def reached(self, budget: int) -> int:
         """The largest step that a budget reaches; the smallest where it reaches none."""
-        return max((one for one in self.budgets if one <= budget), default=self.budgets[0])
+        return max((step for step in self.budgets if step <= budget), default=self.budgets[0])
 
     # --- the tokenizer ---------------------------------------------------------------------------
 
@@ -186,15 +186,15 @@ class Language:
         words = {word: i for i, word in enumerate(self.words)}
         inner = Tokenizer(WordLevel(words, unk_token=PAD))
         inner.pre_tokenizer = WhitespaceSplit()
-        made = PreTrainedTokenizerFast(
+        tokenizer = PreTrainedTokenizerFast(
             tokenizer_object=inner,
             bos_token=BOS,
             eos_token=EOS,
             pad_token=PAD,
             clean_up_tokenization_spaces=False,
         )
-        made.chat_template = self.template()
-        return made
+        tokenizer.chat_template = self.template()
+        return tokenizer
 
     def template(self) -> str:
         """The chat template, in Jinja.
