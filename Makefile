@@ -1,12 +1,13 @@
-# Two commands do everything on a fresh machine with Python 3.11+, pip and make:
-#   make run    set up, then run the real-time suite offline in about a minute
-#   make test   set up, then check style, types, floors and promises
+# These commands do everything on a fresh machine with Python 3.11+, pip and make:
+#   make run        set up, then run the real-time suite offline in about a minute
+#   make test       set up, then the fast tier: style, types, floors, and tests without the slow ones
+#   make test-all   the fast tier, then the slow one: training, torch, sandboxes, whole suites
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test bench clean
+.PHONY: run test test-slow test-all bench clean
 run: $(VENV)/.run
 	$(BIN)/timeful run realtime --preset quick --out runs/quick --replace
 
@@ -15,7 +16,12 @@ test: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 -m "not slow"
+
+test-slow: $(VENV)/.test
+	$(BIN)/pytest -n 2 -m slow
+
+test-all: test test-slow
 
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks

@@ -1,7 +1,8 @@
 """Settings of all tests, and the slow tier.
 
 The fast tier is `pytest -m "not slow"`. Slow tests train, load torch, run programs in a sandbox,
-or play whole suites. The fast tier does not import the folders and files in `SLOW`.
+kill and resume processes, compile loops, or play whole suites. The fast tier does not import the
+folders and files in `SLOW`.
 """
 
 from pathlib import Path
@@ -13,8 +14,15 @@ TESTS = Path(__file__).parent
 SLOW = frozenset(
     TESTS / name
     for name in (
+        "cli/test_local.py",
+        "cli/test_serve.py",
+        "cli/test_train.py",
+        "environments/coding/test_sandboxed.py",
+        "environments/fiction/test_colossal.py",
+        "environments/reasoning/test_math.py",
         "golden",
         "models/local",
+        "runs/test_live.py",
         "sandbox",
         "serving",
         "training",

@@ -161,6 +161,7 @@ def test_refused_calls_teach_nothing_and_stop_nobody(player: str) -> None:
     assert '"north"' in knows.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("latency", "ahead"), [(0, "hasty"), (50, "careful")])
 def test_latency_turns_the_order_round(latency: int, ahead: str, tmp_path: Path) -> None:
     """Figure 2 of the Timely Machine, by eight seeds of our own game, at 30 steps of both."""

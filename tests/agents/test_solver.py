@@ -87,6 +87,7 @@ def tokens(played):
     return sum(one.tokens for one in played) / len(played)
 
 
+@pytest.mark.slow
 def test_paced_is_never_late_and_asks_the_timer_always(table):
     for part in (0.75, 1, 2, 3):
         assert not any(one.is_late for one in table["paced", part])

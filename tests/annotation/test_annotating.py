@@ -63,6 +63,7 @@ def but_the_address(found: list[bytes]) -> list[bytes]:
     return [data, json.dumps(read).encode()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"])
 @pytest.mark.parametrize("workers", [1, 3])
 def test_what_was_stopped_goes_on_and_comes_to_the_same_bytes(
@@ -238,6 +239,7 @@ def test_progress_says_how_long_it_takes(tmp_path: Path) -> None:
     assert "left\n" in output
 
 
+@pytest.mark.slow
 def test_the_whole_command_runs_as_a_process_with_the_key_of_its_environment(
     tmp_path: Path,
 ) -> None:

@@ -46,6 +46,7 @@ class Lake(GymnasiumGame):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_a_gymnasium_environment_keeps_every_promise_of_a_game(check: Any) -> None:
     for seed in (0, 5):

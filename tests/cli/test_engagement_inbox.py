@@ -141,6 +141,9 @@ def test_an_invalid_option_is_refused_before_anything_runs(
     if "openai:m" in arguments:
         monkeypatch.setenv("OPENAI_BASE_URL", "http://host/v1")
     out = tmp_path / "run"
+    small = ["--episodes", "1", "--out", str(out)]
+    if "--seeds" not in arguments:
+        small += ["--seeds", "1"]
     with pytest.raises(TimefulError):
-        CliRunner().invoke(inbox, [*arguments, "--out", str(out)], catch_exceptions=False)
+        CliRunner().invoke(inbox, [*arguments, *small], catch_exceptions=False)
     assert not out.exists()

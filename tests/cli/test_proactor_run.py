@@ -36,6 +36,7 @@ def play(out: Path, *arguments: str) -> str:
     return invoke("run", "proactor", *arguments, "--out", str(out))
 
 
+@pytest.mark.slow
 def test_a_run_ends_with_the_tables_and_a_report_prints_them_again(tmp_path: Path) -> None:
     said = play(tmp_path / "run", *FEW, "--token-ms", "1", "--token-ms", "20")
     lines = said.splitlines()

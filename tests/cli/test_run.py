@@ -29,6 +29,7 @@ def hashes(out: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 def test_a_run_ends_with_a_table_the_report_and_what_to_try_next(tmp_path: Path) -> None:
     run = timeful(*SMALL, "--seeds", "2", "--samples", "1", "--out", str(tmp_path / "run"))
     assert run.returncode == 0, run.stderr
@@ -41,6 +42,7 @@ def test_a_run_ends_with_a_table_the_report_and_what_to_try_next(tmp_path: Path)
         assert (tmp_path / "run" / name).stat().st_size > 0
 
 
+@pytest.mark.slow
 def test_killed_with_kill_9_and_given_again_it_is_as_if_nothing_had_happened(
     tmp_path: Path,
 ) -> None:
@@ -64,6 +66,7 @@ def test_killed_with_kill_9_and_given_again_it_is_as_if_nothing_had_happened(
     assert (killed / "results.json").read_bytes() == (whole / "results.json").read_bytes()
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(tmp_path: Path) -> None:
     arguments = [*SMALL, "--seeds", "8", "--samples", "8", "--out", str(tmp_path)]
     command = [sys.executable, "-m", "timeful", *arguments, "--workers", "2"]
@@ -141,6 +144,7 @@ def test_an_option_that_would_change_nothing_is_refused(
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_the_report_and_a_record_can_be_read_again(tmp_path: Path) -> None:
     out = tmp_path / "run"
     timeful(*SMALL, "--seeds", "1", "--samples", "1", "--out", str(out))

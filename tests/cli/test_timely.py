@@ -322,6 +322,7 @@ def coder(body: Body) -> Iterator[Step]:
         yield Call("execute_code_and_get_duration", json.dumps({"code": COPY}), id="c1")
 
 
+@pytest.mark.slow
 def test_machine_learning_runs_in_a_sandbox_that_is_told_and_written_down(tmp_path: Path) -> None:
     pytest.importorskip("sklearn")
     out = tmp_path / "run"

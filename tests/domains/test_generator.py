@@ -456,6 +456,7 @@ def test_a_file_that_cannot_hold_what_is_wanted_is_refused(
     assert not out.exists()
 
 
+@pytest.mark.slow
 def test_two_topics_without_room_for_each_other_become_the_first() -> None:
     # Whoever lets four turns pass before each action has no room for ten actions in forty turns.
     slow = with_habits("shop", second=1.0, late=(0, 0, 1))
@@ -467,6 +468,7 @@ def test_two_topics_without_room_for_each_other_become_the_first() -> None:
     assert {len(list(events(one, Raised))) for one in scripts(slow, n=20, seed=0)} == {2}
 
 
+@pytest.mark.slow
 def test_hundreds_of_dialogues_of_a_seed_can_be_made_and_no_two_are_alike() -> None:
     # The 258th has two topics that fit into thirty turns once in a hundred conversations.
     words = {

@@ -59,6 +59,7 @@ def plain(monkeypatch):
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", LEARNERS, ids=["1/N", "constant rate"])
 @pytest.mark.parametrize("is_step", [False, True], ids=["EP", "Step"])
 def test_compiled_and_plain_loops_agree_bit_for_bit(plain, learner, is_step):

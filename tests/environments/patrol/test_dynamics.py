@@ -183,6 +183,7 @@ def test_no_alarm_is_lost_and_every_reward_is_accounted_for(world, seed, is_loop
     assert not (is_loop and world.dynamics.is_free_at_start and state.interrupt_cost)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(world=patrols(horizon=80), seed=st.integers(0, 2**32), is_loop=st.booleans())
 def test_compiled_episodes_are_the_plain_ones_bit_for_bit(world, seed, is_loop):

@@ -71,6 +71,7 @@ def failing_claims(cells: list[ResultRow]) -> list[str]:
     return [claim.text for claim in claims if not claim.holds]
 
 
+@pytest.mark.slow
 def test_the_stand_in_is_inside_every_band_and_the_interfaces_are_in_the_papers_order() -> None:
     made = cells("stand-in", 200)
     banded = [(c, band) for c in made if (band := suite.reference.band(c.where, c.metric))]
@@ -80,6 +81,7 @@ def test_the_stand_in_is_inside_every_band_and_the_interfaces_are_in_the_papers_
     assert failing_claims(made) == []
 
 
+@pytest.mark.slow
 def test_without_any_fitted_policy_the_order_of_the_interfaces_survives() -> None:
     """The honest headline: every email is handled, urgent ones first."""
     made = cells("urgent-first", 60)
@@ -94,6 +96,7 @@ def test_without_any_fitted_policy_the_order_of_the_interfaces_survives() -> Non
     assert {name for name in first if first[name] != second[name]} == {"policy", "sha256"}
 
 
+@pytest.mark.slow
 def test_a_loop_with_one_decision_point_comes_out_as_published_without_any_triage(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
