@@ -15,19 +15,19 @@ _TOKENS = 12  # of one bare action; triage is priced by the decision, not by its
 def as_recommended(question: Question, rng: np.random.Generator) -> Answer:
     """Draw from what is recommended; once the main task is finished, handle whatever is open."""
     if question.view.is_written:
-        return _say("handle", question.number)
-    drawn = float(rng.random())
+        return _answer("handle", question.number)
+    threshold = float(rng.random())
     for action, share in question.letter.recommended:
-        drawn -= share
-        if drawn < 0:
-            return _say(action, question.number)
-    return _say("ignore", question.number)
+        threshold -= share
+        if threshold < 0:
+            return _answer(action, question.number)
+    return _answer("ignore", question.number)
 
 
 def urgent_first(question: Question, rng: np.random.Generator) -> Answer:
     """Handle every email; the assistant asks about the most urgent one first."""
-    return _say("handle", question.number)
+    return _answer("handle", question.number)
 
 
-def _say(action: str, number: int) -> Answer:
+def _answer(action: str, number: int) -> Answer:
     return Answer(f'<{action} id="{number}"/>', _TOKENS)

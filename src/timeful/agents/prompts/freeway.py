@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from timeful.agents.prompts.sections import (
     code_answer,
     guidance_section,
-    joined,
+    join_sections,
     one_action_answer,
     plan_answer,
     state_as_json,
@@ -74,39 +74,39 @@ _STATE_FORM = """\
 
 def plan(view: View) -> str:
     """Ask for the actions of a whole crossing."""
-    shown = _freeway(view)
+    state = _freeway(view)
     task = (
         "## Task\n\n"
-        f"Find the shortest sequence of actions that takes you from y = {shown.y} to y = 9 "
-        f"without a hit, beginning with the action of turn {shown.turn}. The game goes on while "
+        f"Find the shortest sequence of actions that takes you from y = {state.y} to y = 9 "
+        f"without a hit, beginning with the action of turn {state.turn}. The game goes on while "
         "you think: actions whose turns have passed when you answer are skipped."
     )
-    answer = plan_answer(NAMES, turn=shown.turn, example="SU")
-    return joined(_rules(shown), task, answer, _state(shown))
+    answer = plan_answer(NAMES, turn=state.turn, example="SU")
+    return join_sections(_rules(state), task, answer, _state(state))
 
 
 def react(view: View, guidance: Sequence[Guidance]) -> str:
     """Ask for the action of this turn, with what planners have said."""
-    shown = _freeway(view)
+    state = _freeway(view)
     task = (
         "## Task\n\n"
-        f"Choose the action of turn {shown.turn}. Do not be hit, now or by getting trapped soon, "
+        f"Choose the action of turn {state.turn}. Do not be hit, now or by getting trapped soon, "
         "and get to y = 9 as early as you can."
     )
     answer = one_action_answer(NAMES, example="U")
-    return joined(_rules(shown), task, answer, _state(shown), guidance_section(guidance))
+    return join_sections(_rules(state), task, answer, _state(state), guidance_section(guidance))
 
 
 def code(view: View) -> str:
     """Ask for a function that plays on."""
-    shown = _freeway(view)
+    state = _freeway(view)
     task = (
         "## Task\n\n"
         "Write a program that plays the rest of this game: it gets to y = 9 in as few turns as "
         "possible without being hit."
     )
     answer = code_answer(NAMES, form=_STATE_FORM, example="S")
-    return joined(_rules(shown), task, answer, state_as_json(shown), _default(shown))
+    return join_sections(_rules(state), task, answer, state_as_json(state), _default(state))
 
 
 def _freeway(view: View) -> FreewayView:
@@ -117,8 +117,8 @@ def _freeway(view: View) -> FreewayView:
 
 def _rules(view: FreewayView) -> str:
     if view.mode == "compat":
-        return joined(_RULES, _WRAP, _ALL_BACK, _ENDS)
-    return joined(_RULES, _COME_AND_GO, _YOU_BACK, _ENDS)
+        return join_sections(_RULES, _WRAP, _ALL_BACK, _ENDS)
+    return join_sections(_RULES, _COME_AND_GO, _YOU_BACK, _ENDS)
 
 
 def _default(view: FreewayView) -> str:

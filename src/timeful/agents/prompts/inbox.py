@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from timeful.agents.action_parser import Outcome
-from timeful.agents.prompts.sections import joined
+from timeful.agents.prompts.sections import join_sections
 from timeful.agents.xml_actions import Forms, ParsedTag, parse_tag
 from timeful.core.units import in_seconds
 from timeful.environments.inbox.actions import is_count, is_span
@@ -106,17 +106,18 @@ def write_prompt(task: MainTask, number: int, before: Sequence[str]) -> Prompt:
 
 
 def _writing(writing: Writing) -> list[Message]:
-    task, part = writing.task, writing.part
+    task, section = writing.task, writing.part
     several = len(task.parts) > 1
     headings = "\n".join(
-        f"{place}. {each.heading}" for place, each in enumerate(task.parts, start=1)
+        f"{position}. {heading_part.heading}"
+        for position, heading_part in enumerate(task.parts, start=1)
     )
-    text = joined(
+    text = join_sections(
         f"The document: {task.title}.",
         f"Its parts:\n{headings}" if several else "",
         "Written so far:\n\n" + "\n\n".join(writing.before) if writing.before else "",
-        f"Write part {writing.number}, {part.heading!r}." if several else "Write all of it.",
-        f"Its length should be about {part.tokens} tokens.",
+        f"Write part {writing.number}, {section.heading!r}." if several else "Write all of it.",
+        f"Its length should be about {section.tokens} tokens.",
     )
     return [Message("system", _WRITER), Message("user", text)]
 
@@ -126,8 +127,8 @@ def triage_prompt(question: Question, briefing: Briefing) -> Prompt:
     return Prompt(
         label="triage",
         render=lambda: [
-            Message("system", joined(_TRIAGE, _what_counts(briefing), _ANSWER)),
-            Message("user", _asked(question, hints=briefing.hints)),
+            Message("system", join_sections(_TRIAGE, _what_counts(briefing), _ANSWER)),
+            Message("user", _format_question(question, hints=briefing.hints)),
         ],
         view=question,
     )
@@ -163,22 +164,24 @@ to handle it {in_seconds(world.handle):g}, a reminder {in_seconds(world.remind):
 to go back to the document {in_seconds(world.back):g}."""
 
 
-def _asked(question: Question, *, hints: bool) -> str:
+def _format_question(question: Question, *, hints: bool) -> str:
     view, letter = question.view, question.letter
-    left = len(view.units) - view.written
+    units = len(view.units) - view.written
     done = f"{view.written} of {len(view.units)} parts are written"
     advice = ", ".join(f"{action} {share:.0%}" for action, share in letter.recommended)
-    others = [one for one in view.waiting() if one.number != letter.number]
-    return joined(
+    emails = [email for email in view.waiting() if email.number != letter.number]
+    return join_sections(
         f"Time now: {in_seconds(view.at):.1f} of {in_seconds(view.horizon):g}.",
-        f"Document: {done}; " + ("you are in the middle of it." if left else "it is finished."),
+        f"Document: {done}; " + ("you are in the middle of it." if units else "it is finished."),
         f"Email {letter.number}, {letter.urgency} urgency\n"
         f"From: {letter.sender}\nSubject: {letter.subject}\n"
         f"Arrived: {in_seconds(letter.arrived):.1f}\n"
         f"Deadline: {in_seconds(letter.deadline):.1f}, that is in "
         f"{in_seconds(view.left(letter)):.1f}\n\n{letter.body}",
         f"What is usually recommended for such an email: {advice}." if advice and hints else "",
-        "Other open emails:\n" + "\n".join(_line(view, one) for one in others) if others else "",
+        "Other open emails:\n" + "\n".join(_line(view, email) for email in emails)
+        if emails
+        else "",
         f"Your last answer about this email could not be used: {question.refused}"
         if question.refused
         else "",
@@ -206,27 +209,27 @@ def read_decision(text: str, number: int) -> Decision:
         text: All that the model said.
         number: The email that it was asked about.
     """
-    parsed = parse_tag(text, FORMS)
-    problem = _problem(parsed, number)
+    tag = parse_tag(text, FORMS)
+    problem = _problem(tag, number)
     if problem:
         return Decision(action="", detail=problem)
-    if parsed.name == "return":
-        return Decision(action="return", detail=parsed.detail)
-    words = [parsed.name, parsed.values["id"], *([parsed.values.get("after", "")])]
-    return Decision(action=" ".join(word for word in words if word), detail=parsed.detail)
+    if tag.name == "return":
+        return Decision(action="return", detail=tag.detail)
+    words = [tag.name, tag.values["id"], *([tag.values.get("after", "")])]
+    return Decision(action=" ".join(word for word in words if word), detail=tag.detail)
 
 
-def _problem(parsed: ParsedTag, number: int) -> str:
+def _problem(tag: ParsedTag, number: int) -> str:
     """What is wrong with an answer; empty if nothing."""
-    if parsed.outcome is not Outcome.OK:
-        return f"{parsed.outcome}: {parsed.detail}"
-    if parsed.name == "return":
+    if tag.outcome is not Outcome.OK:
+        return f"{tag.outcome}: {tag.detail}"
+    if tag.name == "return":
         return ""
-    given, after = parsed.values["id"], parsed.values.get("after")
-    if not is_count(given):
-        return f"{Outcome.ILLEGAL}: {given!r} is no email"
-    if int(given) != number:
-        return f"{Outcome.ILLEGAL}: asked about email {number}, and answered about {given}"
+    number_text, after = tag.values["id"], tag.values.get("after")
+    if not is_count(number_text):
+        return f"{Outcome.ILLEGAL}: {number_text!r} is no email"
+    if int(number_text) != number:
+        return f"{Outcome.ILLEGAL}: asked about email {number}, and answered about {number_text}"
     if after is not None and not is_span(after):
         return f"{Outcome.ILLEGAL}: after is a number of seconds above 0, got {after!r}"
     return ""

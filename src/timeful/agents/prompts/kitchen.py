@@ -12,7 +12,7 @@ from timeful.agents.action_parser import Outcome
 from timeful.agents.prompts.sections import (
     code_answer,
     guidance_section,
-    joined,
+    join_sections,
     state_as_json,
 )
 from timeful.agents.xml_actions import Forms, parse_tag
@@ -86,15 +86,15 @@ def read_choice(answer: str) -> Action:
     Raises:
         IllegalActionError: If it names none, several, or one that is malformed.
     """
-    parsed = parse_tag(answer, FORMS)
-    if parsed.outcome is not Outcome.OK:
-        raise IllegalActionError(f"{parsed.outcome}: {parsed.detail}")
-    return make_action(parsed.name, parsed.values)
+    tag = parse_tag(answer, FORMS)
+    if tag.outcome is not Outcome.OK:
+        raise IllegalActionError(f"{tag.outcome}: {tag.detail}")
+    return make_action(tag.name, tag.values)
 
 
 def rules(briefing: Briefing) -> str:
     """All that holds throughout an episode."""
-    return joined(
+    return join_sections(
         _ROLE,
         _CLOCK,
         _LIMITS,
@@ -176,7 +176,7 @@ def state(situation: Situation) -> str:
         + ("complete" if problem.is_complete else f"{problem.written} of {problem.length} tokens")
         for problem in view.problems
     ]
-    return joined(
+    return join_sections(
         f"## Tick {in_ticks(situation.now):g}\n\n{_left(situation)}"
         f"You are in {view.mode} mode; {view.free_slots} of {view.stoves} stove slots are free.",
         "\n".join(["Dishes:", *kitchen]),
@@ -192,12 +192,14 @@ def state(situation: Situation) -> str:
 
 def _left(situation: Situation) -> str:
     """What is left until the episode ends by itself."""
-    left = []
+    limits = []
     if situation.ends is not None:
-        left.append(f"{in_ticks(situation.ends - situation.now):g} ticks")
+        limits.append(f"{in_ticks(situation.ends - situation.now):g} ticks")
     if situation.calls is not None:
-        left.append(f"{situation.calls} {'call' if situation.calls == 1 else 'calls'}")
-    return f"Left: {', '.join(left)}{' (this one included)' * bool(left[1:])}.\n" if left else ""
+        limits.append(f"{situation.calls} {'call' if situation.calls == 1 else 'calls'}")
+    return (
+        f"Left: {', '.join(limits)}{' (this one included)' * bool(limits[1:])}.\n" if limits else ""
+    )
 
 
 def _optional(head: str, lines: list[str]) -> str:
@@ -221,9 +223,9 @@ def _dish_line(dish: DishView, now: Instant) -> str:
 
 
 def _due(dish: DishView, now: Instant) -> str:
-    left = in_ticks(dish.deadline - now)
+    ticks = in_ticks(dish.deadline - now)
     end = f"counts until tick {in_ticks(dish.deadline):g}"
-    return f"{end} ({left:g} ticks left)" if left >= 0 else f"{end}, which has passed"
+    return f"{end} ({ticks:g} ticks left)" if ticks >= 0 else f"{end}, which has passed"
 
 
 # --- in words of a fixed list, for agents that plan and react (a prompt kit) ---------------------
@@ -232,13 +234,13 @@ def _due(dish: DishView, now: Instant) -> str:
 def _words() -> dict[str, str]:
     dishes = [f"D{number}" for number in range(1, 6)]
     problems = [f"Q{number}" for number in range(1, 4)]
-    made = {
+    elements = {
         f"{verb.upper()}-{dish}": f'<{verb} dish="{dish}"/>'
         for verb in ("prepare", "stage", "finish")
         for dish in dishes
     }
-    made |= {f"TUTOR-{problem}": f'<tutor problem="{problem}"/>' for problem in problems}
-    return made | {"WAIT": "<wait/>", "END": "<end/>"}
+    elements |= {f"TUTOR-{problem}": f'<tutor problem="{problem}"/>' for problem in problems}
+    return elements | {"WAIT": "<wait/>", "END": "<end/>"}
 
 
 NAMES = _words()
@@ -260,12 +262,12 @@ def plan(view: View) -> str:
 def react(view: View, guidance: Sequence[Guidance]) -> str:
     """Ask for the action to take now, with what planners have said."""
     task = "Choose the action to take now. You have little time, so be brief."
-    return joined(_boxed(view, task, example="STAGE-D1"), guidance_section(guidance))
+    return join_sections(_boxed(view, task, example="STAGE-D1"), guidance_section(guidance))
 
 
 def code(view: View) -> str:
     """Ask for a function that runs the kitchen."""
-    return joined(
+    return join_sections(
         _ROLE,
         _CLOCK,
         _guidance(_USUAL.utility),
@@ -280,13 +282,13 @@ _SHOWN = ("PREPARE-D1", "STAGE-D1", "FINISH-D1", "TUTOR-Q1")
 
 
 def _boxed(view: View, task: str, *, example: str) -> str:
-    shown = _kitchen(view)
+    kitchen = _kitchen(view)
     answer = (
         f"## Answer\n\n{task} The actions are {', '.join(_SHOWN)} (of any dish or problem), WAIT "
         f"and END. End with a box, in this form:\n\n\\boxed{{{example}}}"
     )
-    text = state(Situation(view=shown, now=shown.at)).rpartition("\n\n")[0]
-    return joined(_ROLE, _CLOCK, _WORLD_TUTORS, _guidance(_USUAL.utility), answer, text)
+    text = state(Situation(view=kitchen, now=kitchen.at)).rpartition("\n\n")[0]
+    return join_sections(_ROLE, _CLOCK, _WORLD_TUTORS, _guidance(_USUAL.utility), answer, text)
 
 
 _WORLD_TUTORS = """\

@@ -11,7 +11,7 @@ from typing import Any, Final
 from timeful.agents.prompts.sections import (
     code_answer,
     guidance_section,
-    joined,
+    join_sections,
     one_action_answer,
     plan_answer,
     state_as_json,
@@ -123,7 +123,7 @@ def plan(view: View) -> str:
         "may block. The game goes on while you think."
     )
     answer = plan_answer(NAMES, turn=view.turn, example="RI")
-    return joined(_WORLD, _LAWS, task, answer, _state(view))
+    return join_sections(_WORLD, _LAWS, task, answer, _state(view))
 
 
 def react(view: View, guidance: Sequence[Guidance]) -> str:
@@ -135,7 +135,7 @@ def react(view: View, guidance: Sequence[Guidance]) -> str:
         "you, nor you him."
     )
     answer = one_action_answer(NAMES, example="S")
-    return joined(_WORLD, _LAWS, task, guidance_section(guidance), _state(view), answer)
+    return join_sections(_WORLD, _LAWS, task, guidance_section(guidance), _state(view), answer)
 
 
 def code(view: View) -> str:
@@ -146,7 +146,7 @@ def code(view: View) -> str:
         "last one, so that the kitchen earns as many points as possible."
     )
     answer = code_answer(NAMES, form=_STATE_FORM, example="S")
-    return joined(_WORLD, _LAWS, task, answer, state_as_json(view))
+    return join_sections(_WORLD, _LAWS, task, answer, state_as_json(view))
 
 
 def _state(view: View) -> str:
@@ -183,8 +183,8 @@ def _state(view: View) -> str:
 
 def _cook(player: Mapping[str, Any]) -> str:
     x, y = player["position"]
-    held = player["held_object"]
-    holding = f"holding: {held['name']}" if held else "with empty hands"
+    item = player["held_object"]
+    holding = f"holding: {item['name']}" if item else "with empty hands"
     return f"- {player['name']} is at ({x}, {y}), facing {player['facing']}, {holding}."
 
 
@@ -209,8 +209,8 @@ def _progress(pot: Mapping[str, Any]) -> str:
     if pot["is_ready"]:
         return "ready"
     if pot["is_cooking"]:
-        left = pot["remaining_cooking_tick"]
-        return f"ready in {left} turn{'' if left == 1 else 's'}"
+        ticks = pot["remaining_cooking_tick"]
+        return f"ready in {ticks} turn{'' if ticks == 1 else 's'}"
     return "not cooking"
 
 
@@ -229,5 +229,5 @@ def _cell(cell: Sequence[int]) -> str:
     return f"({cell[0]}, {cell[1]})"
 
 
-def _list(parts: Sequence[str]) -> str:
-    return "; ".join(parts) or "nothing"
+def _list(items: Sequence[str]) -> str:
+    return "; ".join(items) or "nothing"

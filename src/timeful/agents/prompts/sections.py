@@ -14,15 +14,15 @@ perhaps in mid-thought. The game has moved on since then: use what still holds, 
 current state wherever the two disagree."""
 
 
-def joined(*sections: str) -> str:
+def join_sections(*sections: str) -> str:
     """Put sections below each other, empty ones left out."""
     return "\n\n".join(section.strip("\n") for section in sections if section)
 
 
 def guidance_section(guidance: Sequence[Guidance]) -> str:
     """Quote what planners have said, each under the turn that it saw; empty if nothing was said."""
-    said = [advice for advice in guidance if advice.text.strip()]
-    return joined(_ADVICE, *(_quoted(advice) for advice in said)) if said else ""
+    quotes = [advice for advice in guidance if advice.text.strip()]
+    return join_sections(_ADVICE, *(_quoted(advice) for advice in quotes)) if quotes else ""
 
 
 def _quoted(advice: Guidance) -> str:
@@ -92,5 +92,5 @@ def state_as_json(view: View) -> str:
 
 
 def _choices(names: Mapping[str, str]) -> str:
-    *others, last = (f"{letter} ({word.lower()})" for word, letter in names.items())
-    return f"{', '.join(others)} or {last}"
+    *choices, last = (f"{letter} ({word.lower()})" for word, letter in names.items())
+    return f"{', '.join(choices)} or {last}"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from timeful.agents.prompts.sections import (
     code_answer,
     guidance_section,
-    joined,
+    join_sections,
     one_action_answer,
     plan_answer,
     state_as_json,
@@ -35,40 +35,40 @@ _STATE_FORM = """\
 
 def plan(view: View) -> str:
     """Ask for the actions of the coming turns."""
-    shown = _snake(view)
+    state = _snake(view)
     task = (
         "## Task\n\n"
-        f"Plan the actions of the coming turns, beginning with turn {shown.turn}, so that the "
+        f"Plan the actions of the coming turns, beginning with turn {state.turn}, so that the "
         "snake eats as much as it can and does not die or trap itself. Plan as far as you can "
         "foresee, 10 to 20 turns if possible. The game goes on while you think: actions whose "
         "turns have passed when you answer are skipped."
     )
-    answer = plan_answer(NAMES, turn=shown.turn, example="LU")
-    return joined(_rules(shown), task, answer, _state(shown))
+    answer = plan_answer(NAMES, turn=state.turn, example="LU")
+    return join_sections(_rules(state), task, answer, _state(state))
 
 
 def react(view: View, guidance: Sequence[Guidance]) -> str:
     """Ask for the action of this turn, with what planners have said."""
-    shown = _snake(view)
+    state = _snake(view)
     task = (
         "## Task\n\n"
-        f"Choose the action of turn {shown.turn}. Do not die, now or by getting trapped soon, and "
+        f"Choose the action of turn {state.turn}. Do not die, now or by getting trapped soon, and "
         "eat as much as you can."
     )
     answer = one_action_answer(NAMES, example="L")
-    return joined(_rules(shown), task, answer, _state(shown), guidance_section(guidance))
+    return join_sections(_rules(state), task, answer, _state(state), guidance_section(guidance))
 
 
 def code(view: View) -> str:
     """Ask for a function that plays on."""
-    shown = _snake(view)
+    state = _snake(view)
     task = (
         "## Task\n\n"
         "Write a program that plays the rest of this game: the snake eats as much as it can and "
         "does not die or trap itself."
     )
     answer = code_answer(NAMES, form=_STATE_FORM, example="L")
-    return joined(_rules(shown), task, answer, state_as_json(shown))
+    return join_sections(_rules(state), task, answer, state_as_json(state))
 
 
 def _snake(view: View) -> SnakeView:
@@ -112,9 +112,9 @@ def _state(view: SnakeView) -> str:
             f"## State (turn {view.turn})",
             "",
             f"Turn: {view.turn} of {HORIZON}",
-            f"Snake, head first: {_places(view.body)}",
+            f"Snake, head first: {_format_positions(view.body)}",
             f"Heading: {view.heading} ({_WORDS[view.heading]})",
-            f"Obstacles: {_places(view.obstacles)}",
+            f"Obstacles: {_format_positions(view.obstacles)}",
             f"Food:{'' if foods else ' none'}",
             *foods,
             "",
@@ -126,5 +126,5 @@ def _state(view: SnakeView) -> str:
     )
 
 
-def _places(places: Iterable[Place]) -> str:
-    return ", ".join(f"({x}, {y})" for x, y in places) or "none"
+def _format_positions(positions: Iterable[Place]) -> str:
+    return ", ".join(f"({x}, {y})" for x, y in positions) or "none"

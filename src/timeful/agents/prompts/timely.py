@@ -9,7 +9,7 @@ and how to call it.
 import json
 from collections.abc import Mapping, Sequence
 
-from timeful.agents.prompts.sections import joined
+from timeful.agents.prompts.sections import join_sections
 from timeful.agents.tool_user import Briefing, Calls
 from timeful.core.units import in_seconds
 from timeful.environments.timed.view import TimedView
@@ -94,16 +94,16 @@ _SAMPLES: Mapping[Kind, object] = {"string": "...", "integer": 1, "number": 0.5,
 def _briefing(
     view: TimedView, calls: Calls, *, who: str, work: str, hints: str, ends: Sequence[str]
 ) -> Sequence[Message]:
-    system = joined(who, _TIME.format(work=work), _tools(view, calls, hints), _end(ends))
+    system = join_sections(who, _TIME.format(work=work), _tools(view, calls, hints), _end(ends))
     budget = view.budget
     limit = "" if budget is None else f"Finish within {in_seconds(budget):.2f} seconds."
-    return Message("system", system), Message("user", joined(view.opening, limit))
+    return Message("system", system), Message("user", join_sections(view.opening, limit))
 
 
 def _tools(view: TimedView, calls: Calls, hints: str) -> str:
     if calls == "native":
-        return joined("## Tools", "You have the tools of this conversation.", hints)
-    return joined(
+        return join_sections("## Tools", "You have the tools of this conversation.", hints)
+    return join_sections(
         "## Tools",
         'A call is one JSON object, {"name": ..., "arguments": {...}}, between <tool_call> and '
         "</tool_call>. End your message after it: the reply comes with the next message, between "
@@ -115,16 +115,19 @@ def _tools(view: TimedView, calls: Calls, hints: str) -> str:
 
 def _tool(tool: ToolSpec) -> str:
     """A line that says what a tool does, a line for each argument, and a call of it."""
-    arguments = {one.name: _SAMPLES[one.kind] for one in tool.parameters}
+    arguments = {parameter.name: _SAMPLES[parameter.kind] for parameter in tool.parameters}
     call = json.dumps({"name": tool.name, "arguments": arguments})
     lines = [f"- {tool.name}: {tool.description}"]
-    lines += [f"  {one.name} ({one.kind}): {one.description}" for one in tool.parameters]
+    lines += [
+        f"  {parameter.name} ({parameter.kind}): {parameter.description}"
+        for parameter in tool.parameters
+    ]
     return "\n".join([*lines, f"  <tool_call>{call}</tool_call>"])
 
 
 def _end(ends: Sequence[str]) -> str:
-    return joined(
+    return join_sections(
         "## The end",
         "A message without a call is your last one, and ends the task. It holds:",
-        "\n".join(f"- {one}" for one in ends),
+        "\n".join(f"- {end}" for end in ends),
     )

@@ -5,7 +5,7 @@ The parts are those of the Engagement Process, appendix E, "Online tutor-generat
 
 from dataclasses import dataclass
 
-from timeful.agents.prompts.sections import joined
+from timeful.agents.prompts.sections import join_sections
 from timeful.environments.kitchen.view import ProblemView
 from timeful.models.model import Message, Prompt
 
@@ -58,7 +58,7 @@ def _user(lesson: Lesson) -> str:
         else "Go on from the last words, in the middle of the sentence if need be. Repeat nothing "
         "that was said, and do not begin again."
     )
-    return joined(
+    return join_sections(
         f"Problem {problem.name}: {problem.title}\nTask: {problem.brief}\n"
         f"Length: about {lesson.left} tokens\nStatus: this is {status}.",
         guidance,
