@@ -21,64 +21,111 @@ if TYPE_CHECKING:
     from timeful.core.clock import VirtualClock, WallClock
     from timeful.core.kernel import Kernel
     from timeful.core.units import milliseconds, seconds
-    from timeful.errors import TimefulError
+    from timeful.environments.conformance import check_environment
+    from timeful.environments.environment import Environment, Observation
+    from timeful.environments.event_queue import EventQueue
+    from timeful.environments.event_world import EventWorld
+    from timeful.errors import IllegalActionError, TimefulError
+    from timeful.experiments.evaluate import evaluate
+    from timeful.experiments.options import option
+    from timeful.experiments.run import Results
+    from timeful.experiments.suite import Suite
     from timeful.interfaces.make import make_interface
     from timeful.models.chat import OpenAIModel
     from timeful.models.model import Message, Prompt
     from timeful.models.pace import Pace, tokens
     from timeful.models.scripted import ScriptedModel
     from timeful.models.search.reasoner import SearchModel
+    from timeful.records.recorder import Recorder, read_record
+    from timeful.reports.claims import Order
+    from timeful.reports.figure import Heat, Lines
+    from timeful.reports.metric import Metric
+    from timeful.reports.table import Table
     from timeful.runs.play import Episode, play
 
 __all__ = [
+    "Environment",
     "Episode",
+    "EventQueue",
+    "EventWorld",
+    "Heat",
+    "IllegalActionError",
     "Interrupted",
     "Kernel",
+    "Lines",
     "Message",
+    "Metric",
+    "Observation",
     "OpenAIModel",
+    "Order",
     "Pace",
     "Prompt",
+    "Recorder",
+    "Results",
     "ScriptedModel",
     "SearchModel",
     "Session",
+    "Suite",
+    "Table",
     "Thought",
     "TimefulError",
     "VirtualClock",
     "WallClock",
     "__version__",
     "agile",
+    "check_environment",
+    "evaluate",
     "make_interface",
     "milliseconds",
+    "option",
     "planning",
     "play",
     "prompt_kit",
     "reactive",
+    "read_record",
     "seconds",
     "tokens",
 ]
 
 _PLACES = {
+    "Environment": "environments.environment",
     "Episode": "runs.play",
+    "EventQueue": "environments.event_queue",
+    "EventWorld": "environments.event_world",
+    "Heat": "reports.figure",
+    "IllegalActionError": "errors",
     "Interrupted": "core.activity",
     "Kernel": "core.kernel",
+    "Lines": "reports.figure",
     "Message": "models.model",
+    "Metric": "reports.metric",
+    "Observation": "environments.environment",
     "OpenAIModel": "models.chat",
+    "Order": "reports.claims",
     "Pace": "models.pace",
     "Prompt": "models.model",
+    "Recorder": "records.recorder",
+    "Results": "experiments.run",
     "ScriptedModel": "models.scripted",
     "SearchModel": "models.search.reasoner",
     "Session": "agents.session",
+    "Suite": "experiments.suite",
+    "Table": "reports.table",
     "Thought": "agents.thought",
     "TimefulError": "errors",
     "VirtualClock": "core.clock",
     "WallClock": "core.clock",
     "agile": "agents.agile",
+    "check_environment": "environments.conformance",
+    "evaluate": "experiments.evaluate",
     "make_interface": "interfaces.make",
     "milliseconds": "core.units",
+    "option": "experiments.options",
     "planning": "agents.planning",
     "play": "runs.play",
     "prompt_kit": "agents.prompt_kit",
     "reactive": "agents.reactive",
+    "read_record": "records.recorder",
     "seconds": "core.units",
     "tokens": "models.pace",
 }
@@ -87,9 +134,9 @@ _PLACES = {
 def __getattr__(name: str) -> object:
     if name not in _PLACES:
         raise AttributeError(f"module 'timeful' has no attribute {name!r}")
-    found: object = getattr(import_module(f"timeful.{_PLACES[name]}"), name)
-    globals()[name] = found
-    return found
+    value: object = getattr(import_module(f"timeful.{_PLACES[name]}"), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

@@ -35,6 +35,9 @@ BUILT_IN: Mapping[Kind, Mapping[str, str]] = {
 """The place of each built-in value, as `module:attribute`."""
 
 
+_OF_THIS_PROCESS: dict[tuple[Kind, str], object] = {}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registered:
     """A registered name.
@@ -64,9 +67,20 @@ def registered(kind: Kind) -> list[Registered]:
     return items
 
 
+def register(kind: Kind, name: str, value: object) -> str:
+    """Register a value of this process, such as an agent that is defined in a notebook.
+
+    Returns:
+        The name that loads it, in this process only: `<name>`.
+    """
+    _OF_THIS_PROCESS[kind, f"<{name}>"] = value
+    return f"<{name}>"
+
+
 def names(kind: Kind) -> list[str]:
     """The usable names of a kind."""
-    return [item.name for item in registered(kind) if not item.problem]
+    local = [name for of_kind, name in _OF_THIS_PROCESS if of_kind == kind]
+    return [item.name for item in registered(kind) if not item.problem] + local
 
 
 def load(kind: Kind, name: str) -> object:
@@ -77,6 +91,8 @@ def load(kind: Kind, name: str) -> object:
     Raises:
         SettingsError: If the name is unknown, or its module or file cannot be imported.
     """
+    if (kind, name) in _OF_THIS_PROCESS:
+        return _OF_THIS_PROCESS[kind, name]
     if is_file_name(name):
         path, _, attribute = name.rpartition(":") if not name.endswith(".py") else (name, "", "")
         return load_from_file(Path(path), attribute or kind)
@@ -99,6 +115,14 @@ def load(kind: Kind, name: str) -> object:
 def is_file_name(name: str) -> bool:
     """Whether a name is a file, or a file and a name in it."""
     return name.endswith(".py") or ".py:" in name
+
+
+def load_file_name(name: str) -> str:
+    """A file name with the whole path, to load it from another folder; "" for other names."""
+    if not is_file_name(name):
+        return ""
+    path, _, attribute = name.rpartition(":") if not name.endswith(".py") else (name, "", "")
+    return f"{Path(path).resolve()}:{attribute}" if attribute else str(Path(path).resolve())
 
 
 def load_from_file(path: Path, attribute: str) -> object:

@@ -24,7 +24,7 @@ from timeful.experiments.options import (
 from timeful.experiments.run import Results, make_baselines, run_suite
 from timeful.experiments.suite import MissingBaselineError, Suite
 from timeful.experiments.sweep import Choice, plan_episodes
-from timeful.registry import load
+from timeful.registry import load, load_file_name
 
 T = TypeVar("T")
 
@@ -45,7 +45,7 @@ def load_suite(name: str) -> Suite:
 
 def load_command(name: str) -> click.Command:
     """Make the command of a suite by its name."""
-    return make_command(load_suite(name))
+    return make_command(load_suite(name), file=load_file_name(name))
 
 
 def list_values(suite: Suite) -> dict[str, Sequence[str]]:
@@ -126,24 +126,24 @@ def make_group_command(
     return click.Command(name=prefix, params=params, callback=run, help=text)
 
 
-def make_command(suite: Suite, *, text: str = "") -> click.Command:
+def make_command(suite: Suite, *, file: str = "") -> click.Command:
     """Make the command that runs a suite.
 
     Args:
         suite: The suite.
-        text: The help text; the docstring of the episode by default.
+        file: The file that it was loaded from, so that a report can load it again.
     """
     options = suite_options(suite)
     default_out = Path("runs", suite.name)
 
     def run(**values: Any) -> None:
-        run_command(suite, options, values, default_out)
+        run_command(suite, options, values, default_out, file=file)
 
     return click.Command(
         name=suite.name,
         params=_parameters(suite, options, default_out),
         callback=run,
-        help=text or (suite.episode.__doc__ or "").partition("\n    Raises:")[0],
+        help=(suite.episode.__doc__ or "").partition("\n    Raises:")[0],
     )
 
 
@@ -244,10 +244,15 @@ def is_given(name: str) -> bool:
 
 
 def run_command(
-    suite: Suite, options: Sequence[Option], values: dict[str, Any], default_out: Path
+    suite: Suite,
+    options: Sequence[Option],
+    values: dict[str, Any],
+    default_out: Path,
+    *,
+    file: str = "",
 ) -> None:
     """Run a suite as its command was given, print its tables, and exit with 1 on failures."""
-    choice = read_choice(suite, options, values)
+    choice = replace(read_choice(suite, options, values), file=file)
     episodes = [planned.episode for planned in plan_episodes(suite, choice)]
     refuse_idle(options, values, episodes)
     try:

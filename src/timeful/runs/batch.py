@@ -195,6 +195,8 @@ def _parallel(
     specs: Sequence[S], job: Job[S, R], out: Path, workers: int
 ) -> Iterator[tuple[str, R]]:
     """Play side by side; when a process dies, play what it may have killed one by one."""
+    # Workers do not need the type of the rows, and one that is made at run time cannot be sent.
+    job = replace(job, row=msgspec.Struct)  # type: ignore[arg-type]
     waiting = list(reversed(specs))
     suspects: list[S] = []
     while waiting or suspects:

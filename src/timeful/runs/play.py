@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from inspect import signature
+from operator import getitem
 from pathlib import Path
 from traceback import format_exception
 from typing import Any, Literal
@@ -12,7 +14,7 @@ from timeful.agents.session import Agent, Transcripts
 from timeful.core.clock import Clock, VirtualClock
 from timeful.environments.environment import Environment
 from timeful.environments.game import Game
-from timeful.environments.registry import make_game
+from timeful.environments.registry import GAME_NAMES, make_game
 from timeful.environments.ticking import Ticking
 from timeful.errors import EpisodeError, SettingsError
 from timeful.interfaces.compatibility import WORLDS, check_fits, world_name
@@ -20,6 +22,8 @@ from timeful.interfaces.make import make_interface
 from timeful.models.pace import tokens
 from timeful.records.events import Entry, EpisodeEnded, Happened, Turned
 from timeful.records.recorder import Recorder
+from timeful.registry import load
+from timeful.runs.arguments import bind
 from timeful.runs.episode import EpisodeSetting, boundary_of, run_episode
 from timeful.seeding import child_seed
 
@@ -86,7 +90,7 @@ def play(
     interface: str | Interface = "fixed-rate",
     clock: Clock | None = None,
     seed: int = 0,
-    record: Path | str | None = None,
+    record: Path | str | Recorder | None = None,
     transcripts: Transcripts = "full",
     check: bool = True,
     **options: Any,
@@ -101,7 +105,8 @@ def play(
             from `make_interface`. A fixed rate needs a period in a world of events.
         clock: A virtual clock if not given.
         seed: The seed of the agent's sampling, and of a world that is made here.
-        record: A file to write the record to while the episode is played.
+        record: A file to write the record to while the episode is played, or the recorder of a
+            suite's episode, which has its settings.
         transcripts: "full" records every chunk of a thought and every state, "answers" only
             the answers.
         check: Whether a failed episode is raised as an error; otherwise it is returned.
@@ -124,11 +129,11 @@ def play(
         if name in WORLDS:
             check_fits(name, interface.partition(":")[0])
         interface = make_interface(interface, full=transcripts == "full")
-    recorder = Recorder(record)
+    recorder = record if isinstance(record, Recorder) else Recorder(record)
     try:
         error = run_episode(
             EpisodeSetting(
-                settings=settings,
+                settings=settings if recorder.settings is None else recorder.settings,
                 seed=child_seed(seed, "game", name, str(options.get("difficulty", "medium"))),
                 transcripts=transcripts,
             ),
@@ -139,7 +144,8 @@ def play(
             recorder=recorder,
         )
     finally:
-        recorder.close()
+        if recorder is not record:
+            recorder.close()
     if check and isinstance(error, SettingsError):
         raise error
     if check and error is not None:
@@ -152,8 +158,14 @@ def play(
 def _make_environment(world: World, *, seed: int, options: dict[str, Any]) -> Environment:
     if isinstance(world, str):
         step = options.pop("step", None)
-        game = make_game(world, seed=seed, **{"difficulty": "medium", **options})
-        return _make_environment(game, seed=seed, options={"step": step})
+        if world in GAME_NAMES:
+            game: Any = make_game(world, seed=seed, **{"difficulty": "medium", **options})
+        else:
+            available = {name: partial(getitem, options, name) for name in options}
+            factory: Any = load("world", world)
+            make = bind(factory, {"seed": lambda: seed, **available}) if callable(factory) else None
+            game = factory if make is None else make()
+        return _make_environment(game, seed=seed, options={} if step is None else {"step": step})
     if callable(world):
         if "seed" in signature(world).parameters:
             options = {"seed": seed, **options}

@@ -1,0 +1,116 @@
+"""Running a suite from Python: `timeful.evaluate`, the same as `timeful run`."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from timeful.errors import SettingsError
+from timeful.experiments.run import Results, run_suite
+from timeful.experiments.suite import Suite
+from timeful.experiments.sweep import Choice
+from timeful.registry import load, load_file_name, register
+
+Agent = str | Callable[..., Any]
+"""An agent: its name, `FILE.py:NAME`, or an async function of a session."""
+
+
+def evaluate(  # noqa: PLR0913 - the front door: every argument after two has a default
+    agent: Agent | Sequence[Agent] | None = None,
+    suite: Suite | str = "realtime",
+    *,
+    out: Path | str,
+    workers: int | None = None,
+    preset: str = "",
+    parts: Sequence[str] = (),
+    replace: bool = False,
+    retry_failed: bool = False,
+    api_key: str | None = None,
+    **values: Any,
+) -> Results:
+    """Run a suite in a folder, or resume the run in it.
+
+    Args:
+        agent: The agent, or several, for a suite whose episodes have a field `agent`; None for
+            the agents of the suite.
+        suite: A suite, its name, or `FILE.py:NAME`.
+        out: The run folder.
+        workers: The number of processes; one a core by default, and 1 for an agent or a suite
+            that no other process can import, such as one of a notebook.
+        preset: The name of a preset of the suite.
+        parts: The names of its sub-experiments.
+        replace: Replace another run in the folder.
+        retry_failed: Play failed episodes again.
+        api_key: The key of an endpoint; the variable OPENAI_API_KEY by default.
+        values: Values of fields of an episode: a list, tuple or range varies the field, anything
+            else is its only value.
+
+    Returns:
+        The results: `rows` for pandas or polars, `table()`, `report()`.
+
+    Raises:
+        SettingsError: If a name or a value is unknown or does not fit.
+        RecordError: If a record in the folder cannot be read.
+    """
+    name = suite if isinstance(suite, str) else ""
+    value = load("suite", name) if name else suite
+    if not isinstance(value, Suite):
+        raise SettingsError(f"{name or value!r} is a {type(value).__name__}, not a Suite")
+    chosen, fixed = split_values(values)
+    is_importable = bool(name) or _file_of(value.play) is not None or _is_installed(value.play)
+    if agent is not None:
+        if "agent" not in value.field_names:
+            raise SettingsError(f"the episodes of {value.name} have no field `agent`")
+        agents = [agent] if isinstance(agent, str) or callable(agent) else list(agent)
+        chosen["agent"] = [_name_agent(each) for each in agents]
+        is_importable = is_importable and all("<" not in each for each in chosen["agent"])
+    if workers is None:
+        workers = (os.cpu_count() or 1) if is_importable else 1
+    choice = Choice(
+        preset=preset,
+        parts=tuple(parts),
+        values=chosen,
+        fixed=fixed,
+        file=load_file_name(name) if name else "",
+    )
+    return run_suite(
+        value,
+        choice,
+        Path(out),
+        workers=workers,
+        replace=replace,
+        retry_failed=retry_failed,
+        api_key=os.environ.get("OPENAI_API_KEY", "") if api_key is None else api_key,
+    )
+
+
+def split_values(values: Mapping[str, Any]) -> tuple[dict[str, Sequence[Any]], dict[str, Any]]:
+    """Split values of fields into those that vary and those with a single value."""
+    chosen: dict[str, Sequence[Any]] = {
+        name: value for name, value in values.items() if isinstance(value, list | tuple | range)
+    }
+    return chosen, {name: v for name, v in values.items() if name not in chosen}
+
+
+def _name_agent(agent: Agent) -> str:
+    """The name of an agent: a function of a file is named by it, others are registered here."""
+    if isinstance(agent, str):
+        return agent
+    path, name = _file_of(agent), getattr(agent, "__qualname__", "")
+    if path is not None and name.isidentifier():
+        return f"{path}:{name}"
+    name = name or type(agent).__name__
+    return register("agent", name, agent)
+
+
+def _file_of(function: Callable[..., Any]) -> Path | None:
+    """The file that other processes can import a function from; None if there is none."""
+    module = getattr(function, "__module__", "")
+    code = getattr(function, "__code__", None)
+    if module == "__main__" or code is None or not module.startswith("timeful_file_"):
+        return None
+    return Path(code.co_filename)
+
+
+def _is_installed(function: Callable[..., Any]) -> bool:
+    return getattr(function, "__module__", "__main__") not in ("__main__", "builtins")
