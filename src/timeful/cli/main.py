@@ -111,6 +111,7 @@ app = Lazy(
     {
         "run": "timeful.cli.main:run",
         "baseline": "timeful.cli.main:baseline",
+        "new": "timeful.cli.new:new",
         "play": "timeful.cli.play:play",
         "calibrate": "timeful.cli.calibrate:calibrate",
         "prepare": "timeful.cli.prepare:prepare",

@@ -30,6 +30,9 @@ T = TypeVar("T")
 
 FILE = click.Path(path_type=Path)
 
+MANY_EPISODES = 100_000
+"""A terminal asks before a run of more episodes starts."""
+
 
 def load_suite(name: str) -> Suite:
     """Load a suite by its name, or from a file.
@@ -255,6 +258,8 @@ def run_command(
     choice = replace(read_choice(suite, options, values), file=file)
     episodes = [planned.episode for planned in plan_episodes(suite, choice)]
     refuse_idle(options, values, episodes)
+    if len(episodes) > MANY_EPISODES and sys.stdin.isatty():
+        click.confirm(f"Play {len(episodes):,} episodes?", abort=True)
     try:
         results = watch(
             partial(run_suite, suite, choice), values["out"] or default_out, episodes, values

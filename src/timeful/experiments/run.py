@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as replace_fields
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -24,6 +25,7 @@ from timeful.experiments.sweep import (
 from timeful.records.events import EpisodeEnded, EpisodeFailed, EpisodeStarted
 from timeful.records.folder import open_folder
 from timeful.records.recorder import Recorder, read_record
+from timeful.registry import imported_files
 from timeful.reports.results import ResultRow
 from timeful.runs.batch import RUN, Job, finished_rows, run_batch
 from timeful.version import __version__
@@ -261,6 +263,10 @@ def run_settings(suite: Suite, choice: Choice) -> dict[str, Any]:
     settings = {"suite": suite.name, "version": __version__, **common}
     if choice.file:
         settings["file"] = choice.file
+    # A run is of one version of the user's files: results of two versions are never mixed.
+    code = {path.name: sha256(path.read_bytes()).hexdigest()[:16] for path in imported_files()}
+    if code:
+        settings["code"] = code
     return settings
 
 

@@ -1,0 +1,190 @@
+"""A suite of a user's own, in a file: run, swept, resumed, reported again, and in error."""
+
+import json
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import timeful
+from timeful.cli.main import app
+from timeful.environments.conformance import World, check_environment
+from timeful.errors import SettingsError, TimefulError
+from timeful.registry import load, registered
+
+PAGER = Path(__file__).parents[2] / "examples" / "pager.py"
+
+
+def run(*arguments: str, code: int = 0) -> str:
+    result = CliRunner().invoke(app, ["run", *arguments, "--workers", "1"])
+    if code == 2:
+        assert isinstance(result.exception, TimefulError), result.output
+        return str(result.exception)
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def write(folder: Path, **changes: str) -> str:
+    """The pager with other source text."""
+    text = PAGER.read_text()
+    for old, new in changes.values():  # type: ignore[misc]
+        assert old in text
+        text = text.replace(old, new)
+    path = folder / "own.py"
+    path.write_text(text)
+    return str(path)
+
+
+def test_a_file_gives_a_table_a_figure_and_rows_that_name_their_episodes(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    text = run(str(PAGER), "--seeds", "2", "--out", str(out))
+    assert "Fixed in time" in text
+    assert max(map(len, text.splitlines()[:6])) <= 80
+    assert (out / "report.html").read_text().count("<figure>") == 1
+    cells = json.loads((out / "results.json").read_text())
+    assert len(cells) == 9
+    assert {cell["where"]["interface"] for cell in cells} == {
+        "event-driven",
+        "polling:20s",
+        "loop",
+    }
+    assert all(cell["n"] == 2 for cell in cells)
+
+
+def test_any_field_can_be_swept_and_a_run_is_resumed_and_reported_again(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    sweep = [str(PAGER), "--sweep", "rate=2,4", "--interface", "loop", "--out", str(out)]
+    run(*sweep, "--seeds", "1")
+    first = {path: path.stat().st_mtime_ns for path in (out / "episodes").iterdir()}
+    run(*sweep, "--seeds", "2")
+    assert len(list((out / "episodes").iterdir())) == 4
+    assert {path: path.stat().st_mtime_ns for path in first} == first
+    page = (out / "report.html").read_bytes()
+    (out / "rows.jsonl").unlink()
+    assert CliRunner().invoke(app, ["report", str(out)]).exit_code == 0
+    assert (out / "report.html").read_bytes() == page
+
+
+def test_results_of_two_versions_of_a_file_are_not_mixed(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    few = ["--seeds", "1", "--rate", "1", "--interface", "loop", "--out", str(tmp_path / "run")]
+    run(write(tmp_path / "a"), *few)
+    changed = write(tmp_path / "b", world=("seconds(5)", "seconds(6)"))  # type: ignore[arg-type]
+    assert "code" in run(changed, *few, code=2)
+    run(changed, *few, "--replace")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("report = session.think", "report = session.nothing"),  # an agent that raises
+        ("list(self.waiting)}", "self.nothing}"),  # a broken world
+        ("timeful.play(on_call", "str(on_call"),  # nothing was played
+    ],
+)
+def test_an_error_in_an_episode_is_a_failed_episode(tmp_path: Path, old: str, new: str) -> None:
+    path = write(tmp_path, change=(old, new))  # type: ignore[arg-type]
+    out = tmp_path / "run"
+    run(path, "--seeds", "1", "--rate", "1", "--out", str(out), code=1)
+    rows = (out / "rows.jsonl").read_text().splitlines()
+    assert len(rows) == 3
+    assert all('"failed"' in row for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "value"),
+    [
+        ('"rate": (1.0, 3.0, 9.0)', '"rat": (1.0,)', "rat"),
+        ('per="alerts"', 'per="alarms"', "alarms"),
+        ('y="Fixed in time"', 'y="Fixed"', "Fixed"),
+        ("suite = Suite(", "sweet = Suite(", "suite"),
+        ("import timeful\n", "import timefool\n", "line"),
+        ("episode=PagerEpisode,", "episode=dict,", "dataclass"),
+    ],
+)
+def test_a_broken_file_is_one_line_that_names_the_fault(
+    tmp_path: Path, old: str, new: str, value: str
+) -> None:
+    path = write(tmp_path, change=(old, new))  # type: ignore[arg-type]
+    message = run(path, "--seeds", "1", "--rate", "1", "--out", str(tmp_path / "run"), code=2)
+    assert value in message
+    assert len(message.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--set", "colour=red"],
+        ["--set", "rate=fast"],
+        ["--sweep", "colour=red"],
+        ["--seeds", "0"],
+        ["--sweep", "seed=" + ",".join(map(str, range(99))), "--seeds", "100000000"],
+    ],
+)
+def test_a_wrong_option_is_refused_before_anything_is_played(
+    tmp_path: Path, arguments: list[str]
+) -> None:
+    if "100000000" in arguments:
+        arguments = arguments[2:]
+    run(str(PAGER), *arguments, "--out", str(tmp_path / "run"), code=2)
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_pager_keeps_the_contract_of_environments() -> None:
+    pager: Any = load("world", f"{PAGER}:Pager")
+    check_environment(
+        World(
+            make=lambda: pager(6.0, 1),
+            actions=lambda view, rng: [*map(str, view.waiting), "nothing"],
+        )
+    )
+
+
+def test_evaluate_gives_rows_as_a_table(tmp_path: Path) -> None:
+    results = timeful.evaluate(
+        None, str(PAGER), out=tmp_path, workers=1, seed=range(2), rate=[1.0], interface=["loop"]
+    )
+    assert [row["seed"] for row in results.rows] == [0, 1]
+    assert results.report().is_file()
+    with pytest.raises(SettingsError):
+        timeful.evaluate("agile", str(PAGER), out=tmp_path / "b", workers=1)
+
+
+def test_an_own_agent_is_a_row_next_to_a_built_in_one(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "async def agent(session):\n"
+        "    while not session.over:\n"
+        "        session.act('U')\n"
+        "        await session.wait_for_tick()\n"
+    )
+    few = ["--game", "freeway", "--difficulty", "easy", "--step", "8192", "--seeds", "1"]
+    out = tmp_path / "run"
+    agents = ["--agent", f"{path}:agent", "--agent", "reactive"]
+    run("realtime", *few, "--samples", "1", *agents, "--out", str(out))
+    cells = json.loads((out / "results.json").read_text())
+    assert {cell["method"] for cell in cells if cell["n"]} == {"agent", "reactive"}
+
+
+def test_a_broken_or_doubled_plug_in_is_named_with_its_distribution(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Distribution:
+        name = "acme-suites"
+
+    def point(name: str, value: str) -> EntryPoint:
+        made = EntryPoint(name, value, "timeful.suites")
+        vars(made).update(dist=Distribution())
+        return made
+
+    points = [point("acme", "acme.nothing:suite"), point("realtime", "acme.nothing:suite")]
+    monkeypatch.setattr("timeful.registry.entry_points", lambda group: points)
+    items = {(item.name, item.origin): item.problem for item in registered("suite")}
+    assert items["acme", "acme-suites"] == ""
+    assert items["realtime", "acme-suites"]
+    assert not items["realtime", "timeful"]
+    with pytest.raises(SettingsError, match="acme-suites"):
+        load("suite", "acme")
