@@ -125,11 +125,11 @@ def read_role(
     names = (stand_in,) if isinstance(stand_in, str) else tuple(stand_in)
     if spec in names:
         return ModelRole(stand_in=spec)
-    kind, _, rest = spec.partition(":")
+    kind, _, target = spec.partition(":")
     if kind not in (*names, *KINDS) or kind == "search":
-        known = [*names, "local:PATH", "openai:NAME", "replay:FILE"]
-        raise SettingsError(unknown("model", kind, known))
-    if kind in names or not rest:
+        candidates = [*names, "local:PATH", "openai:NAME", "replay:FILE"]
+        raise SettingsError(unknown("model", kind, candidates))
+    if kind in names or not target:
         raise SettingsError(
             f"a model is `{names[0]}`, `openai:NAME`, `replay:FILE` or `local:PATH`, got {spec!r}"
         )

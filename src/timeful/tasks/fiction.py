@@ -26,9 +26,9 @@ class FictionOpener:
         """Open the game of an episode."""
         seed = child_seed(episode.shared.seed, "game", episode.case, episode.run)
         task = FictionTask(open_game(episode.case, seed=seed))
-        opened = OpenTask(task=task, rule=lambda player: player.make())
-        opened.resources.callback(task.close)
-        return opened
+        game = OpenTask(task=task, rule=lambda player: player.make())
+        game.resources.callback(task.close)
+        return game
 
     def close(self) -> None:
         """Do nothing."""

@@ -202,11 +202,11 @@ def _values(tally: _Tally, episode: Mapping[str, Any]) -> Iterator[tuple[str, An
     yield "bad_calls", tally.bad_calls
     yield "rounds", tally.rounds
     yield "tokens", tally.tokens
-    counted, budget = outcome.get("counted", 0), episode["budget_ns"]
-    yield "counted_ns", counted
+    counted_ns, budget = outcome.get("counted", 0), episode["budget_ns"]
+    yield "counted_ns", counted_ns
     yield "tool_ns", tally.tool_ns if ok else 0
-    yield "thinking_ns", counted - tally.tool_ns if ok else 0
-    yield "utilisation", utilisation(counted, budget) if ok and budget is not None else None
+    yield "thinking_ns", counted_ns - tally.tool_ns if ok else 0
+    yield "utilisation", utilisation(counted_ns, budget) if ok and budget is not None else None
     yield "notes", tally.notes
 
 

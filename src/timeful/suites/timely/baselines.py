@@ -70,12 +70,12 @@ def baseline_key(case: str, conditions: Mapping[str, Any]) -> str:
 
 def merge(*groups: Iterable[CaseBaseline]) -> Baselines:
     """Merge baselines; of two runs with one number of one case, the later one counts."""
-    merged: dict[str, CaseBaseline] = {}
+    by_key: dict[str, CaseBaseline] = {}
     for baseline in (baseline for group in groups for baseline in group):
-        previous = merged.get(baseline.key)
+        previous = by_key.get(baseline.key)
         runs = baseline.runs if previous is None else {**previous.runs, **baseline.runs}
-        merged[baseline.key] = msgspec.structs.replace(baseline, runs=runs)
-    return merged
+        by_key[baseline.key] = msgspec.structs.replace(baseline, runs=runs)
+    return by_key
 
 
 def load_baselines(path: Path) -> Baselines:
@@ -158,8 +158,8 @@ def _missing(references: Iterable[TaskEpisode], baselines: Baselines) -> Iterato
 
 
 def _find(task: TaskEpisode, baselines: Baselines) -> Baseline | None:
-    known = baselines.get(baseline_key(task.case, task.conditions)) if baselines else None
-    return None if known is None else known.baseline
+    entry = baselines.get(baseline_key(task.case, task.conditions)) if baselines else None
+    return None if entry is None else entry.baseline
 
 
 def check_spans(pairs: Iterable[tuple[TimelyEpisode, TaskRow]]) -> None:

@@ -36,7 +36,7 @@ from timeful.tools import names
 
 def read_pair(text: str) -> tuple[str, str]:
     """Read NAME=VALUE."""
-    name, _, value = (part.strip() for part in text.partition("="))
+    name, _, value = map(str.strip, text.partition("="))
     if not (name and value):
         raise ValueError("give NAME=VALUE")
     return name, value
@@ -271,7 +271,7 @@ def play(episode: TimelyEpisode, recorder: Recorder, *, api_key: str = "") -> No
     tasks.play(episode.task, recorder, api_key=api_key)
 
 
-def plan(episodes: Sequence[Any], chosen: Collection[str]) -> Iterable[Any]:
+def plan(episodes: Sequence[Any], options: Collection[str]) -> Iterable[Any]:
     """Complete the episodes of a sweep: cases, the sandbox, calls, transcripts and budgets.
 
     Raises:
@@ -280,7 +280,7 @@ def plan(episodes: Sequence[Any], chosen: Collection[str]) -> Iterable[Any]:
     first = episodes[0]
     cases = tuple(dict.fromkeys(episode.case for episode in episodes))
     if first.family == "reasoning":
-        sets = () if first.problems and "case" not in chosen else cases
+        sets = () if first.problems and "case" not in options else cases
         has_code = any(name.startswith(GYM) for name in sets)
         episodes = [replace(episode, sets=sets) for episode in episodes]
     else:
@@ -299,7 +299,7 @@ def plan(episodes: Sequence[Any], chosen: Collection[str]) -> Iterable[Any]:
             sandbox=sandbox,
             calls=episode.calls or ("native" if has_model else "text"),
             transcripts=episode.transcripts or ("answers" if is_plain else "full"),
-            budget=_own_steps(episode.budget, players, is_chosen="budget" in chosen),
+            budget=_own_steps(episode.budget, players, is_chosen="budget" in options),
         )
         for episode in episodes
     ]
@@ -307,8 +307,8 @@ def plan(episodes: Sequence[Any], chosen: Collection[str]) -> Iterable[Any]:
     cases = process_library().select(first.family, cases, first.source, seed=first.seed)
     if first.family != "reasoning":
         return episodes
-    others = dict.fromkeys(replace(episode, case="") for episode in episodes)
-    return [replace(episode, case=case) for episode in others for case in cases]
+    templates = dict.fromkeys(replace(episode, case="") for episode in episodes)
+    return [replace(episode, case=case) for episode in templates for case in cases]
 
 
 def _own_steps(budget: Budget, players: Collection[str], *, is_chosen: bool) -> Budget:

@@ -60,8 +60,8 @@ def name_cell(family: Family) -> Callable[[Where], CellName]:
 
 def order_budgets(budget: str) -> float:
     """The position of a budget among others: by its kind, then by its amount."""
-    known = read_budget(budget)
-    return 1e7 * ("none", "seconds", "steps", "times").index(known.kind) + known.amount
+    value = read_budget(budget)
+    return 1e7 * ("none", "seconds", "steps", "times").index(value.kind) + value.amount
 
 
 def order_latencies(latency: str) -> float:
@@ -81,9 +81,9 @@ def make_remarks(data: ReportData) -> Iterator[str]:
     if models and stand_ins:
         yield f"Stand-ins, no language models: {', '.join(stand_ins)}."
     stopped = Counter((row.rounds, row.who) for row in data.rows if row.is_out_of_rounds)
-    for (rounds, who), count in sorted(stopped.items()):
-        played = sum(row.who == who for row in data.rows)
-        yield f"Stopped after {rounds} rounds: {who} in {count} of {played} episodes."
+    for (rounds, player), count in sorted(stopped.items()):
+        episodes = sum(row.who == player for row in data.rows)
+        yield f"Stopped after {rounds} rounds: {player} in {count} of {episodes} episodes."
     if models:
         bad_calls = sum(row.bad_calls for row in models)
         calls = bad_calls + sum(row.calls + row.timer_calls for row in models)
@@ -152,14 +152,14 @@ _IN_HURRY = ("on time", "accuracy", "tool use")
 
 def make_tables(family: Family) -> Iterator[Table]:
     """The tables of a family."""
-    first, *others = METRICS[family][: 2 if family == "reasoning" else 3]
+    headline, *further = METRICS[family][: 2 if family == "reasoning" else 3]
     players = ("who", "latency")
-    yield Table(TITLES[family], rows=players, columns="group", metrics=(first.name,))
+    yield Table(TITLES[family], rows=players, columns="group", metrics=(headline.name,))
     yield Table(
         f"Table 1, {_NOT_RUN}",
         rows="model",
         columns="benchmark",
-        metrics=(first.name,),
+        metrics=(headline.name,),
         where={"budget": "all"},
         is_published=True,
     )
@@ -167,7 +167,7 @@ def make_tables(family: Family) -> Iterator[Table]:
         "By budget",
         rows=players,
         columns="budget",
-        metrics=(first.name, *(metric.name for metric in others)),
+        metrics=(headline.name, *(metric.name for metric in further)),
         split_by=() if family == "reasoning" else ("group",),
     )
     if family == "reasoning":
