@@ -382,7 +382,7 @@ def refuse_idle(options: Sequence[Option], values: dict[str, Any], episodes: Seq
                 raise SettingsError(
                     f"--{option.flag} has no effect here; it requires {requirement}"
                 )
-    mains = [option for option in options if option.is_main_model]
+    mains = [option for option in options if option.is_main_model and not option.is_swept]
     if mains and is_given("model") and all(values.get(option.name) for option in mains):
         raise SettingsError("--model has no effect here; each role has a model of its own")
     models = [option.name for option in options if option.is_model]
