@@ -119,7 +119,7 @@ def run_suite(
     )
     check_folder(out)
     planned = plan_episodes(suite, choice)
-    settings = run_settings(suite, choice)
+    settings = run_settings(suite, choice, planned)
     if suite.baseline is not None:
         episodes = [each.episode for each in planned]
         first = [plan_episode(suite, each) for each in suite.baseline.plan(episodes)]
@@ -154,7 +154,7 @@ def make_baselines(suite: Suite, choice: Choice, out: Path, **options: Any) -> t
     check_folder(out)
     alone = replace_fields(suite, tables=suite.baseline.tables, figures=(), claims=())
     planned = plan_episodes(alone, choice)
-    settings = run_settings(alone, choice)
+    settings = run_settings(alone, choice, planned)
     results, pairs = _play(alone, planned, out, settings, _Options(**options))
     return results, suite.baseline.keep(pairs)
 
@@ -250,8 +250,8 @@ def _results(suite: Suite, rows: Sequence[Any], out: Path, settings: Mapping[str
     )
 
 
-def run_settings(suite: Suite, choice: Choice) -> dict[str, Any]:
-    """All that the episodes of a run share: the fields that do not vary."""
+def run_settings(suite: Suite, choice: Choice, planned: Sequence[PlannedEpisode]) -> dict[str, Any]:
+    """All that the episodes of a run share: the fields that do not vary, as the plan has them."""
     varied = {
         name
         for values in sweeps(suite, choice)
@@ -259,6 +259,13 @@ def run_settings(suite: Suite, choice: Choice) -> dict[str, Any]:
         if name in suite.sweep or len(options) > 1
     }
     values = {**default_values(suite.episode), **(choice.fixed or {})}
+    if suite.plan is not None:
+        first, *episodes = (each.episode for each in planned)
+        values |= {
+            name: getattr(first, name)
+            for name in values
+            if all(getattr(episode, name) == getattr(first, name) for episode in episodes)
+        }
     common = {name: encode(value) for name, value in values.items() if name not in varied}
     settings = {"suite": suite.name, "version": __version__, **common}
     if choice.file:
