@@ -27,6 +27,7 @@ BUILT_IN: Mapping[Kind, Mapping[str, str]] = {
     "suite": {
         "realtime": "timeful.suites.realtime.suite:suite",
         "engagement/inbox": "timeful.suites.engagement.inbox.suite:suite",
+        "engagement/kitchen": "timeful.suites.engagement.kitchen.suite:suite",
         "timely/fiction": "timeful.suites.timely.suite:fiction",
         "timely/coding": "timeful.suites.timely.suite:coding",
         "timely/reasoning": "timeful.suites.timely.suite:reasoning",

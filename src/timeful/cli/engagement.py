@@ -39,14 +39,13 @@ def engagement(
     those have options of their own, the last two --model among them. When the same command is given
     again, what was stopped goes on, and the toys, a minute with numba, begin anew.
     """
-    from timeful.cli.engagement_kitchen import kitchen
     from timeful.cli.engagement_toys import toys
     from timeful.cli.suite_command import load_command
 
     check_known("preset", preset, ("quick", "paper"))
     common = {"workers": workers, "replace": replace, "preset": preset}
     episodes = {**common, "retry_failed": retry_failed}
-    inbox = load_command("engagement/inbox")
+    inbox, kitchen = load_command("engagement/inbox"), load_command("engagement/kitchen")
     has_failed = False
     for command, options in ((toys, common), (inbox, episodes), (kitchen, episodes)):
         name = str(command.name).removeprefix("engagement/")

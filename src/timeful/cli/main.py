@@ -80,7 +80,6 @@ run = SuiteGroup(
     {
         "engagement": "timeful.cli.engagement:engagement",
         "engagement/toys": "timeful.cli.engagement_toys:toys",
-        "engagement/kitchen": "timeful.cli.engagement_kitchen:kitchen",
         "timely": "timeful.cli.timely:timely",
         "proactor": "timeful.cli.proactor_run:proactor",
     },
@@ -122,7 +121,7 @@ app = Lazy(
         "rewards": "timeful.cli.rewards:rewards",
         "pri": "timeful.cli.proactor:pri",
         "ec": "timeful.cli.proactor:ec",
-        "draw": "timeful.cli.engagement_kitchen:draw",
+        "draw": "timeful.cli.draw:draw",
         "catalog": "timeful.cli.catalog:catalog",
         "dialogues": "timeful.cli.dialogues:dialogues",
         "annotate": "timeful.cli.annotate:annotate",

@@ -26,7 +26,6 @@ def report(out: Path, pages: str) -> None:
     from timeful.registry import names
 
     reports: dict[str, Callable[[Path], None]] = {
-        "engagement/kitchen": _kitchen,
         "engagement/toys": _toys,
         "proactor": partial(_proactor, pages=pages),
         "train/quick": _quick,
@@ -43,15 +42,6 @@ def report(out: Path, pages: str) -> None:
         raise RecordError(f"{out} holds a run of an {unknown('experiment', suite, reports)}")
     refuse_idle({"pages": (suite == "proactor", "runs of proactor")})
     reports[suite](out)
-
-
-def _kitchen(out: Path) -> None:
-    from timeful.cli.engagement_kitchen import tables
-    from timeful.runs.experiment import report_again
-    from timeful.suites.engagement.kitchen.run import experiment
-
-    finished = report_again(experiment(), out)
-    show(finished, out, tables(finished))
 
 
 def _proactor(out: Path, pages: str) -> None:

@@ -47,7 +47,7 @@ def show(record: Path, messages: int | None) -> None:
 def list_parts() -> None:
     """List what there is to run, and of what parts."""
     from timeful.agents.proactive.settings import ALIASES, agent_names
-    from timeful.cli import engagement_kitchen, engagement_toys
+    from timeful.cli import engagement_toys
     from timeful.cli import main as front
     from timeful.cli.train import NAMED
     from timeful.domains.library import domain_names
@@ -56,7 +56,6 @@ def list_parts() -> None:
     from timeful.environments.reasoning.files import BENCHMARKS
     from timeful.environments.reasoning.problems import set_names
     from timeful.rewards.registry import REWARDS
-    from timeful.suites.engagement.kitchen import spec as kitchen
     from timeful.suites.proactor import spec as proactor
     from timeful.training.config_io import recipes
 
@@ -65,12 +64,6 @@ def list_parts() -> None:
         "engagement/toys": {
             "presets": engagement_toys.PRESETS,
             "worlds": ("deliberation", "patrol"),
-        },
-        "engagement/kitchen": {
-            "presets": engagement_kitchen.PRESETS,
-            "settings": kitchen.SETTINGS,
-            "interfaces": kitchen.LAWS,
-            "models": models,
         },
         "proactor": {
             "domains": (*domain_names(), "FOLDER"),

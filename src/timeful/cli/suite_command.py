@@ -59,6 +59,8 @@ def list_values(suite: Suite) -> dict[str, Sequence[str]]:
     if suite.presets:
         values["presets"] = list(suite.presets)
     for option in suite_options(suite):
+        if option.is_hidden:
+            continue
         swept = suite.sweep.get(option.name, ())
         if option.is_model:
             values[f"--{option.flag}"] = [

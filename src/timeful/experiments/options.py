@@ -278,7 +278,6 @@ def read_changes(
     """
     targets = _targets(episode, defaults)
     names = {path.replace("_", "-"): path for path in targets}
-    readers = {f.name: f.metadata.get("read") for f in fields(episode)}
     short: dict[str, list[str]] = {}
     for path in targets:
         short.setdefault(path.rpartition(".")[2].replace("_", "-"), []).append(path)
@@ -292,7 +291,7 @@ def read_changes(
         check_known("setting", name, names)
         if names[name] in values:
             raise SettingsError(f"the setting {given!r} is given twice")
-        kind, read = targets[names[name]], readers.get(names[name])
+        kind, read = targets[names[name]]
         if read is None:
             values[names[name]] = read_field(given, text, kind)
         else:
@@ -301,16 +300,19 @@ def read_changes(
     return _nest(values, defaults)
 
 
-def _targets(kind: type[Any], defaults: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """The type of each setting, by its path."""
-    targets: dict[str, Any] = {}
+def _targets(
+    kind: type[Any], defaults: Mapping[str, Any], prefix: str = ""
+) -> dict[str, tuple[Any, Callable[[str], Any] | None]]:
+    """The type of each setting and its reader, if it has one of its own, by its path."""
+    targets: dict[str, tuple[Any, Callable[[str], Any] | None]] = {}
+    readers = {f.name: f.metadata.get("read") for f in fields(kind)}
     for name, inner in get_type_hints(kind).items():
         value = defaults.get(name)
         if is_dataclass(value) and not isinstance(value, ModelRole | ModelSpec):
             nested = {f.name: getattr(value, f.name) for f in fields(value)}
             targets |= _targets(type(value), nested, f"{prefix}{name}.")
         else:
-            targets[prefix + name] = inner
+            targets[prefix + name] = inner, readers.get(name)
     return targets
 
 

@@ -117,8 +117,7 @@ def _checks(suite: Suite, data: ReportData) -> Iterator[Section]:
     banded = [
         (cell, band)
         for cell in data.cells
-        if cell.value is not None
-        and (band := suite.reference.band(cell.where, cell.metric)) is not None
+        if cell.value is not None and (band := suite.reference.band(cell)) is not None
     ]
     if banded:
         outside = [(c, b) for c, b in banded if c.value is not None and not b.holds(c.value)]
@@ -163,7 +162,7 @@ def _further(
 def _mean(
     cells: Sequence[ResultRow], where: Mapping[str, Any], metric: str, context: Context
 ) -> str:
-    cell = next((c for c in cells if c.metric == metric and c.where == where), None)
+    cell = next((c for c in cells if c.metric == metric and c.matches(where)), None)
     if cell is None or cell.value is None:
         return ""
     return f"{cell.value:.{context.metrics[metric].digits}f}"

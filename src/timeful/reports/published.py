@@ -11,6 +11,7 @@
 
     [[bands]]
     where = { policy = "stand-in", interface = "loop" }
+    least_episodes = 100      # the band applies to cells of at least as many; 0 by default
     Utility = [0.4, 1.1]
 
 A number belongs to each cell that has all of the values of `where`. With
@@ -24,7 +25,7 @@ from math import inf, isinf, isnan
 from pathlib import Path
 from typing import Any
 
-from timeful.reports.results import Scalar, Where
+from timeful.reports.results import ResultRow, Scalar, Where
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,12 +44,16 @@ class Published:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Band:
-    """The range, ends included, in which a number of ours counts as reproduced."""
+    """The range, ends included, in which a number of ours counts as reproduced.
+
+    It applies to cells of at least `least_episodes` episodes.
+    """
 
     where: Mapping[str, Scalar]
     metric: str
     low: float
     high: float
+    least_episodes: int = 0
 
     def holds(self, value: float) -> bool:
         """Whether a number lies inside."""
@@ -65,8 +70,8 @@ class Reference:
     Attributes:
         numbers: The published numbers.
         bands: The bands.
-        key: From a cell to the values that its published number is looked up by; the cell's own
-            by default.
+        key: From a cell to the values that its published number and its band are looked up by;
+            the cell's own by default.
     """
 
     numbers: tuple[Published, ...] = ()
@@ -78,9 +83,11 @@ class Reference:
         key = self.key(where)
         return next((n for n in self.numbers if n.is_compared and _fits(n, key, metric)), None)
 
-    def band(self, where: Where, metric: str) -> Band | None:
+    def band(self, cell: ResultRow) -> Band | None:
         """The band of a cell, or None."""
-        return next((band for band in self.bands if _fits(band, where, metric)), None)
+        key = self.key(cell.where)
+        bands = (band for band in self.bands if _fits(band, key, cell.metric))
+        return next((band for band in bands if band.least_episodes <= cell.n), None)
 
 
 def _fits(reference: Published | Band, where: Where, metric: str) -> bool:
@@ -131,6 +138,12 @@ def _numbers(table: Mapping[str, Any]) -> Iterator[Published]:
 
 def _bands(table: Mapping[str, Any]) -> Iterator[Band]:
     for metric, ends in table.items():
-        if metric != "where":
+        if metric not in ("where", "least_episodes"):
             low, high = (*ends, inf)[:2]
-            yield Band(where=table["where"], metric=metric, low=float(low), high=float(high))
+            yield Band(
+                where=table["where"],
+                metric=metric,
+                low=float(low),
+                high=float(high),
+                least_episodes=table.get("least_episodes", 0),
+            )

@@ -26,6 +26,7 @@ class Table:
         metrics: The names of the metrics shown; all that are not further ones if none is given.
         split_by: The columns of which each combination of values has a grid of its own.
         where: Only cells with these values.
+        without: No cells with these values; None is the margin of a column.
         has_intervals: Whether half of the 95 % interval is shown.
         has_published: Whether published numbers are shown below ours.
         is_published: Whether the table shows the published numbers that were not run here.
@@ -37,6 +38,7 @@ class Table:
     metrics: tuple[str, ...] = ()
     split_by: tuple[str, ...] = ()
     where: Where = field(default_factory=dict)
+    without: Where = field(default_factory=dict)
     has_intervals: bool = True
     has_published: bool = True
     is_published: bool = False
@@ -117,6 +119,7 @@ def lay_out(table: Table, cells: Sequence[ResultRow], context: Context) -> list[
         if (cell.stand_in is None) == table.is_published
         and cell.metric in metrics
         and cell.matches(table.where)
+        and not (table.without and cell.matches(table.without))
     ]
     if not table.is_published:
         used = (*table.keys, table.columns, *table.split_by, *table.where)
@@ -219,7 +222,7 @@ def ours(cell: ResultRow | None, table: Table, usual: int, context: Context) -> 
         small.append(f"n={cell.n}")
     if cell.failed:
         small.append(f"{cell.failed} failed")
-    band = context.reference.band(cell.where, cell.metric)
+    band = context.reference.band(cell)
     if band is None:
         return Entry(text, ", ".join(small), "strong")
     is_inside = band.holds(cell.value)

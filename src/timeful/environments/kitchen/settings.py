@@ -4,7 +4,7 @@ Engagement Process, appendix E; what it leaves out stands in the fields' words. 
 durations in nanoseconds; people and prompts count ticks, one to each generated token.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from timeful.core.units import NO_TIME, Duration, Instant, milliseconds
@@ -152,6 +152,11 @@ class Utility:
 _BUDGET = ticks(8000)
 
 
+def read_ticks(text: str) -> Duration:
+    """Read a number of ticks, as it is given on the command line."""
+    return ticks(int(text))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KitchenSettings:
     """The laws of the kitchen.
@@ -169,9 +174,9 @@ class KitchenSettings:
         SettingsError: If one of them cannot be.
     """
 
-    staging: Duration = NO_TIME
+    staging: Duration = field(default=NO_TIME, metadata={"read": read_ticks})
     jitter: float = 3.0
-    budget: Duration = _BUDGET
+    budget: Duration = field(default=_BUDGET, metadata={"read": read_ticks})
     judged: Judged = "end"
     writes_itself: bool = False
     utility: Utility = Utility()
