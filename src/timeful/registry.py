@@ -5,16 +5,18 @@ A name is built in, comes from an installed distribution through an entry point 
 imported before it is loaded; a broken entry point is reported where it is listed or loaded.
 """
 
+import inspect
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from timeful.errors import SettingsError, check_known, unknown
 
@@ -23,7 +25,51 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 _FILE_MODULE = "timeful_file_"
 
+_REWARDS = (
+    "correctness",
+    "ep_aware",
+    "timely",
+    "rac_score",
+    "max_rac_score",
+    "ruler",
+    "weighted_rac_score",
+    "weighted_max_rac_score",
+    "adaptive_metric_score",
+    "hybrid_ruler_weighted_rac_score",
+    "hybrid_ruler_weighted_max_rac_score",
+    "schedule_ruler_weighted_rac_score",
+    "schedule_ruler_weighted_max_rac_score",
+)
+
 BUILT_IN: Mapping[Kind, Mapping[str, str]] = {
+    "world": {
+        "freeway": "timeful.environments.freeway:Freeway",
+        "overcooked": "timeful.environments.overcooked:Overcooked",
+        "snake": "timeful.environments.snake:Snake",
+    },
+    "agent": {
+        "agile": "timeful.agents.agile:agile",
+        "agile-concurrent": "timeful.agents.agile:agile_concurrent",
+        "agile-reduced": "timeful.agents.agile:agile_reduced",
+        "code-policy": "timeful.agents.code_policy:code_policy",
+        "planning": "timeful.agents.planning:planning",
+        "reactive": "timeful.agents.reactive:reactive",
+        "reactive-budget": "timeful.agents.reactive:reactive_forced",
+    },
+    "model": {
+        "local": "timeful.models.local.model:LocalModel",
+        "openai": "timeful.models.chat:OpenAIModel",
+        "replay": "timeful.models.replay:ReplayModel",
+        "search": "timeful.models.search.reasoner:SearchModel",
+    },
+    "interface": {
+        "event-driven": "timeful.interfaces.event_driven:EventDriven",
+        "fixed-rate": "timeful.interfaces.fixed_rate:FixedRate",
+        "frozen": "timeful.interfaces.frozen:Frozen",
+        "loop": "timeful.interfaces.loop:Loop",
+        "polling": "timeful.interfaces.polling:Polling",
+        "reflex": "timeful.interfaces.reflex:Reflex",
+    },
     "suite": {
         "realtime": "timeful.suites.realtime.suite:suite",
         "engagement/inbox": "timeful.suites.engagement.inbox.suite:suite",
@@ -32,8 +78,13 @@ BUILT_IN: Mapping[Kind, Mapping[str, str]] = {
         "timely/coding": "timeful.suites.timely.suite:coding",
         "timely/reasoning": "timeful.suites.timely.suite:reasoning",
     },
+    "reward": {name: f"timeful.rewards.registry:REWARDS.{name}" for name in _REWARDS},
+    "judge": {
+        "proactiveness": "timeful.judges.proactiveness:judge",
+        "ruler": "timeful.judges.ruler:Rubric",
+    },
 }
-"""The place of each built-in value, as `module:attribute`."""
+"""The place of each built-in value, as `module:attribute`, or `module:mapping.key`."""
 
 
 _OF_THIS_PROCESS: dict[tuple[Kind, str], object] = {}
@@ -98,9 +149,10 @@ def load(kind: Kind, name: str) -> object:
         path, _, attribute = name.rpartition(":") if not name.endswith(".py") else (name, "", "")
         return load_from_file(Path(path), attribute or kind)
     if name in BUILT_IN.get(kind, {}):
-        module, _, attribute = BUILT_IN[kind][name].partition(":")
-        value: object = getattr(import_module(module), attribute)
-        return value
+        module, _, place = BUILT_IN[kind][name].partition(":")
+        attribute, _, key = place.partition(".")
+        value = getattr(import_module(module), attribute)
+        return value[key] if key else value
     for point in _entry_points(kind):
         if point.name == name:
             try:
@@ -191,3 +243,33 @@ def _entry_points(kind: Kind) -> Iterator[EntryPoint]:
 
 def _origin(point: EntryPoint) -> str:
     return point.dist.name if point.dist is not None else "an unknown distribution"
+
+
+def bind(
+    function: Callable[..., Any], available: Mapping[str, Callable[[], Any]], *, skip: int = 0
+) -> Callable[..., Any]:
+    """Bind the parameters of a function, by name, to the values that are available.
+
+    Args:
+        function: The function, such as an agent that takes a session, a planner and a reserve.
+        available: What makes each value; only those that the function names are made.
+        skip: The number of first parameters that the caller gives.
+
+    Returns:
+        The function with these parameters bound.
+
+    Raises:
+        SettingsError: If the function names a parameter without a default that is not available.
+    """
+    if not callable(function):
+        raise SettingsError(f"{function!r} cannot be called; give a function or a class")
+    parameters = list(inspect.signature(function).parameters.values())[skip:]
+    named = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    for parameter in named:
+        if parameter.name not in available and parameter.default is parameter.empty:
+            raise SettingsError(
+                f"{getattr(function, '__name__', function)} has the parameter "
+                f"{parameter.name!r}; available are {', '.join(available)}"
+            )
+    values = {p.name: available[p.name]() for p in named if p.name in available}
+    return partial(function, **values)

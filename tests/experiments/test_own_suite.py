@@ -188,3 +188,24 @@ def test_a_broken_or_doubled_plug_in_is_named_with_its_distribution(
     assert not items["realtime", "timeful"]
     with pytest.raises(SettingsError, match="acme-suites"):
         load("suite", "acme")
+
+
+def test_an_own_model_plays_a_role(tmp_path: Path) -> None:
+    path = tmp_path / "models.py"
+    path.write_text(
+        "from timeful import ScriptedModel\n"
+        "def model(role, pace):\n"
+        "    return ScriptedModel(lambda prompt: r'\\boxed{U}', pace=pace)\n"
+    )
+    few = ["--game", "freeway", "--difficulty", "easy", "--step", "8192", "--seeds", "1"]
+    own = ["--agent", "reactive", "--samples", "1", "--model", f"{path}:model"]
+    run("realtime", *few, *own, "--out", str(tmp_path / "run"))
+    record = next((tmp_path / "run" / "episodes").glob("*.jsonl")).read_text()
+    assert '"stand_in":false' in record.splitlines()[0]
+
+
+def test_every_built_in_name_can_be_loaded() -> None:
+    for kind in ("world", "agent", "interface", "suite", "reward", "judge"):
+        for item in registered(kind):  # type: ignore[arg-type]
+            if item.origin == "timeful":
+                assert load(kind, item.name) is not None  # type: ignore[arg-type]

@@ -78,12 +78,13 @@ def list_parts() -> None:
         },
     }
     from timeful.cli.suite_command import list_values, load_suite
-    from timeful.registry import KINDS, registered
+    from timeful.registry import BUILT_IN, KINDS, registered
 
     for kind in KINDS:
         for item in registered(kind):
             if item.origin != "timeful" or item.problem:
                 print(f"{kind:<{_COLUMN}}{item.name}  ({item.problem or item.origin})")
+        _print_part(f"{kind}s", list(BUILT_IN[kind]))
     parts |= {
         item.name: list_values(load_suite(item.name))
         for item in registered("suite")

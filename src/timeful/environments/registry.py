@@ -1,17 +1,10 @@
 """The games by name. Nothing is imported before it is asked for."""
 
-from importlib import import_module
-
 from timeful.environments.game import Difficulty, Game, Mode
 from timeful.errors import check_known
+from timeful.registry import load
 
-_PLACES = {
-    "freeway": ("timeful.environments.freeway", "Freeway"),
-    "overcooked": ("timeful.environments.overcooked", "Overcooked"),
-    "snake": ("timeful.environments.snake", "Snake"),
-}
-
-GAME_NAMES = tuple(_PLACES)
+GAME_NAMES = ("freeway", "overcooked", "snake")
 """The names of all games, sorted."""
 
 
@@ -21,9 +14,9 @@ def game_type(name: str) -> type[Game]:
     Raises:
         SettingsError: If there is no such game; the nearest name is offered.
     """
-    check_known("game", name, _PLACES)
-    module, attribute = _PLACES[name]
-    kind: type[Game] = getattr(import_module(module), attribute)
+    check_known("game", name, GAME_NAMES)
+    kind = load("world", name)
+    assert isinstance(kind, type), "the games are classes"
     return kind
 
 

@@ -24,6 +24,7 @@ from timeful.models.replay import ReplayModel
 from timeful.models.request import address
 from timeful.models.search.reasoner import SearchModel
 from timeful.models.search.settings import DEEP, SHALLOW
+from timeful.registry import bind, is_file_name, load, names
 
 KINDS = ("local", "openai", "replay", "search")
 Role = Literal["planner", "reactor"]
@@ -34,7 +35,8 @@ class ModelSpec:
     """The name of a model, and how to reach it.
 
     Args:
-        spec: `search`, `openai:NAME`, `replay:FILE`, `replay:FILE#NAME` or `local:PATH`.
+        spec: `search`, `openai:NAME`, `replay:FILE`, `replay:FILE#NAME`, `local:PATH`, or a model
+            of your own: the name of a plug-in, or `FILE.py:NAME`.
         base_url: Where the endpoint's API begins; only for `openai`.
         temperature: Sampling temperature; None leaves it to the server, or to the checkpoint;
             only for `openai` and `local`.
@@ -53,25 +55,26 @@ class ModelSpec:
 
     def __post_init__(self) -> None:
         kind, _, target = self.spec.partition(":")
-        check_known("kind of model", kind, KINDS)
-        if (kind == "search") == bool(target):
-            raise SettingsError(
-                f"a model is `search`, `openai:NAME`, `replay:FILE` or `local:PATH`: {self.spec!r}"
-            )
-        if kind == "openai" and not self.base_url:
-            raise SettingsError(f"{self.spec} needs an endpoint: give --base-url")
+        if not self.is_own:
+            check_known("kind of model", kind, KINDS)
+            _check_target(self.spec, kind, target)
         if kind == "openai":
-            address(self.base_url or "")
+            if not self.base_url:
+                raise SettingsError(f"{self.spec} needs an endpoint: give --base-url")
+            address(self.base_url)
         elif self.base_url or self.record:
             raise SettingsError(f"{self.spec} takes no endpoint and no record")
         elif self.temperature is not None and kind != "local":
             raise SettingsError(f"{self.spec} takes no temperature")
         if self.temperature is not None and not 0 <= self.temperature < inf:
             raise SettingsError(f"a temperature is 0 or above, got {self.temperature}")
-        if kind == "replay" and not _cassette(target)[0].is_file():
-            raise SettingsError(f"there is no cassette {target!r}")
-        if kind == "local":
-            check(Path(target))
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is a model of a file or a plug-in."""
+        return is_file_name(self.spec) or (
+            ":" not in self.spec and self.spec not in KINDS and self.spec in names("model")
+        )
 
     @property
     def is_stand_in(self) -> bool:
@@ -110,6 +113,12 @@ class ModelSpec:
             scope: Whose requests a cassette holds.
             api_key: For the endpoint.
         """
+        if self.is_own:
+            factory: Any = load("model", self.spec)
+            model: Model = bind(
+                factory, {"role": lambda: role, "pace": lambda: pace, "scope": lambda: scope}
+            )()
+            return model
         kind, _, target = self.spec.partition(":")
         if kind == "search":
             return SearchModel(DEEP if role == "planner" else SHALLOW, pace=pace or TOKEN_TIME)
@@ -122,10 +131,10 @@ class ModelSpec:
 
             return local_model(Path(target), temperature=self.temperature, pace=pace)
         key = api_key or "none"
-        model = _endpoint(target, self.base_url or "", key, self.temperature, pace, self.extra)
+        endpoint = _endpoint(target, self.base_url or "", key, self.temperature, pace, self.extra)
         if self.record is None:
-            return model
-        return RecordingModel(model, Path(self.record), scope=scope)
+            return endpoint
+        return RecordingModel(endpoint, Path(self.record), scope=scope)
 
     def try_out(self, role: Role, *, pace: Pace | None) -> None:
         """Check that the model can be made; nothing is recorded or loaded.
@@ -136,6 +145,18 @@ class ModelSpec:
         """
         if not self.spec.startswith("local:"):  # its folder was looked at already
             replace(self, record=None).make(role, pace=pace, scope="", api_key="")
+
+
+def _check_target(spec: str, kind: str, target: str) -> None:
+    """Check the part after the colon."""
+    if (kind == "search") == bool(target):
+        raise SettingsError(
+            f"a model is `search`, `openai:NAME`, `replay:FILE` or `local:PATH`: {spec!r}"
+        )
+    if kind == "replay" and not _cassette(target)[0].is_file():
+        raise SettingsError(f"there is no cassette {target!r}")
+    if kind == "local":
+        check(Path(target))
 
 
 def _cassette(name: str) -> tuple[Path, str | None]:

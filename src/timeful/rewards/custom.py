@@ -119,7 +119,15 @@ def load_custom(name: str) -> CustomReward:
     if function_name not in namespace:
         names = [key for key in namespace if getattr(namespace[key], "__module__", "") == file]
         raise SettingsError(unknown(f"function of {file}", function_name, names))
-    function = namespace[function_name]
+    return check_function(name, namespace[function_name])
+
+
+def check_function(name: str, function: object) -> CustomReward:
+    """Make a reward of a function.
+
+    Raises:
+        SettingsError: If it is not a function that takes a record.
+    """
     if not callable(function) or isinstance(function, type):
         raise SettingsError(f"{name} is not a function, but {function!r}")
     if iscoroutinefunction(function) or isgeneratorfunction(function):
@@ -131,7 +139,7 @@ def load_custom(name: str) -> CustomReward:
     ):
         raise SettingsError(
             f"{name} must take the events of a record, and its parameters by name, as in "
-            f"def {function_name}(events, *, price=0.1); it takes {takes}"
+            f"def reward(events, *, price=0.1); it takes {takes}"
         )
     return CustomReward(name=name, function=function, signature=takes)
 

@@ -23,8 +23,9 @@ from typing import Any, Literal
 
 from timeful.errors import RecordError, SettingsError, check_known
 from timeful.records.events import Entry, EpisodeEnded, EpisodeFailed
+from timeful.registry import load, names
 from timeful.rewards import budget, proactor
-from timeful.rewards.custom import CustomReward, is_custom, load_custom
+from timeful.rewards.custom import CustomReward, check_function, is_custom, load_custom
 from timeful.rewards.outcome import Outcome, read_outcome
 from timeful.rewards.proactor import LOST, TurnValues
 from timeful.rewards.turns import read_turns
@@ -165,10 +166,11 @@ def find_spec(name: str) -> RewardSpec:
     Raises:
         SettingsError: If the reward is unknown.
     """
-    if not is_custom(name):
-        check_known("reward", name, REWARDS)
+    if name in REWARDS:
         return REWARDS[name]
-    custom = load_custom(name)
+    if not is_custom(name):
+        check_known("reward", name, names("reward"))
+    custom = load_custom(name) if is_custom(name) else check_function(name, load("reward", name))
     defaults: Any = custom.defaults
     return RewardSpec(custom=custom, parameters=defaults, needs_progress=custom.needs_progress)
 

@@ -22,8 +22,7 @@ from timeful.interfaces.make import make_interface
 from timeful.models.pace import tokens
 from timeful.records.events import Entry, EpisodeEnded, Happened, Turned
 from timeful.records.recorder import Recorder
-from timeful.registry import load
-from timeful.runs.arguments import bind
+from timeful.registry import bind, load
 from timeful.runs.episode import EpisodeSetting, boundary_of, run_episode
 from timeful.seeding import child_seed
 

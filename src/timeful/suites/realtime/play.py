@@ -20,8 +20,7 @@ from timeful.interfaces.make import make_interface
 from timeful.models.model import Model
 from timeful.models.model_spec import Role
 from timeful.records.recorder import Recorder
-from timeful.registry import load
-from timeful.runs.arguments import bind
+from timeful.registry import bind, load
 from timeful.runs.episode import EpisodeSetting, play_episode
 from timeful.sandbox.policy import PolicyProcess
 from timeful.seeding import child_seed
