@@ -14,7 +14,7 @@ from timeful.experiments.report import write_report
 from timeful.experiments.run import report_suite, run_suite
 from timeful.experiments.suite import Suite
 from timeful.experiments.sweep import Choice, plan_episodes
-from timeful.metrics.budgets import accuracy, averaged, on_time_rate
+from timeful.metrics.budgets import by_budget, right_in_time
 from timeful.models.role import ModelRole
 from timeful.records.recorder import read_record, record_hash
 from timeful.reports.results import ResultRow
@@ -75,9 +75,13 @@ def test_numbers_are_averaged_over_budgets_and_sets() -> None:
     cells = reasoning.make_cells(rows)
     for group in ({}, {"group": "paths"}, {"group": "sums"}):
         members = [r for r in rows if group.get("group") in (None, r.group)]
-        for name, metric in (("accuracy", accuracy), ("on time", on_time_rate)):
+        means = [fmean(map(right_in_time, some)) for some in by_budget(members).values()]
+        for name, value in (
+            ("accuracy", fmean(means)),
+            ("on time", fmean(member.is_on_time for member in members)),
+        ):
             cell = find(cells, name, **group)
-            assert cell.value == pytest.approx(100 * averaged(members, metric))
+            assert cell.value == pytest.approx(100 * value)
             assert (cell.low or 0) <= (cell.value or 0) <= (cell.high or 0)
     tokens = find(cells, "tokens", budget="2x")
     assert (tokens.value, tokens.n, tokens.experiment) == (300, 6, "reasoning/all")
