@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Lines:
     """A metric over the values of a column: a line for each value of `hue`, panels by `panel`.
 
-    Ours are solid, with 95 % intervals; published numbers are dashed.
+    Ours are solid, with bars for 95 % intervals; published numbers are dashed.
 
     Attributes:
         x: The column of the horizontal axis; numbers are placed to scale, words evenly.
@@ -49,7 +49,7 @@ class Lines:
     x_label: str = ""
     is_log: bool = False
     is_even: bool = False
-    caption: str = "Solid: ours, with 95 % intervals. Dashed: published."
+    caption: str = ""
 
     def draw(self, cells: Sequence[ResultRow], context: Context) -> Figure | None:
         """Draw the figure; None if there are fewer than two positions on the horizontal axis."""
@@ -92,7 +92,11 @@ class Lines:
             style.legend(figure, names)
             title = self.title or f"{self.y} over {self.x}"
             alt = f"{title}; the numbers are in the tables"
-            return Figure(image=style.to_svg(figure), alt=alt, caption=f"{title}. {self.caption}")
+            legend = "Bars: 95 % intervals."
+            if any(context.reference.number(cell.where, cell.metric) for cell in shown):
+                legend += " Dashed: published."
+            caption = " ".join((f"{title}.", legend, self.caption)).strip()
+            return Figure(image=style.to_svg(figure), alt=alt, caption=caption)
 
     def _points(
         self, cells: Sequence[ResultRow], shown: Sequence[ResultRow]
@@ -205,4 +209,5 @@ class Heat:
                     axes.set_title(context.label(self.panel, panel))
             title = self.title or self.metric
             alt = f"{title}; the numbers are in the tables"
-            return Figure(image=style.to_svg(figure), alt=alt, caption=f"{title}. {self.caption}")
+            caption = f"{title}. {self.caption}".strip()
+            return Figure(image=style.to_svg(figure), alt=alt, caption=caption)

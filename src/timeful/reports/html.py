@@ -41,6 +41,7 @@ def render(
     anchors = [
         f'<a href="#s{number}">{escape(section.title)}</a>'
         for number, section in enumerate(sections, start=1)
+        if section.title
     ]
     contents = f"<nav>{' '.join(anchors)}</nav>\n" if len(anchors) > 2 else ""
     others = f"<nav>{' '.join(map(_entry, links))}</nav>\n" if links else ""
@@ -57,7 +58,7 @@ def _section(section: Section, number: int) -> str:
     body = "".join(
         _block(block, f"s{number}b{index}-") for index, block in enumerate(section.blocks)
     )
-    title = f"<h2>{escape(section.title)}</h2>"
+    title = f"<h2>{escape(section.title)}</h2>" if section.title else ""
     if section.is_folded:
         body = f"<details><summary>{title}</summary>\n{body}</details>\n"
         title = ""
