@@ -56,20 +56,22 @@ def evaluate(  # noqa: PLR0913 - the front door: every argument after two has a 
     value = load("suite", name) if name else suite
     if not isinstance(value, Suite):
         raise SettingsError(f"{name or value!r} is a {type(value).__name__}, not a Suite")
-    chosen, fixed = split_values(values)
+    swept_values, fixed = split_values(values)
     is_importable = bool(name) or _file_of(value.play) is not None or _is_installed(value.play)
     if agent is not None:
         if "agent" not in value.field_names:
             raise SettingsError(f"the episodes of {value.name} have no field `agent`")
         agents = [agent] if isinstance(agent, str) or callable(agent) else list(agent)
-        chosen["agent"] = [_name_agent(each) for each in agents]
-        is_importable = is_importable and all("<" not in each for each in chosen["agent"])
+        swept_values["agent"] = [_name_agent(name_or_function) for name_or_function in agents]
+        is_importable = is_importable and all(
+            "<" not in name_or_function for name_or_function in swept_values["agent"]
+        )
     if workers is None:
         workers = (os.cpu_count() or 1) if is_importable else 1
     choice = Choice(
         preset=preset,
         parts=tuple(parts),
-        values=chosen,
+        values=swept_values,
         fixed=fixed,
         file=load_file_name(name) if name else "",
     )
@@ -86,10 +88,10 @@ def evaluate(  # noqa: PLR0913 - the front door: every argument after two has a 
 
 def split_values(values: Mapping[str, Any]) -> tuple[dict[str, Sequence[Any]], dict[str, Any]]:
     """Split values of fields into those that vary and those with a single value."""
-    chosen: dict[str, Sequence[Any]] = {
+    swept_values: dict[str, Sequence[Any]] = {
         name: value for name, value in values.items() if isinstance(value, list | tuple | range)
     }
-    return chosen, {name: v for name, v in values.items() if name not in chosen}
+    return swept_values, {name: v for name, v in values.items() if name not in swept_values}
 
 
 def _name_agent(agent: Agent) -> str:

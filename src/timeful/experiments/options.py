@@ -234,7 +234,7 @@ def _reader(kind: Any) -> Callable[[str], Any]:
         return _read_bool
     origin, arguments = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType) and NoneType in arguments:
-        inner = next(each for each in arguments if each is not NoneType)
+        inner = next(argument for argument in arguments if argument is not NoneType)
         return lambda text: None if text == "none" else _reader(inner)(text)
     if origin is tuple:
         return partial(_read_tuple, kinds=arguments)
@@ -245,10 +245,10 @@ def _reader(kind: Any) -> Callable[[str], Any]:
 
 
 def _read_bool(text: str) -> bool:
-    known = {"true": True, "yes": True, "false": False, "no": False}
-    if text.lower() not in known:
+    choices = {"true": True, "yes": True, "false": False, "no": False}
+    if text.lower() not in choices:
         raise ValueError("give true or false")
-    return known[text.lower()]
+    return choices[text.lower()]
 
 
 def _read_tuple(text: str, *, kinds: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -284,18 +284,18 @@ def read_changes(
     names |= {name: paths[0] for name, paths in short.items() if len(paths) == 1}
     values: dict[str, Any] = {}
     for change in changes:
-        given, mark, text = (part.strip() for part in change.partition("="))
+        label, mark, text = (piece.strip() for piece in change.partition("="))
         if not mark:
             raise SettingsError(f"a setting is given as NAME=VALUE, got {change!r}")
-        name = given.replace("_", "-")
+        name = label.replace("_", "-")
         check_known("setting", name, names)
         if names[name] in values:
-            raise SettingsError(f"the setting {given!r} is given twice")
+            raise SettingsError(f"the setting {label!r} is given twice")
         kind, read = targets[names[name]]
         if read is None:
-            values[names[name]] = read_field(given, text, kind)
+            values[names[name]] = read_field(label, text, kind)
         else:
-            value = read_text(given, text, read)
+            value = read_text(label, text, read)
             values[names[name]] = (value,) if get_origin(kind) is tuple else value
     return _nest(values, defaults)
 
@@ -321,9 +321,9 @@ def _nest(values: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, A
     nested: dict[str, Any] = {}
     inside: dict[str, dict[str, Any]] = {}
     for path, value in values.items():
-        name, dot, rest = path.partition(".")
+        name, dot, inner_path = path.partition(".")
         if dot:
-            inside.setdefault(name, {})[rest] = value
+            inside.setdefault(name, {})[inner_path] = value
         else:
             nested[name] = value
     for name, changes in inside.items():

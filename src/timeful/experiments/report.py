@@ -80,9 +80,9 @@ def make_sections(suite: Suite, data: ReportData) -> Iterator[Section]:
     yield from _checks(suite, data)
     if suite.remarks is not None and (remarks := tuple(suite.remarks(data))):
         yield Section("Remarks", (Bullets(remarks),), is_printed=True)
-    further = [m.name for m in suite.metrics if m.is_further]
-    if further:
-        yield from _further(data.cells, further, suite.cell_keys, context)
+    additional = [m.name for m in suite.metrics if m.is_further]
+    if additional:
+        yield from _additional_metrics(data.cells, additional, suite.cell_keys, context)
     if suite.notes:
         yield Section("Notes", (Bullets(suite.notes),))
     yield _settings(suite, data)
@@ -147,13 +147,13 @@ def _checks(suite: Suite, data: ReportData) -> Iterator[Section]:
         yield Section("All claims", (claims_grid(claims),), is_folded=True)
 
 
-def _further(
+def _additional_metrics(
     cells: Sequence[ResultRow], metrics: Sequence[str], keys: Sequence[str], context: Context
 ) -> Iterator[Section]:
-    shown = [cell for cell in cells if cell.metric in metrics and cell.value is not None]
+    visible = [cell for cell in cells if cell.metric in metrics and cell.value is not None]
     rows = tuple(
-        (context.title(where), *(_mean(shown, where, metric, context) for metric in metrics))
-        for where in distinct(shown, keys)
+        (context.title(where), *(_mean(visible, where, metric, context) for metric in metrics))
+        for where in distinct(visible, keys)
     )
     if rows:
         yield Section("Additional metrics", (Grid(head=("", *metrics), rows=rows),))
@@ -174,8 +174,8 @@ def _settings(suite: Suite, data: ReportData) -> Section:
     for name in suite.sweep:
         values = sorted({str(getattr(row, name, None)) for row in data.rows})
         if values and values != ["None"]:
-            shown = ", ".join(values) if len(values) <= 8 else f"{len(values)} values"
-            rows.append((name, shown))
+            text = ", ".join(values) if len(values) <= 8 else f"{len(values)} values"
+            rows.append((name, text))
     defaults = default_values(suite.episode)
     for name, value in data.settings.items():
         if name != "suite":
@@ -194,9 +194,9 @@ def default_values(episode: type[Any]) -> dict[str, Any]:
 def _setting_rows(name: str, value: Any, usual: Any) -> Iterator[tuple[str, Entry | str]]:
     """One row for each setting; nested settings are named `world.horizon`."""
     if isinstance(value, Mapping):
-        for inner, part in value.items():
+        for inner, item in value.items():
             default = usual.get(inner) if isinstance(usual, Mapping) else None
-            yield from _setting_rows(f"{name}.{inner}", part, default)
+            yield from _setting_rows(f"{name}.{inner}", item, default)
     else:
         is_usual = usual is None or value == usual or isinstance(usual, Mapping)
         yield name, Entry(_show(value), "" if is_usual else f"default: {_show(usual)}")

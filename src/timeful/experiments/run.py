@@ -118,11 +118,11 @@ def run_suite(
         api_key=api_key,
     )
     check_folder(out)
-    planned = plan_episodes(suite, choice)
-    settings = run_settings(suite, choice, planned)
+    plan = plan_episodes(suite, choice)
+    settings = run_settings(suite, choice, plan)
     if suite.baseline is not None:
-        episodes = [each.episode for each in planned]
-        first = [plan_episode(suite, each) for each in suite.baseline.plan(episodes)]
+        episodes = [step.episode for step in plan]
+        first = [plan_episode(suite, step) for step in suite.baseline.plan(episodes)]
         pairs: Pairs = ()
         if first:
             folder = out.with_name(f"{out.name}-baseline")
@@ -130,8 +130,8 @@ def run_suite(
             if results.failed:
                 return results
         completed = suite.baseline.complete(episodes, pairs)
-        planned = [plan_episode(suite, each) for each in completed]
-    return _play(suite, planned, out, settings, options)[0]
+        plan = [plan_episode(suite, step) for step in completed]
+    return _play(suite, plan, out, settings, options)[0]
 
 
 def make_baselines(suite: Suite, choice: Choice, out: Path, **options: Any) -> tuple[Results, str]:
@@ -152,10 +152,10 @@ def make_baselines(suite: Suite, choice: Choice, out: Path, **options: Any) -> t
     """
     assert suite.baseline is not None, "only called for such suites"
     check_folder(out)
-    alone = replace_fields(suite, tables=suite.baseline.tables, figures=(), claims=())
-    planned = plan_episodes(alone, choice)
-    settings = run_settings(alone, choice, planned)
-    results, pairs = _play(alone, planned, out, settings, _Options(**options))
+    baseline_suite = replace_fields(suite, tables=suite.baseline.tables, figures=(), claims=())
+    plan = plan_episodes(baseline_suite, choice)
+    settings = run_settings(baseline_suite, choice, plan)
+    results, pairs = _play(baseline_suite, plan, out, settings, _Options(**options))
     return results, suite.baseline.keep(pairs)
 
 
@@ -187,14 +187,14 @@ class _Options:
 
 def _play(
     suite: Suite,
-    planned: Sequence[PlannedEpisode],
+    plan: Sequence[PlannedEpisode],
     out: Path,
     settings: Mapping[str, Any],
     options: _Options,
 ) -> tuple[Results, Pairs]:
     """Play what is missing, and write the report; also each episode with its row."""
     if suite.check is not None:
-        suite.check([each.episode for each in planned])
+        suite.check([step.episode for step in plan])
     api_key = options.api_key if suite.takes_key else None
     maker = row_maker(suite)
     job = Job(
@@ -205,14 +205,14 @@ def _play(
     )
     with open_folder(out, settings, RUN, replace=options.replace) as is_resumed:
         if is_resumed and suite.baseline is not None:
-            finished = finished_rows(out, job, planned)
+            finished = finished_rows(out, job, plan)
             suite.baseline.check(
-                [(each.episode, finished[each.key]) for each in planned if each.key in finished]
+                [(step.episode, finished[step.key]) for step in plan if step.key in finished]
             )
         if options.watcher is not None:
-            options.watcher.start(len(planned))
+            options.watcher.start(len(plan))
         rows = run_batch(
-            planned,
+            plan,
             job,
             out,
             workers=options.workers,
@@ -220,7 +220,7 @@ def _play(
             on_row=options.watcher.advance if options.watcher is not None else lambda _: None,
         )
         results = _results(suite, rows, out, read_settings(out))
-    return results, [(each.episode, row) for each, row in zip(planned, rows, strict=True)]
+    return results, [(step.episode, row) for step, row in zip(plan, rows, strict=True)]
 
 
 def report_suite(suite: Suite, out: Path) -> Results:
@@ -250,7 +250,7 @@ def _results(suite: Suite, rows: Sequence[Any], out: Path, settings: Mapping[str
     )
 
 
-def run_settings(suite: Suite, choice: Choice, planned: Sequence[PlannedEpisode]) -> dict[str, Any]:
+def run_settings(suite: Suite, choice: Choice, plan: Sequence[PlannedEpisode]) -> dict[str, Any]:
     """All that the episodes of a run share: the fields that do not vary, as the plan has them."""
     varied = {
         name
@@ -260,7 +260,7 @@ def run_settings(suite: Suite, choice: Choice, planned: Sequence[PlannedEpisode]
     }
     values = {**default_values(suite.episode), **(choice.fixed or {})}
     if suite.plan is not None:
-        first, *episodes = (each.episode for each in planned)
+        first, *episodes = (step.episode for step in plan)
         values |= {
             name: getattr(first, name)
             for name in values
@@ -295,7 +295,7 @@ def read_settings(out: Path) -> dict[str, Any]:
 
 
 def play_planned(
-    planned: PlannedEpisode,
+    plan: PlannedEpisode,
     recorder: Recorder,
     *,
     play: Callable[..., object],
@@ -306,31 +306,31 @@ def play_planned(
     Raises:
         KernelError: If the timeline is broken.
     """
-    recorder.settings = dict(planned.settings)
+    recorder.settings = dict(plan.settings)
     try:
         if api_key is None:
-            play(planned.episode, recorder)
+            play(plan.episode, recorder)
         else:
-            play(planned.episode, recorder, api_key=api_key)
+            play(plan.episode, recorder, api_key=api_key)
         error = "SettingsError: play returned before the episode ended"
     except KernelError:
         raise
     except Exception as problem:  # noqa: BLE001 - recorded as a failed episode
         error = f"{type(problem).__name__}: {problem}"
-    _finish(planned, recorder, "agent", error)
+    _finish(plan, recorder, "agent", error)
 
 
-def _give_up(planned: PlannedEpisode, recorder: Recorder, why: str) -> None:
+def _give_up(plan: PlannedEpisode, recorder: Recorder, why: str) -> None:
     """Write the record of an episode whose process died."""
-    _finish(planned, recorder, "process", why)
+    _finish(plan, recorder, "process", why)
 
 
-def _finish(planned: PlannedEpisode, recorder: Recorder, boundary: Any, error: str) -> None:
+def _finish(plan: PlannedEpisode, recorder: Recorder, boundary: Any, error: str) -> None:
     """End a record that has no end as failed."""
     if any(isinstance(event, EpisodeEnded | EpisodeFailed) for event in recorder.events):
         return
     if not recorder.events:
-        settings = dict(planned.settings)
+        settings = dict(plan.settings)
         recorder.write(EpisodeStarted(at=0, version=__version__, settings=settings))
     at = recorder.events[-1].at
     recorder.write(EpisodeFailed(at=at, boundary=boundary, error=error))

@@ -95,7 +95,9 @@ class ReportData:
 def load_notes(path: Path) -> tuple[str, ...]:
     """Read notes: the paragraphs of a text file."""
     text = path.read_text(encoding="utf-8")
-    return tuple(" ".join(part.split()) for part in text.split("\n\n") if part.strip())
+    return tuple(
+        " ".join(paragraph.split()) for paragraph in text.split("\n\n") if paragraph.strip()
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,10 +200,10 @@ class Suite:
                 f"suite {self.name!r}: give {', '.join(missing)} a default or values in the sweep"
             )
         metrics = {metric.name for metric in self.metrics}
-        shown = [name for table in self.tables for name in table.metrics]
-        shown += [f.y if isinstance(f, Lines) else f.metric for f in self.figures]
+        metric_names = [name for table in self.tables for name in table.metrics]
+        metric_names += [f.y if isinstance(f, Lines) else f.metric for f in self.figures]
         if self.cells is None:
-            for name in shown:
+            for name in metric_names:
                 check_known(f"metric of {self.name}", name, metrics)
 
     @property
@@ -248,5 +250,5 @@ class Suite:
         return with_margins(cells, self.margins)
 
     def _name(self, where: Where) -> CellName:
-        *others, last = [self.context.title({name: value}) for name, value in where.items()] or [""]
-        return CellName(experiment=self.name, setting=", ".join(others), method=last)
+        *titles, last = [self.context.title({name: value}) for name, value in where.items()] or [""]
+        return CellName(experiment=self.name, setting=", ".join(titles), method=last)

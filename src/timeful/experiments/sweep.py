@@ -67,13 +67,13 @@ def plan_episodes(suite: Suite, choice: Choice) -> list[PlannedEpisode]:
     episodes: dict[str, PlannedEpisode] = {}
     for episode in swept if suite.resolve is None else map(suite.resolve, swept):
         if episode is not None:
-            planned = plan_episode(suite, episode)
-            episodes.setdefault(planned.key, planned)
+            plan = plan_episode(suite, episode)
+            episodes.setdefault(plan.key, plan)
     if not episodes:
-        chosen = {**(choice.values or {}), **(choice.fixed or {})}
-        shown = ", ".join(f"{name}={value}" for name, value in chosen.items())
-        parts = " or ".join(choice.parts or suite.default_parts) or suite.name
-        raise SettingsError(f"nothing to run: no episode of {parts} has {shown or 'a value'}")
+        choices = {**(choice.values or {}), **(choice.fixed or {})}
+        text = ", ".join(f"{name}={value}" for name, value in choices.items())
+        experiments = " or ".join(choice.parts or suite.default_parts) or suite.name
+        raise SettingsError(f"nothing to run: no episode of {experiments} has {text or 'a value'}")
     return list(episodes.values())
 
 
@@ -94,22 +94,24 @@ def sweeps(suite: Suite, choice: Choice) -> Iterator[dict[str, Sequence[Any]]]:
     """The values of each swept field, for each chosen part."""
     if choice.preset:
         check_known("preset", choice.preset, suite.presets)
-    for part in choice.parts:
-        check_known("experiment", part, suite.parts)
-    chosen = dict(choice.values or {})
-    for name in (*chosen, *(choice.fixed or {})):
+    for experiment in choice.parts:
+        check_known("experiment", experiment, suite.parts)
+    selected = dict(choice.values or {})
+    for name in (*selected, *(choice.fixed or {})):
         check_known(f"field of the episodes of {suite.name}", name, suite.field_names)
     base = {**suite.sweep, **(suite.presets[choice.preset] if choice.preset else {})}
-    parts = choice.parts or (() if suite.custom_by in chosen else suite.default_parts)
-    for values in [suite.parts[part] for part in parts] or [{}]:
+    experiments = choice.parts or (() if suite.custom_by in selected else suite.default_parts)
+    for values in [suite.parts[experiment] for experiment in experiments] or [{}]:
         fixed = choice.fixed or {}
         if any(name in values and value not in values[name] for name, value in fixed.items()):
             continue  # the part does not have a value that was asked for
         combined = {**base, **values}
-        for name, options in chosen.items():
+        for name, options in selected.items():
             # A chosen value selects from a part that has the field; elsewhere it replaces.
-            known = values.get(name)
-            combined[name] = options if known is None else [v for v in known if v in options]
+            part_values = values.get(name)
+            combined[name] = (
+                options if part_values is None else [v for v in part_values if v in options]
+            )
         for name in fixed:
             combined.pop(name, None)
         yield combined
@@ -147,6 +149,6 @@ def _derive_key(suite: Suite, episode: Any) -> str:
     text = "-".join(f"{name}={value}" for name, value in varied.items())
     name = sub(r"[^A-Za-z0-9._=-]+", "_", text)[:100]
     fixed = [f.name for f in fields(episode) if f.name not in varied]
-    others = {name: encode(getattr(episode, name)) for name in fixed}
-    digest = sha256(msgspec.json.encode([varied, others], order="sorted")).hexdigest()[:8]
+    fixed_values = {name: encode(getattr(episode, name)) for name in fixed}
+    digest = sha256(msgspec.json.encode([varied, fixed_values], order="sorted")).hexdigest()[:8]
     return f"{name}-{digest}"

@@ -64,14 +64,14 @@ def check_claims(
 
 def _check_order(order: Order, cells: Sequence[ResultRow], context: Context) -> list[Claim]:
     claims = []
-    known = [cell for cell in cells if cell.value is not None]
-    for where in distinct(known, order.within):
+    computed = [cell for cell in cells if cell.value is not None]
+    for where in distinct(computed, order.within):
         for metric in order.metrics:
             values = [
                 next(
                     (
                         cell.value
-                        for cell in known
+                        for cell in computed
                         if cell.metric == metric and cell.matches({**where, order.column: level})
                     ),
                     None,
@@ -82,9 +82,11 @@ def _check_order(order: Order, cells: Sequence[ResultRow], context: Context) -> 
                 continue
             sign, mark = (-1, "<") if context.metrics[metric].better == "lower" else (1, ">")
             names = f" {mark} ".join(context.label(order.column, level) for level in order.order)
-            held = all(sign * (a - b) > 0 for a, b in pairwise(v for v in values if v is not None))
+            is_ordered = all(
+                sign * (a - b) > 0 for a, b in pairwise(v for v in values if v is not None)
+            )
             prefix = f"{context.title(where)}: " if where else ""
-            claims.append(Claim(text=f"{prefix}{metric} {names}", held=int(held)))
+            claims.append(Claim(text=f"{prefix}{metric} {names}", held=int(is_ordered)))
     return claims
 
 

@@ -59,11 +59,11 @@ def level_order(levels: Levels, column: str, value: Scalar) -> tuple[int, float,
         return -1, 0.0, ""
     if callable(levels_of_column):
         return 0, levels_of_column(value), str(value)
-    known = list(levels_of_column)
-    if value in known:
-        return known.index(value), 0.0, ""
+    order = list(levels_of_column)
+    if value in order:
+        return order.index(value), 0.0, ""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return len(known), float(value) if is_number else 0.0, "" if is_number else str(value)
+    return len(order), float(value) if is_number else 0.0, "" if is_number else str(value)
 
 
 def make_cells(

@@ -69,7 +69,9 @@ class EpisodeBootstrap:
             values = [float(_ratio(sums.sum(axis=0)[pair, None], metric)[0]) for sums, _ in samples]
             if np.isnan(values).any():
                 continue
-            draws = np.mean([_ratio(drawn[:, pair].T, metric) for _, drawn in samples], axis=0)
+            draws = np.mean(
+                [_ratio(resampled[:, pair].T, metric) for _, resampled in samples], axis=0
+            )
             low, high = np.nanpercentile(draws, [2.5, 97.5])
             estimates[metric.name] = Estimate(
                 mean=fmean(values),
@@ -95,17 +97,17 @@ def read_sums(metrics: Sequence[Metric], rows: Sequence[Any]) -> Floats:
     columns = []
     for metric in metrics:
         values = read_column(rows, metric.value)
-        known = ~np.isnan(values)
-        per = known.astype(np.float64) if metric.per is None else read_column(rows, metric.per)
-        columns += [np.where(known, values, 0.0), np.where(known, np.nan_to_num(per), 0.0)]
+        is_known = ~np.isnan(values)
+        per = is_known.astype(np.float64) if metric.per is None else read_column(rows, metric.per)
+        columns += [np.where(is_known, values, 0.0), np.where(is_known, np.nan_to_num(per), 0.0)]
     return np.column_stack(columns)
 
 
 def draw_weights(rng: np.random.Generator, episodes: int, *, resamples: int = RESAMPLES) -> Floats:
     """How often each episode (columns) is drawn in each resample (rows)."""
-    drawn = rng.integers(0, episodes, size=(resamples, episodes))
-    drawn += np.arange(resamples)[:, np.newaxis] * episodes
-    counts = np.bincount(drawn.ravel(), minlength=resamples * episodes)
+    indices = rng.integers(0, episodes, size=(resamples, episodes))
+    indices += np.arange(resamples)[:, np.newaxis] * episodes
+    counts = np.bincount(indices.ravel(), minlength=resamples * episodes)
     return counts.reshape(resamples, episodes).astype(np.float64)
 
 

@@ -55,7 +55,7 @@ class Lines:
         """Draw the figure; None if there are fewer than two positions on the horizontal axis."""
         keys = (self.panel,) if isinstance(self.panel, str) else self.panel
         keys = tuple(key for key in keys if key)
-        shown = [
+        visible = [
             cell
             for cell in cells
             if cell.metric == self.y
@@ -63,8 +63,8 @@ class Lines:
             and cell.matches(self.where)
             and not (self.without and cell.matches(self.without))
         ]
-        points = self._points(cells, context.select_margins(shown, (self.x, self.hue, *keys)))
-        shown = [cell for _, cell in points]
+        points = self._points(cells, context.select_margins(visible, (self.x, self.hue, *keys)))
+        visible = [cell for _, cell in points]
         name = self.at or self.x
         xs = sorted({x for x, _ in points}, key=lambda x: level_order(context.levels, name, x))
         if len(xs) < 2:
@@ -72,11 +72,11 @@ class Lines:
         from timeful.reports import style  # noqa: PLC0415 - loads matplotlib
 
         panels = sorted(
-            distinct(shown, keys),
+            distinct(visible, keys),
             key=lambda where: [level_order(context.levels, *item) for item in where.items()],
         )
-        hues = context.ordered(self.hue, shown) if self.hue else [None]
-        keys = tuple(key for key in keys if len(distinct(shown, (key,))) > 1) or keys[:1]
+        hues = context.ordered(self.hue, visible) if self.hue else [None]
+        keys = tuple(key for key in keys if len(distinct(visible, (key,))) > 1) or keys[:1]
         with style.style():
             figure, grid = style.panels(len(panels))
             for axes, panel in zip(grid, panels, strict=False):
@@ -93,19 +93,19 @@ class Lines:
             title = self.title or f"{self.y} over {self.x}"
             alt = f"{title}; the numbers are in the tables"
             legend = "Bars: 95 % intervals."
-            if any(context.reference.number(cell.where, cell.metric) for cell in shown):
+            if any(context.reference.number(cell.where, cell.metric) for cell in visible):
                 legend += " Dashed: published."
             caption = " ".join((f"{title}.", legend, self.caption)).strip()
             return Figure(image=style.to_svg(figure), alt=alt, caption=caption)
 
     def _points(
-        self, cells: Sequence[ResultRow], shown: Sequence[ResultRow]
+        self, cells: Sequence[ResultRow], visible: Sequence[ResultRow]
     ) -> list[tuple[Scalar, ResultRow]]:
         """Each cell with its value on the horizontal axis; a margin of that column has none."""
         places = {tuple(c.where.items()): c.value for c in cells if c.metric == self.at}
         pairs: list[tuple[Scalar, ResultRow]] = [
             (places.get(tuple(cell.where.items())) if self.at else cell.where[self.x], cell)
-            for cell in shown
+            for cell in visible
             if cell.where.get(self.x) is not None
         ]
         return [(x, cell) for x, cell in pairs if x is not None]
@@ -179,17 +179,17 @@ class Heat:
 
     def draw(self, cells: Sequence[ResultRow], context: Context) -> Figure | None:
         """Draw the figure; None if there is no cell."""
-        shown = [c for c in cells if c.metric == self.metric and c.matches(self.where)]
-        if not shown:
+        visible = [c for c in cells if c.metric == self.metric and c.matches(self.where)]
+        if not visible:
             return None
         from timeful.reports import style  # noqa: PLC0415
 
-        panels = context.ordered(self.panel, shown) if self.panel else [None]
+        panels = context.ordered(self.panel, visible) if self.panel else [None]
         digits = context.metrics[self.metric].digits if self.metric in context.metrics else 3
         with style.style():
             figure, grid = style.panels(len(panels))
             for axes, panel in zip(grid, panels, strict=False):
-                members = [c for c in shown if not self.panel or c.where.get(self.panel) == panel]
+                members = [c for c in visible if not self.panel or c.where.get(self.panel) == panel]
                 xs, ys = context.ordered(self.x, members), context.ordered(self.y, members)
                 for cell in members:
                     column, line = xs.index(cell.where[self.x]), ys.index(cell.where[self.y])

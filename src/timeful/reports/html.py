@@ -44,13 +44,13 @@ def render(
         if section.title
     ]
     contents = f"<nav>{' '.join(anchors)}</nav>\n" if len(anchors) > 2 else ""
-    others = f"<nav>{' '.join(map(_entry, links))}</nav>\n" if links else ""
+    link_bar = f"<nav>{' '.join(map(_entry, links))}</nav>\n" if links else ""
     below = f'<p class="subtitle">{escape(subtitle)}</p>\n' if subtitle else ""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n"
-        f"{others}<h1>{escape(title)}</h1>\n{below}{contents}{''.join(bodies)}</main>\n</body>\n</html>\n"
+        f"{link_bar}<h1>{escape(title)}</h1>\n{below}{contents}{''.join(bodies)}</main>\n</body>\n</html>\n"
     )
 
 

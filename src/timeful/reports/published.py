@@ -81,16 +81,16 @@ class Reference:
     def number(self, where: Where, metric: str) -> Published | None:
         """The published number to compare a cell with, or None."""
         key = self.key(where)
-        return next((n for n in self.numbers if n.is_compared and _fits(n, key, metric)), None)
+        return next((n for n in self.numbers if n.is_compared and _is_about(n, key, metric)), None)
 
     def band(self, cell: ResultRow) -> Band | None:
         """The band of a cell, or None."""
         key = self.key(cell.where)
-        bands = (band for band in self.bands if _fits(band, key, cell.metric))
+        bands = (band for band in self.bands if _is_about(band, key, cell.metric))
         return next((band for band in bands if band.least_episodes <= cell.n), None)
 
 
-def _fits(reference: Published | Band, where: Where, metric: str) -> bool:
+def _is_about(reference: Published | Band, where: Where, metric: str) -> bool:
     return reference.metric == metric and all(
         name in where and where[name] == value for name, value in reference.where.items()
     )

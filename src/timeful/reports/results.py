@@ -125,11 +125,11 @@ def save_report(
 def _plain(value: object) -> str:
     """Format one value for a spreadsheet."""
     if isinstance(value, dict):
-        return " ".join(f"{name}={_plain(part)}" for name, part in value.items())
+        return " ".join(f"{name}={_plain(item)}" for name, item in value.items())
     if value is None:
         return ""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, tuple):
-        return " ".join(str(part) for part in value)
+        return " ".join(str(item) for item in value)
     return str(value)

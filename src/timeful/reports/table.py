@@ -89,8 +89,8 @@ class Context:
         values = list(dict.fromkeys(cell.where.get(column) for cell in cells))
 
         def position(value: Scalar) -> tuple[int, float, int]:
-            known, number, _ = level_order(self.levels, column, value)
-            return known, number, values.index(value)
+            level, number, _ = level_order(self.levels, column, value)
+            return level, number, values.index(value)
 
         return sorted(values, key=position)
 
@@ -113,7 +113,7 @@ def lay_out(table: Table, cells: Sequence[ResultRow], context: Context) -> list[
     metrics = table.metrics or tuple(
         metric.name for metric in context.metrics.values() if not metric.is_further
     )
-    shown = [
+    visible = [
         cell
         for cell in cells
         if (cell.stand_in is None) == table.is_published
@@ -122,12 +122,12 @@ def lay_out(table: Table, cells: Sequence[ResultRow], context: Context) -> list[
         and not (table.without and cell.matches(table.without))
     ]
     if not table.is_published:
-        used = (*table.keys, table.columns, *table.split_by, *table.where)
-        shown = context.select_margins(shown, used)
+        columns = (*table.keys, table.columns, *table.split_by, *table.where)
+        visible = context.select_margins(visible, columns)
     return [
         grid
-        for where in distinct(shown, table.split_by)
-        if (members := [cell for cell in shown if cell.matches(where)])
+        for where in distinct(visible, table.split_by)
+        if (members := [cell for cell in visible if cell.matches(where)])
         for grid in _grids(table, members, where, metrics, context)
     ]
 
@@ -170,8 +170,8 @@ def _grid(
     metrics: Sequence[str],
     context: Context,
 ) -> Grid:
-    first, *others = table.keys
-    keys = (first, *(key for key in others if len(distinct(cells, (key,))) > 1))
+    first, *further_keys = table.keys
+    keys = (first, *(key for key in further_keys if len(distinct(cells, (key,))) > 1))
     counts = Counter(cell.n for cell in cells if cell.value is not None)
     usual = max(counts, key=lambda n: (counts[n], n), default=0)
     rows: list[Row] = []
@@ -181,7 +181,7 @@ def _grid(
             for column, m in zip(columns.values(), metrics, strict=True)
         ]
         label = context.title(row)
-        rows.append((label, *(ours(cell, table, usual, context) for cell in entries)))
+        rows.append((label, *(format_ours(cell, table, usual, context) for cell in entries)))
         published = [
             None if cell is None else context.reference.number(cell.where, cell.metric)
             for cell in entries
@@ -191,7 +191,7 @@ def _grid(
             rows.append(
                 (
                     Entry("  published", tone="quiet"),
-                    *(theirs(p, d) for p, d in zip(published, digits, strict=True)),
+                    *(format_published(p, d) for p, d in zip(published, digits, strict=True)),
                 )
             )
     one_metric = metrics[0] if table.columns != "metric" else ""
@@ -203,7 +203,7 @@ def _grid(
     )
 
 
-def ours(cell: ResultRow | None, table: Table, usual: int, context: Context) -> Entry:
+def format_ours(cell: ResultRow | None, table: Table, usual: int, context: Context) -> Entry:
     """A number of ours: its interval, and in small print its spread, band and failures."""
     if cell is None:
         return Entry("")
@@ -230,7 +230,7 @@ def ours(cell: ResultRow | None, table: Table, usual: int, context: Context) -> 
     return Entry(text, ", ".join(small), "strong" if is_inside else "alarm")
 
 
-def theirs(published: Published | None, digits: int) -> Entry:
+def format_published(published: Published | None, digits: int) -> Entry:
     """A published number with its half-width."""
     if published is None:
         return Entry("")

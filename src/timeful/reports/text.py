@@ -46,7 +46,7 @@ def render_grid(grid: Grid) -> Iterator[str]:
     widths = [max(len(line[index]) for line in table) + _GAP for index in range(1, len(grid.head))]
     if grid.caption:
         yield from wrap(grid.caption, WIDTH, break_on_hyphens=False)
-    for start, stop in _parts(widths, WIDTH - label_width):
+    for start, stop in _split_columns(widths, WIDTH - label_width):
         for line, label in zip(table, labels, strict=True):
             entries = [
                 text.ljust(width)[:WIDTH] if index < grid.words - 1 else text.rjust(width)
@@ -64,14 +64,14 @@ def render_grid(grid: Grid) -> Iterator[str]:
             yield f"{last:<{label_width}}{gap}{''.join(entries)}".rstrip()
 
 
-def _parts(widths: Sequence[int], room: int) -> Iterator[tuple[int, int]]:
+def _split_columns(widths: Sequence[int], room: int) -> Iterator[tuple[int, int]]:
     """Cut columns into parts that fit, each as from and to."""
-    start = used = 0
+    start = width_so_far = 0
     for index, width in enumerate(widths):
-        if used + width > room and index > start:
+        if width_so_far + width > room and index > start:
             yield start, index
-            start, used = index, 0
-        used += width
+            start, width_so_far = index, 0
+        width_so_far += width
     yield start, len(widths)
 
 
