@@ -107,7 +107,7 @@ def _notices(suite: Suite, rows: Sequence[Any]) -> Iterator[Section]:
     if stand_ins and all(stand_ins):
         blocks.append(Notice(suite.notice))
     elif any(stand_ins):
-        blocks.append(Notice(f"Some rows are stand-ins. {suite.notice}"))
+        blocks.append(Notice("Some rows are stand-ins, for which no language model was run."))
     if blocks:
         yield Section("", tuple(blocks), is_printed=True)
 

@@ -23,7 +23,7 @@ from timeful.experiments.sweep import (
     sweeps,
 )
 from timeful.records.events import EpisodeEnded, EpisodeFailed, EpisodeStarted
-from timeful.records.folder import open_folder
+from timeful.records.folder import check_path, open_folder
 from timeful.records.recorder import Recorder, read_record
 from timeful.registry import imported_files
 from timeful.reports.results import ResultRow
@@ -117,7 +117,7 @@ def run_suite(
         watcher=watcher,
         api_key=api_key,
     )
-    check_folder(out)
+    check_path(out, RUN)
     plan = plan_episodes(suite, choice)
     settings = run_settings(suite, choice, plan)
     if suite.baseline is not None:
@@ -151,23 +151,12 @@ def make_baselines(suite: Suite, choice: Choice, out: Path, **options: Any) -> t
         RecordError: As `run_suite`.
     """
     assert suite.baseline is not None, "only called for such suites"
-    check_folder(out)
+    check_path(out, RUN)
     baseline_suite = replace_fields(suite, tables=suite.baseline.tables, figures=(), claims=())
     plan = plan_episodes(baseline_suite, choice)
     settings = run_settings(baseline_suite, choice, plan)
     results, pairs = _play(baseline_suite, plan, out, settings, _Options(**options))
     return results, suite.baseline.keep(pairs)
-
-
-def check_folder(out: Path) -> None:
-    """Refuse a run folder that cannot be one, before anything is played.
-
-    Raises:
-        SettingsError: If a part of the path is a file.
-    """
-    for path in (out, *out.parents):
-        if path.exists() and not path.is_dir():
-            raise SettingsError(f"{path} is a file; choose a folder for the run with --out")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

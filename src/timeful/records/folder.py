@@ -59,7 +59,7 @@ def open_folder(
     Raises:
         SettingsError: If the folder holds other work, or another process uses it.
     """
-    _check_path(folder, kind)
+    check_path(folder, kind)
     with locked(folder):
         path = folder / SETTINGS
         has_work = path.exists()
@@ -83,7 +83,7 @@ def check_folder(folder: Path, settings: Mapping[str, Any], kind: FolderKind) ->
     Raises:
         SettingsError: If it holds other work, or cannot be written to.
     """
-    _check_path(folder, kind)
+    check_path(folder, kind)
     path = folder / SETTINGS
     if path.exists():
         check_kind(folder, settings, kind)
@@ -99,7 +99,12 @@ def check_folder(folder: Path, settings: Mapping[str, Any], kind: FolderKind) ->
         )
 
 
-def _check_path(folder: Path, kind: FolderKind) -> None:
+def check_path(folder: Path, kind: FolderKind) -> None:
+    """Check that a folder exists or can be made.
+
+    Raises:
+        SettingsError: If a part of its path is a file, or may not be written to.
+    """
     existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not existing.is_dir():
         raise SettingsError(f"{existing} is a file; give another {kind.option}")
