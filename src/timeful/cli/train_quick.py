@@ -199,15 +199,12 @@ def show(out: Path) -> None:
 def commands(out: Path) -> list[tuple[str, list[str]]]:
     """What can be done with the best of what was learnt, as words of a command line."""
     from timeful.training.folder import PACE
+    from timeful.training.quick.answers import Score, mean_rows, mean_success, read_answers
     from timeful.training.quick.asked import read_asked
-    from timeful.training.quick.scores import read_scores, standings
 
     asked = read_asked(out)
     learnt = [s for s in asked.stages(out) if s.kind == "learn" and s.is_done]
-    right = {
-        (one.fraction, one.seed, one.model): one.success
-        for one in standings(read_scores(asked, out))
-    }
+    right = mean_success(mean_rows(Score, read_answers(asked, out)))
     shares = {folder: share for share, _, folder in asked.parts(out)}
     found = [
         (right.get((shares[s.out], s.seed, s.arm.name), -1.0), s.model)

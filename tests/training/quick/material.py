@@ -6,8 +6,12 @@ from typing import Any
 
 import msgspec
 
+from timeful.reports.results import ResultRow
 from timeful.tasks.rows import TaskRow
+from timeful.training.quick.answers import Answer, Score, mean_rows, read_answers
 from timeful.training.quick.asked import Asked
+from timeful.training.quick.cells import make_all_cells
+from timeful.training.quick.claims import SeedClaim, check_claims
 from timeful.training.quick.recipe import BASE, find_recipe
 from timeful.training.quick.stages import Stage, perform
 
@@ -64,3 +68,22 @@ def row(budget: str, allowed: int, tokens: int, is_right: bool) -> TaskRow:
             **{"thinking_ns": tokens * each, "sha256": ""},
         }
     )
+
+
+def scores_of(out: Path, what: Asked) -> tuple[list[Answer], list[Score]]:
+    answers = read_answers(what, out)
+    return answers, mean_rows(Score, [answer for answer in answers if answer.exam != "misled"])
+
+
+def claims_of(out: Path, what: Asked) -> dict[tuple[str, str], SeedClaim]:
+    """The claims, by name and model."""
+    return {(c.name, c.model): c for c in check_claims(what, out, *scores_of(out, what))}
+
+
+def cells_of(out: Path, what: Asked) -> dict[tuple[str, ...], ResultRow]:
+    """The cells, by experiment, setting, method and metric."""
+    claims = list(claims_of(out, what).values())
+    cells = make_all_cells(what, *scores_of(out, what), claims)
+    keyed = {(c.experiment, c.setting, c.method, c.metric): c for c in cells}
+    assert len(keyed) == len(cells)
+    return keyed

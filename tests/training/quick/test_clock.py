@@ -10,21 +10,13 @@ import msgspec
 import pytest
 from msgspec import structs
 
-from tests.training.quick.material import asked, begin, row
+from tests.training.quick.material import begin, cells_of, claims_of, row
+from timeful.training.quick.answers import read_answers
 from timeful.training.quick.asked import Asked
-from timeful.training.quick.clock import (
-    ClockVerdict,
-    _heard,
-    blind,
-    clock_sentences,
-    clock_verdict,
-    grids,
-    read_cells,
-)
+from timeful.training.quick.claims import comparable_budgets, without_clock
 from timeful.training.quick.recipe import BASE, find_recipe
 from timeful.training.quick.report import write_report
 from timeful.training.quick.rows import ClockRow
-from timeful.training.quick.scores import read_scores
 from timeful.training.quick.stages import Stage
 
 SEEDS = (1, 2)
@@ -86,56 +78,55 @@ def heeding(stage: Stage, clock: int | None) -> int | None:
     return {0: 48, 1: 28, 2: 18, 3: 13}.get(clock or 0, 9)
 
 
-def told_of(out: Path, says: Says) -> ClockVerdict:
-    what = run()
-    pretend(out, what, says)
-    found = clock_verdict(what, out, read_scores(what, out), read_cells(what, out))
-    assert found is not None
-    return found
+def held_of(out: Path, says: Says) -> dict[str, tuple[int, ...]]:
+    """The seeds in which each claim about Timely-RL holds."""
+    pretend(out, run(), says)
+    claims = claims_of(out, run())
+    assert not any(claims["acts on the clock", model].held for model in (BASE, "GRPO"))
+    return {name: claim.held for (name, model), claim in claims.items() if model == "Timely-RL"}
 
 
-def test_who_acts_on_the_clock_is_told_from_who_does_not(tmp_path: Path) -> None:
-    told = told_of(tmp_path, heeding)
-    assert (told.punctual, told.heeds, told.misled) == (SEEDS, SEEDS, SEEDS)
-    assert told.others == {BASE: 0, "GRPO": 0}
+def test_a_model_that_acts_on_the_clock_satisfies_the_claims(tmp_path: Path) -> None:
+    held = held_of(tmp_path, heeding)
+    del held["beats the budget alone"]
+    assert set(held.values()) == {SEEDS}
     # Right are 20, 28 and 56 tokens' room, of 5, on each device.
-    assert told.success == pytest.approx(3 / 5)
+    success = cells_of(tmp_path, run())["graded", "all budgets", "Timely-RL", "success"]
+    assert success.value == pytest.approx(3 / 5)
 
 
-def test_who_answers_at_one_length_is_on_time_and_heeds_nothing(tmp_path: Path) -> None:
+def test_a_model_of_one_length_is_on_time_and_does_not_act_on_the_clock(tmp_path: Path) -> None:
     def says(stage: Stage, clock: int | None) -> int | None:
         return 9 if heeding(stage, clock) else None
 
-    told = told_of(tmp_path, says)
-    assert (told.punctual, told.heeds, told.misled) == (SEEDS, (), ())
-    # It is always wrong; the base's 47 tokens fit where 56 do.
-    assert (told.beats, told.success, told.blind) == ((), 0.0, pytest.approx(3 / 15))
-    assert not told.holds
-    assert "acts on the clock in 0 of 2 (base: 0, GRPO: 0)" in clock_sentences(told)[1]
+    assert held_of(tmp_path, says) == {
+        "most often on time": SEEDS,
+        "acts on the clock": (),
+        "believes a clock that lies": (),
+        "beats the budget alone": (),  # it is always wrong
+    }
 
 
-def test_who_is_long_after_one_reading_in_the_middle_does_not_heed_the_clock(
+def test_a_model_that_is_long_after_a_reading_in_the_middle_does_not_act_on_the_clock(
     tmp_path: Path,
 ) -> None:
     def says(stage: Stage, clock: int | None) -> int | None:
         return 28 if clock == 3 else heeding(stage, clock)
 
-    assert told_of(tmp_path, says).heeds == ()
+    assert held_of(tmp_path, says)["acts on the clock"] == ()
 
 
-def test_a_seed_in_which_the_clock_is_not_believed_is_counted_against_the_claim(
-    tmp_path: Path,
-) -> None:
+def test_a_seed_that_ignores_wrong_timers_does_not_satisfy_the_claim(tmp_path: Path) -> None:
     def says(stage: Stage, clock: int | None) -> int | None:
         is_deaf = stage.seed == 2 and stage.kind == "mislead"
         return heeding(stage, 2 if is_deaf else clock)
 
-    told = told_of(tmp_path, says)
-    assert (told.heeds, told.misled) == (SEEDS, (1,))
-    assert not told.holds
+    held = held_of(tmp_path, says)
+    assert held["acts on the clock"] == SEEDS
+    assert held["believes a clock that lies"] == (1,)
 
 
-def test_what_the_budget_alone_tells_by_hand(tmp_path: Path) -> None:
+def test_the_best_success_without_a_clock_by_hand(tmp_path: Path) -> None:
     """The base knows the way of 48 tokens alone, and always is right; Timely-RL that of 28 too."""
 
     def says(stage: Stage, clock: int | None) -> int | None:
@@ -143,47 +134,47 @@ def test_what_the_budget_alone_tells_by_hand(tmp_path: Path) -> None:
 
     what = run()
     pretend(tmp_path, what, says)
-    found = blind(what, tmp_path)
+    best = without_clock(what, read_answers(what, tmp_path))
     # 48 tokens, the call saved, fit a room of 56 alone, which is told as 28, 56 or 112.
-    assert found[1] == pytest.approx(3 / 15)
+    assert best[1] == pytest.approx(3 / 15)
     # 28 fit rooms of 28, told as 14, 28 and 56, and of 56: with 28 and 56 tokens told, both do.
-    assert found[2] == pytest.approx(6 / 15)
+    assert best[2] == pytest.approx(6 / 15)
 
 
-def test_tables_of_the_clock(tmp_path: Path) -> None:
+def test_cells_of_the_clock(tmp_path: Path) -> None:
     what = run()
     pretend(tmp_path, what, heeding)
-    cells = read_cells(what, tmp_path)
-    found = {grid.key: grid for grid in grids(what, cells)}
-    values = {
-        key: [one.mean if one else None for one in grid.rows["Timely-RL"]]
-        for key, grid in found.items()
-    }
-    assert found["clock"].head == ("0/8", "1/8", "2/8", "3/8", "4/8")
-    assert values["clock"] == [42, 22, 12, 7, 3]
-    assert values["same budget"] == [48, 28, 13]  # 28 tokens told: room for 56, 28 and 14
-    assert values["device"] == [1, 1, 1]
-    assert values["asked"] == [1] * 5
-    slow, true, fast = values["misled, after"]
+    cells = cells_of(tmp_path, what)
+
+    def values(exam: str, metric: str) -> dict[str, float | None]:
+        return {
+            setting: cell.value
+            for (experiment, setting, model, name), cell in cells.items()
+            if (experiment, model, name) == (exam, "Timely-RL", metric)
+        }
+
+    assert values("clock", "after") == {"0/8": 42, "1/8": 22, "2/8": 12, "3/8": 7, "4/8": 3}
+    # 28 tokens told: room for 56, 28 and 14
+    assert values("same budget", "tokens") == {"x0.5": 48, "x1": 28, "x2": 13}
+    assert values("device", "on_time") == {"x0.5": 1, "x1": 1, "x2": 1}
+    assert set(values("asked", "asked").values()) == {1}
+    slow, true, fast = (values("misled, after", "after")[f"x{scale}"] for scale in ("0.5", 1, 2))
     assert slow is not None
     assert true is not None
     assert fast is not None
     assert slow > true > fast
-    assert values["misled, on time"] == pytest.approx([1 / 3, 1, 1])  # rooms of 20, 28 and 56
-    assert found["asked"].rows[BASE][0].mean == 0  # type: ignore[union-attr]
+    # rooms of 20, 28 and 56
+    assert values("misled, on time", "on_time") == pytest.approx({"x0.5": 1 / 3, "x1": 1, "x2": 1})
+    assert cells["asked", "in turn", BASE, "asked"].value == 0
 
 
 @pytest.mark.parametrize(
     ("lie", "rooms"), [(2.0, {"2s", "2.8s", "5.6s"}), (0.5, {"1s", "1.4s", "2s", "2.8s", "5.6s"})]
 )
-def test_clocks_that_lie_are_compared_where_lessons_had_their_words(
-    tmp_path: Path, lie: float, rooms: set[str]
+def test_wrong_timers_are_compared_where_lessons_had_their_words(
+    lie: float, rooms: set[str]
 ) -> None:
-    what = run()
-    pretend(tmp_path, what, heeding)
-    alone = run(recipe=replace(TIMER, lies=(lie,)))
-    found = _heard(alone, read_cells(what, tmp_path))
-    assert {one.budget for one in found} == rooms
+    assert comparable_budgets(replace(TIMER, lies=(lie,))) == rooms
 
 
 def test_the_report_has_80_columns_every_seed_and_the_same_bytes_again(tmp_path: Path) -> None:
@@ -191,32 +182,18 @@ def test_the_report_has_80_columns_every_seed_and_the_same_bytes_again(tmp_path:
     pretend(tmp_path, what, heeding)
     text = write_report(tmp_path).text
     assert max(map(len, text.splitlines())) <= 80
-    seeds = [line.split()[:2] for line in text.splitlines()]
-    assert all([str(seed), "Timely-RL"] in seeds for seed in SEEDS)
+    assert all(f"Timely-RL, seed {seed}" in text for seed in SEEDS)
     files = ("report.html", "results.json", "clock.csv", "scores.csv", "clock.svg", "tables.txt")
     before = {name: (tmp_path / name).read_bytes() for name in files}
     write_report(tmp_path)
     assert {name: (tmp_path / name).read_bytes() for name in files} == before
     rows = json.loads(before["results.json"])
-    claim = {r["metric"]: r["value"] for r in rows if r["experiment"] == "claim"}
-    assert claim["seeds: acts on the clock"] == 1.0
     assert not any(r["experiment"] == "Table 25" for r in rows)
 
 
-def test_a_seed_that_lacks_a_model_is_left_out_and_named(tmp_path: Path) -> None:
+def test_a_seed_that_lacks_a_model_is_left_out(tmp_path: Path) -> None:
     what = run()
     pretend(tmp_path, what, heeding)
     gone = next(s for s in what.stages(tmp_path) if s.kind == "mislead" and s.seed == 2)
     gone.result.unlink()
-    told = clock_verdict(what, tmp_path, read_scores(what, tmp_path), read_cells(what, tmp_path))
-    assert told is not None
-    assert told.seeds == (1,)
-    assert "seed 2, base" in clock_sentences(told)[-1]
-
-
-def test_without_a_timer_nothing_of_it_is_told(tmp_path: Path) -> None:
-    what = asked()
-    begin(tmp_path, what)
-    text = write_report(tmp_path).text
-    assert "clock" not in text
-    assert not (tmp_path / "clock.csv").exists()
+    assert {claim.seeds for claim in claims_of(tmp_path, what).values()} == {(1,)}

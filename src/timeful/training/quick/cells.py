@@ -1,0 +1,330 @@
+"""The cells, tables and figures of an embedded run, as declarations for the report layer."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import msgspec
+
+from timeful.metrics.statistics import Estimate
+from timeful.reports.cube import CellName, list_not_run, make_cells, with_margins
+from timeful.reports.estimate import ClusterBootstrap
+from timeful.reports.figure import Lines
+from timeful.reports.metric import Metric, read_column
+from timeful.reports.published import Reference, load_reference
+from timeful.reports.results import ResultRow, Scalar, Where
+from timeful.reports.table import Context, Table
+from timeful.training.quick.answers import Answer, Score, find_collapses
+from timeful.training.quick.asked import SUITE, Asked
+from timeful.training.quick.claims import (
+    SeedClaim,
+    comparable_budgets,
+    is_comparable,
+    one_lengths,
+    without_clock,
+)
+from timeful.training.quick.recipe import BASE
+
+METRICS = (
+    Metric("success", "success", digits=3),
+    Metric("accuracy", "accuracy", digits=3),
+    Metric("on_time", "on_time", digits=3),
+    Metric("tokens", "tokens", digits=1, better=""),
+)
+AFTER = Metric("after", "after", digits=1, better="")
+ASKED = Metric("asked", "asked", digits=3, better="")
+COLLAPSED = Metric("collapsed", "value", digits=2, better="lower")
+ON_TIME_PERCENT = Metric("on time, %", "on_time", digits=1)
+
+MARGINS = ("budget", "seed")
+_OVER_SEEDS = ClusterBootstrap(
+    cluster="model", repetition="seed", purpose=("training", "bootstrap"), resamples=10_000
+)
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """A number of one seed that is not a mean over its answers."""
+
+    exam: str
+    fraction: float | None
+    seed: int
+    model: str
+    value: float
+    status: str = "ok"
+    stand_in: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """A table of the timer: one metric of some answers, over a column.
+
+    Attributes:
+        name: The experiment in results.
+        title: The title of the table.
+        metric: The metric.
+        column: The column.
+        value: The column's value of an answer; None where the answer does not belong to the table.
+    """
+
+    name: str
+    title: str
+    metric: Metric
+    column: str
+    value: Callable[[Answer], Scalar]
+
+    def groups(self, answer: Answer) -> list[Where]:
+        """The cell of an answer."""
+        return [_where(self.name, answer, {self.column: self.value(answer)})]
+
+
+def make_all_cells(
+    run: Asked, answers: Sequence[Answer], scores: Sequence[Score], claims: Sequence[SeedClaim]
+) -> list[ResultRow]:
+    """Compute all cells: by budget, over seeds and of each seed; claims; published numbers."""
+    context, cells = make_context(run), list[ResultRow]()
+    naming = partial(name_cell, context=context)
+
+    def add(rows: Sequence[Any], metrics: Sequence[Metric], groups: Callable[[Any], Any]) -> None:
+        cells.extend(
+            make_cells(
+                rows,
+                suite=SUITE,
+                metrics=metrics,
+                groups=groups,
+                levels=context.levels,
+                estimator=estimate,
+                naming=naming,
+                reference=Reference(),
+            )
+        )
+
+    add([a for a in answers if a.exam != "misled"], METRICS, _by_budget)
+    collapses = find_collapses(scores).items()
+    add(
+        [
+            Outcome(exam="graded", fraction=fraction, seed=seed, model=model, value=bool(alarm))
+            for (fraction, seed, model), alarm in collapses
+        ],
+        [COLLAPSED],
+        _by_seed,
+    )
+    limits = [] if run.fractions else list(_limits(run, answers))
+    add(limits, [Metric("success", "value", digits=3)], _of_seed)
+    for claim in claims:
+        rows = [
+            Outcome(exam="claim", fraction=None, seed=s, model=claim.model, value=s in claim.held)
+            for s in claim.seeds
+        ]
+        add(rows, [Metric(f"seeds: {claim.name}", "value")], _by_model)
+    for view in views(run):
+        members = [answer for answer in answers if view.value(answer) is not None]
+        add(members, [view.metric], view.groups)
+    if run.fractions:
+        return cells
+    return cells + list_not_run(context.reference, suite=SUITE, naming=naming)
+
+
+def _where(exam: str, row: Any, others: Where) -> dict[str, Scalar]:
+    fraction = {} if row.fraction is None else {"fraction": row.fraction}
+    return {"exam": exam, **fraction, "model": row.model, **others}
+
+
+def _by_budget(answer: Answer) -> Iterator[Where]:
+    where = _where(answer.exam, answer, {"budget": answer.budget, "seed": answer.seed})
+    return with_margins([where], MARGINS)
+
+
+def _by_seed(outcome: Outcome) -> Iterator[Where]:
+    return with_margins([*_of_seed(outcome)], ["seed"])
+
+
+def _of_seed(outcome: Outcome) -> list[Where]:
+    return [_where(outcome.exam, outcome, {"seed": outcome.seed})]
+
+
+def _by_model(outcome: Outcome) -> list[Where]:
+    return [_where(outcome.exam, outcome, {})]
+
+
+def _limits(run: Asked, answers: Sequence[Answer]) -> Iterator[Outcome]:
+    if run.recipe.language.opening:
+        limits = [("no clock", *limit) for limit in without_clock(run, answers).items()]
+    else:
+        best = one_lengths(run, answers)
+        limits = [(f"always {each.tokens} tokens", each.seed, each.success) for each in best]
+    for model, seed, value in limits:
+        yield Outcome(exam="graded", fraction=None, seed=seed, model=model, value=value)
+
+
+def estimate(metrics: Sequence[Metric], rows: Sequence[Any], where: Where) -> dict[str, Estimate]:
+    """Means over seeds with intervals; of one seed, the mean over its answers without one."""
+    if "seed" not in where:
+        return _OVER_SEEDS(metrics, rows, where)
+    means = {metric.name: fmean(read_column(rows, metric.value)) for metric in metrics}
+    return {
+        name: Estimate(mean=mean, low=None, high=None, n=len(rows), clusters=1)
+        for name, mean in means.items()
+    }
+
+
+def name_cell(where: Where, context: Context) -> CellName:
+    """The names of a cell in `results.json`."""
+    exam, fraction, seed = where["exam"], where.get("fraction"), where.get("seed")
+    column = next((name for name in _COLUMNS if name in where), "")
+    if column:
+        setting = context.label(column, where[column])
+    else:
+        setting = f"budget {where['budget']}" if "budget" in where else "all budgets"
+    return CellName(
+        experiment=str(exam) + (f"/fraction {fraction:g}" if fraction is not None else ""),
+        setting=setting + (f", seed {seed}" if seed is not None else ""),
+        method=str(where["model"]),
+    )
+
+
+_COLUMNS = ("clock", "alpha", "scale", "problems")
+
+
+def views(run: Asked) -> list[View]:
+    """The tables of the timer; none without one."""
+    recipe, language = run.recipe, run.recipe.language
+    if not language.opening:
+        return []
+    factors = [f"{factor:g}x" for factor in recipe.factors]
+    comparable = comparable_budgets(recipe)
+    shared = [
+        n
+        for n in language.budgets
+        if all(n / device in language.allowed for device in language.devices)
+    ]
+    told = {(recipe.budget(int(n / device)), device) for n in shared for device in language.devices}
+
+    def clock(answer: Answer) -> Scalar:
+        return answer.clock if answer.exam == "graded" else None
+
+    def device(answer: Answer) -> Scalar:
+        return answer.alpha if answer.budget == factors[0] else None
+
+    def same_budget(answer: Answer) -> Scalar:
+        is_shared = answer.exam == "graded" and (answer.budget, answer.alpha) in told
+        return answer.alpha if is_shared else None
+
+    def problems(answer: Answer) -> Scalar:
+        if answer.exam == "graded":
+            return "in turn"
+        return answer.budget if answer.exam == "hurried" else None
+
+    def scale(answer: Answer) -> Scalar:
+        return answer.scale if is_comparable(answer, comparable) else None
+
+    steps = ", ".join(map(str, shared)) or "no"
+    tokens, on_time = METRICS[3], METRICS[2]
+    rows: tuple[tuple[str, str, Metric, str, Callable[[Answer], Scalar]], ...] = (
+        ("clock", "After the clock, by its reading", AFTER, "clock", clock),
+        ("device", f"At {factors[0]}, by device", on_time, "alpha", device),
+        ("same budget", f"Told {steps} tokens, by device", tokens, "alpha", same_budget),
+        ("asked", "How often the timer is asked", ASKED, "problems", problems),
+        ("misled, after", "After a timer of this speed", AFTER, "scale", scale),
+        ("misled, on time", "With a timer of this speed", on_time, "scale", scale),
+    )
+    return [
+        View(name=name, title=title, metric=metric, column=column, value=value)
+        for name, title, metric, column, value in rows
+    ]
+
+
+def make_context(run: Asked) -> Context:
+    """The order and the names of values in tables, and the published numbers."""
+    recipe, language = run.recipe, run.recipe.language
+    factors = [f"{factor:g}x" for factor in recipe.factors]
+    budgets = {recipe.budget(tokens): f"{tokens} tokens" for tokens in language.allowed}
+    models = [BASE, *(arm.name for arm in recipe.arms)]
+    labels: Mapping[str, Mapping[Any, str]] = {
+        "budget": {**budgets, None: "mean"},
+        "clock": {k: f"{k}/8" for k in range(9)},
+        "alpha": {alpha: f"x{alpha:g}" for alpha in language.devices},
+        "scale": {scale: f"x{scale:g}" for scale in (1.0, *recipe.lies)},
+    }
+    reference = load_reference(Path(__file__).with_name("published.toml"))
+    if language.opening:
+        numbers = tuple(n for n in reference.numbers if n.where["exam"] == "Table 3")
+        reference = Reference(numbers=numbers)
+    metrics = (*METRICS, AFTER, ASKED, COLLAPSED, ON_TIME_PERCENT)
+    return Context(
+        metrics={metric.name: metric for metric in metrics},
+        labels=labels,
+        levels={
+            "exam": ("graded", "hurried"),
+            "model": models,
+            "budget": [*budgets, *factors],
+            "problems": ["in turn", *factors],
+        },
+        reference=reference,
+        margins=MARGINS,
+    )
+
+
+_GRADED, _HURRIED = {"exam": "graded"}, {"exam": "hurried"}
+_ROWS = ("model", "fraction")
+
+
+def tables(run: Asked) -> list[Table]:
+    """The tables over seeds."""
+    return [
+        Table("By budget", _ROWS, "budget", ("success", "accuracy", "tokens"), where=_GRADED),
+        Table("By multiple of the cold start's time", _ROWS, "budget", _LATE, where=_HURRIED),
+        *(
+            Table(view.title, "model", view.column, (view.metric.name,), where={"exam": view.name})
+            for view in views(run)
+        ),
+        Table("Tokens do not follow the budget", _ROWS, "metric", ("collapsed",), where=_GRADED),
+        *(
+            Table(
+                f"{source}, another model and task",
+                "model",
+                "budget",
+                metrics,
+                where={"exam": source.rpartition(", ")[2]},
+                is_published=True,
+            )
+            for source, metrics in _PUBLISHED.items()
+        ),
+    ]
+
+
+_LATE = ("on_time", "success", "tokens")
+_PUBLISHED = {
+    "Engagement Process, Table 25": ("success", "tokens"),
+    "Timely Machine, Table 3": ("on time, %",),
+}
+
+_SEED_ROWS = (*_ROWS, "seed")
+
+SEED_TABLES = (
+    Table("Each seed", _SEED_ROWS, "budget", ("success", "tokens"), where=_GRADED),
+    Table("Each seed", _SEED_ROWS, "budget", ("on_time",), where=_HURRIED),
+    Table("Tokens do not follow the budget", _ROWS, "seed", ("collapsed",), where=_GRADED),
+)
+"""The tables of each seed."""
+
+
+def figures(run: Asked) -> dict[str, Lines]:
+    """The figures, by the names of their files."""
+    panel = "fraction" if run.fractions else ""
+    budgets = {
+        f"budgets-{metric}": Lines(
+            x="budget", y=metric, hue="model", panel=panel, where=_GRADED, caption=_SOLID
+        )
+        for metric in ("success", "tokens")
+    }
+    if not run.recipe.language.opening:
+        return budgets
+    clock = Lines(x="clock", y="after", hue="model", where={"exam": "clock"}, caption=_SOLID)
+    lies = Lines(x="scale", y="after", hue="model", where={"exam": "misled, after"}, caption=_SOLID)
+    return {**budgets, "clock": clock, "misled": lies}
+
+
+_SOLID = "With 95 % intervals over seeds."

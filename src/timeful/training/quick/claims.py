@@ -1,0 +1,280 @@
+"""The claims of a run, counted over its seeds."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, product
+from pathlib import Path
+from statistics import fmean
+
+from timeful.training.collapse_detection import LEAST_SPREAD
+from timeful.training.quick.answers import (
+    Answer,
+    Score,
+    exams_of,
+    find_collapses,
+    mean_success,
+    model_of,
+)
+from timeful.training.quick.asked import Asked
+from timeful.training.quick.recipe import BASE, Recipe
+
+AWARE, TIMELY = "ep_aware", "timely"
+LEAST = 0.05
+"""The least share of a model's answers that must have a length, to know its accuracy there."""
+
+SLACK = 1.05
+"""The length after a later reading may exceed that after an earlier one by this factor."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeedClaim:
+    """A claim about a model.
+
+    Attributes:
+        name: Its name in results.
+        model: The model.
+        text: The statement.
+        seeds: The seeds that it was checked in: those in which every model was graded.
+        held: The seeds in which it holds.
+        is_promised: Whether it must hold in every seed.
+    """
+
+    name: str
+    model: str
+    text: str
+    seeds: tuple[int, ...]
+    held: tuple[int, ...]
+    is_promised: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneLength:
+    """The best fixed length of a seed, for a policy that always answers with it."""
+
+    seed: int
+    tokens: int
+    accuracy: float
+    success: float
+
+
+def check_claims(
+    run: Asked, out: Path, answers: Sequence[Answer], scores: Sequence[Score]
+) -> list[SeedClaim]:
+    """Check the claims of a run; none for an ablation, or where no seed is complete."""
+    is_timed = bool(run.recipe.language.opening)
+    reward = TIMELY if is_timed else AWARE
+    model = next((arm.name for arm in run.learnt if arm.reward == reward), None)
+    exams = [stage for _, stage in exams_of(run, out) if is_timed or stage.kind == "grade"]
+    missing = {stage.seed for stage in exams if not stage.is_done}
+    success = mean_success(scores)
+    names = {model_of(stage) for stage in exams}
+    seeds = tuple(
+        seed
+        for seed in run.seeds
+        if seed not in missing and all((None, seed, name) in success for name in names)
+    )
+    if model is None or run.fractions or not seeds:
+        return []
+    if is_timed:
+        return list(_clock_claims(run, answers, scores, model, seeds))
+    return list(_budget_claims(run, answers, scores, model, seeds))
+
+
+def _budget_claims(
+    run: Asked,
+    answers: Sequence[Answer],
+    scores: Sequence[Score],
+    model: str,
+    seeds: tuple[int, ...],
+) -> Iterator[SeedClaim]:
+    success, alarms = mean_success(scores), find_collapses(scores)
+    models = list(dict.fromkeys(name for _, _, name in success))
+    limit = {each.seed: each.success for each in one_lengths(run, answers)}
+
+    def is_best(seed: int) -> bool:
+        return max(models, key=lambda name: success[None, seed, name]) == model
+
+    def follows(name: str) -> Callable[[int], bool]:
+        return lambda seed: not alarms[None, seed, name]
+
+    yield _claim("best", model, "has the best mean budgeted success", seeds, is_best)
+    name, text = "length follows the budget", "uses more tokens where the budget is longer"
+    yield _claim(name, model, text, seeds, follows(model))
+    means = fmean(success[None, s, model] for s in seeds), fmean(limit.get(s, 0.0) for s in seeds)
+    yield _claim(
+        "beats the best single way",
+        model,
+        f"beats the best single length ({means[0]:.3f} against {means[1]:.3f})",
+        seeds,
+        lambda seed: success[None, seed, model] > limit.get(seed, 0.0),
+    )
+    for other in models:
+        if other != model:
+            yield _claim(name, other, text, seeds, follows(other), is_promised=False)
+
+
+def _clock_claims(
+    run: Asked,
+    answers: Sequence[Answer],
+    scores: Sequence[Score],
+    model: str,
+    seeds: tuple[int, ...],
+) -> Iterator[SeedClaim]:
+    success, limit = mean_success(scores), without_clock(run, answers)
+    models = [BASE, *(arm.name for arm in run.learnt)]
+    completed = [answer for answer in answers if answer.status == "ok"]
+    first = f"{run.recipe.factors[0]:g}x"
+    known = comparable_budgets(run.recipe)
+
+    def select(seed: int, name: str) -> list[Answer]:
+        return [a for a in completed if (a.seed, a.model) == (seed, name)]
+
+    def on_time(seed: int, name: str) -> float:
+        return fmean(a.on_time for a in select(seed, name) if a.budget == first)
+
+    def believes(seed: int) -> bool:
+        return is_misled([a for a in select(seed, model) if is_comparable(a, known)])
+
+    yield _claim(
+        "most often on time",
+        model,
+        f"is most often on time at {first}",
+        seeds,
+        lambda seed: max(models, key=lambda name: on_time(seed, name)) == model,
+    )
+    name, text = "acts on the clock", "uses fewer tokens after a later reading"
+    yield _claim(name, model, text, seeds, lambda seed: heeds_clock(select(seed, model)))
+    text_lie = "uses fewer tokens after a fast clock, and more after a slow one"
+    yield _claim("believes a clock that lies", model, text_lie, seeds, believes)
+    means = fmean(success[None, s, model] for s in seeds), fmean(limit.get(s, 0.0) for s in seeds)
+    yield _claim(
+        "beats the budget alone",
+        model,
+        f"beats the best answer without a clock ({means[0]:.3f} against {means[1]:.3f})",
+        seeds,
+        lambda seed: success[None, seed, model] > limit.get(seed, 0.0),
+    )
+    for other in models:
+        if other != model:
+            check = [seed for seed in seeds if heeds_clock(select(seed, other))]
+            yield _claim(name, other, text, seeds, check.__contains__, is_promised=False)
+
+
+def _claim(
+    name: str,
+    model: str,
+    text: str,
+    seeds: tuple[int, ...],
+    check: Callable[[int], bool],
+    *,
+    is_promised: bool = True,
+) -> SeedClaim:
+    held = tuple(seed for seed in seeds if check(seed))
+    statement = f"{model} {text}"
+    return SeedClaim(
+        name=name, model=model, text=statement, seeds=seeds, held=held, is_promised=is_promised
+    )
+
+
+def list_missing(run: Asked, out: Path) -> list[str]:
+    """The gradings that failed or were not reached."""
+    return [
+        f"not graded: seed {stage.seed}, {model_of(stage)}"
+        + (f", fraction {fraction:g}" if fraction is not None else "")
+        for fraction, stage in exams_of(run, out)
+        if not stage.is_done
+    ]
+
+
+# --- fixed lengths --------------------------------------------------------------------------------
+
+
+def one_lengths(run: Asked, answers: Sequence[Answer]) -> list[OneLength]:
+    """The best fixed length of each seed, over all budgets."""
+    language = run.recipe.language
+    lengths = sorted({language.length(stride) for stride in language.strides})
+    shares = {n: fmean(n <= budget for budget in language.budgets) for n in lengths}
+    best = []
+    for seed in run.seeds:
+        accuracy = _best_accuracy(answers, seed, {n: (n,) for n in lengths})
+        each = [
+            OneLength(seed=seed, tokens=n, accuracy=share, success=share * shares[n])
+            for n, share in accuracy.items()
+        ]
+        if each:
+            best.append(max(each, key=lambda length: (length.success, -length.tokens)))
+    return best
+
+
+def without_clock(run: Asked, answers: Sequence[Answer]) -> dict[int, float]:
+    """The best budgeted success of each seed for a policy that knows the told budget alone.
+
+    For each told budget it takes the best length, without the token of the call of the timer.
+    """
+    language = run.recipe.language
+    lengths = {n: (n, n - 1) for n in map(language.length, language.strides)}
+    pairs = list(product(language.allowed, language.devices))
+    best = {}
+    for seed in run.seeds:
+        if accuracy := _best_accuracy(answers, seed, lengths):
+            best[seed] = sum(
+                max(
+                    sum(share for room, alpha in pairs if room * alpha == told and n - 1 <= room)
+                    for n, share in accuracy.items()
+                )
+                for told in {room * alpha for room, alpha in pairs}
+            ) / len(pairs)
+    return best
+
+
+def _best_accuracy(
+    answers: Sequence[Answer], seed: int, lengths: Mapping[int, tuple[int, ...]]
+) -> dict[int, float]:
+    """For each length, the accuracy of the model of a seed that is best at it."""
+    best: dict[int, float] = {}
+    graded = [a for a in answers if a.seed == seed and a.exam == "graded"]
+    for model in dict.fromkeys(answer.model for answer in graded):
+        members = [answer for answer in graded if answer.model == model]
+        for n, counts in lengths.items():
+            values = [a.accuracy for a in members if a.status == "ok" and a.tokens in counts]
+            if len(values) >= max(1.0, LEAST * len(members)):
+                best[n] = max(best.get(n, 0.0), fmean(values))
+    return best
+
+
+# --- the clock ------------------------------------------------------------------------------------
+
+
+def comparable_budgets(recipe: Recipe) -> set[str]:
+    """The budgets for which the lessons had a word for each reading, of right and wrong timers."""
+    clock, rooms = recipe.language.clock, recipe.language.allowed
+    known = {clock(room) for room in rooms}
+    return {
+        recipe.budget(room)
+        for room in rooms
+        if all(clock(room / scale) in known for scale in recipe.lies)
+    }
+
+
+def is_comparable(answer: Answer, budgets: Collection[str]) -> bool:
+    """Whether an answer shows if its model believes the timer."""
+    return answer.exam != "hurried" and answer.clock is not None and answer.budget in budgets
+
+
+def heeds_clock(answers: Sequence[Answer]) -> bool:
+    """Whether answers become shorter with the reading, from first to last by `LEAST_SPREAD`."""
+    readings: dict[int, list[int]] = {}
+    for answer in answers:
+        if answer.exam == "graded" and answer.clock is not None:
+            readings.setdefault(answer.clock, []).append(answer.after)
+    lengths = [fmean(readings[clock]) for clock in sorted(readings)]
+    if len(lengths) < 2 or lengths[0] < LEAST_SPREAD * lengths[-1]:
+        return False
+    return all(later <= SLACK * earlier for earlier, later in pairwise(lengths))
+
+
+def is_misled(answers: Sequence[Answer]) -> bool:
+    """Whether answers become shorter the faster the timer is."""
+    scales = sorted({answer.scale for answer in answers})
+    lengths = [fmean(a.after for a in answers if a.scale == scale) for scale in scales]
+    return len(lengths) > 1 and all(more > less for more, less in pairwise(lengths))
