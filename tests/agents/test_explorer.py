@@ -16,8 +16,8 @@ from timeful.agents.scripted_policies.reading import (
     first_title,
     is_harmful,
     is_way,
-    listed,
-    said,
+    read_commands,
+    read_text,
 )
 from timeful.agents.tool_user import Reply, Round, Transcript, find_calls, tool_user
 from timeful.core.clock import VirtualClock
@@ -75,13 +75,6 @@ class Played:
             )
         overs = [one for one in read_record(record) if getattr(one, "what", "") == "over"]
         self.over = overs[-1].data
-
-
-@pytest.mark.parametrize("player", NAMES)
-def test_players_say_what_they_are(player: str) -> None:
-    assert PLAYERS[player].name == player
-    assert "stand-in" in PLAYERS[player].says
-    assert "no model" in PLAYERS[player].says
 
 
 @pytest.mark.parametrize("game", ["skerry", "cave"])
@@ -147,15 +140,15 @@ def test_refused_calls_teach_nothing_and_stop_nobody(player: str) -> None:
     )  # fmt: skip
     call = ToolCall(name="step", arguments={"action": "north"})
     rounds = (
-        Round(said="?", replies=(Reply(call=None, text="Error: no JSON"),)),
-        Round(said="?", replies=(Reply(call=call, text="Error: step is still running"),)),
-        Round(said="?", replies=()),
+        Round(message="?", replies=(Reply(call=None, text="Error: no JSON"),)),
+        Round(message="?", replies=(Reply(call=call, text="Error: step is still running"),)),
+        Round(message="?", replies=()),
     )
     rule = PLAYERS[player].make()
     fresh = rule(Transcript(view=view), child(1, "a"))
     assert rule(Transcript(view=view, rounds=rounds), child(1, "a")) == fresh
     assert "get_available_actions" in fresh.text
-    asked = Round(said="?", replies=(reply("get_available_actions", "You could try: north"),))
+    asked = Round(message="?", replies=(reply("get_available_actions", "You could try: north"),))
     knows = rule(Transcript(view=view, rounds=(asked,)), child(1, "a"))
     assert rule(Transcript(view=view, rounds=(asked, *rounds)), child(1, "a")) == knows
     assert '"north"' in knows.text
@@ -195,18 +188,20 @@ def reply(tool: str, text: str) -> Reply:
 )
 def test_the_time_is_no_part_of_what_the_game_says(time: str) -> None:
     text = "Taken.\nYou have spent all your money."
-    assert said(reply("step", text + time)) == text
+    assert read_text(reply("step", text + time)) == text
 
 
 def test_lists_are_read_and_other_replies_are_none() -> None:
     tool = "get_available_actions"
-    assert listed(reply(tool, "You could try: north; take lamp\nYou have spent 1.00 seconds.")) == (
+    assert read_commands(
+        reply(tool, "You could try: north; take lamp\nYou have spent 1.00 seconds.")
+    ) == (
         "north",
         "take lamp",
     )
-    assert listed(reply(tool, "Nothing comes to mind.\nYou have spent 1.00 seconds.")) == ()
-    assert listed(reply("step", "You could try: north")) is None
-    assert listed(reply(tool, "Error: step is still running")) is None
+    assert read_commands(reply(tool, "Nothing comes to mind.\nYou have spent 1.00 seconds.")) == ()
+    assert read_commands(reply("step", "You could try: north")) is None
+    assert read_commands(reply(tool, "Error: step is still running")) is None
 
 
 def test_ways_and_harm_are_told_by_words() -> None:
@@ -224,7 +219,7 @@ def test_without_a_limit_only_boredom_ends_a_game() -> None:
     view = TimedView(
         at=START, turn=3, opening="", tools=(), budget=None, elapsed=seconds(1000)
     )  # fmt: skip
-    rounds = (Round(said="", replies=(reply("step", "x"),)),)
+    rounds = (Round(message="", replies=(reply("step", "x"),)),)
     assert ending(Transcript(view=view, rounds=rounds), 5) is None
     end = ending(Transcript(view=view, rounds=rounds), 5, bored=True)
     assert end is not None

@@ -161,7 +161,9 @@ def test_a_timer_that_does_not_tell_is_asked_once(case):
     rng = np.random.Generator(np.random.PCG64(0))
     code = {"code": ladder(case)[0].code}
     replies = [ToolCall(name=EXECUTE.name, arguments=code), ToolCall(name="get_duration")]
-    rounds = tuple(Round(said="", replies=(Reply(call=call, text="no idea"),)) for call in replies)
+    rounds = tuple(
+        Round(message="", replies=(Reply(call=call, text="no idea"),)) for call in replies
+    )
     asks = rule(Transcript(view=task.view(), rounds=rounds[:1]), rng).text
     assert '"get_duration"' in asks
     assert "<conclusion>" in rule(Transcript(view=task.view(), rounds=rounds), rng).text
@@ -214,10 +216,3 @@ def test_scripts_are_whole_programs_quick_ones_first(name):
         ast.parse(rung.code)
         assert "data/public/train.csv" in rung.code
         assert "submission.csv" in rung.code
-
-
-def test_players_say_that_they_are_stand_ins():
-    assert list(PLAYERS) == ["climber", "one-shot", "stubborn"]
-    for name, player in PLAYERS.items():
-        assert player.name == name
-        assert player.says.startswith("stand-in")

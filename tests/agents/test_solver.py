@@ -213,12 +213,6 @@ def test_a_problem_without_a_worked_solution_is_refused(name):
         PLAYERS[name].make(problem)
 
 
-@pytest.mark.parametrize("name", PLAYERS)
-def test_players_say_that_they_stand_in(name):
-    assert PLAYERS[name].name == name
-    assert "stand-in" in PLAYERS[name].says
-
-
 def test_a_timer_that_shows_no_time_yet_is_asked_again():
     fast = Pace(per_token=Duration(1000))  # so fast that it shows 0.00 seconds
     for problem in PROBLEMS[:14]:

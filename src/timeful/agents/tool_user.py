@@ -58,7 +58,7 @@ class Reply:
 class Round:
     """A thought, its answer in full, and the replies to its calls; none after a silence."""
 
-    said: str
+    message: str
     replies: tuple[Reply, ...]
 
 
@@ -100,13 +100,13 @@ class _Talk:
             if self.session.over:
                 return
             exchanges.append(await self._make(text, is_cut=is_cut and text is call_texts[-1]))
-        self.rounds.append(Round(said=answer, replies=tuple(reply for _, reply in exchanges)))
+        self.rounds.append(Round(message=answer, replies=tuple(reply for _, reply in exchanges)))
         self.messages += (
             _native(answer, exchanges) if self.calls == "native" else _text(answer, exchanges)
         )
 
     def silence(self, answer: str) -> None:
-        self.rounds.append(Round(said=answer, replies=()))
+        self.rounds.append(Round(message=answer, replies=()))
         self.messages += [Message("assistant", "..."), Message("user", _NOTHING_SAID)]
 
     async def _make(self, text: str, *, is_cut: bool) -> tuple[ToolCall, Reply]:

@@ -203,8 +203,10 @@ def test_the_teller_tells_every_step_when_nothing_hurries_it(family: str) -> Non
         said = rule(Transcript(view=view, rounds=rounds), np.random.default_rng(0)).text
         if "<answer>" in said:
             break
-        rounds += (Round(said=said, replies=(Reply(call=None, text="1.00 seconds."),)),)
-    told = re.findall(r"^Step (\d+)\. (.*)$", "\n".join(one.said for one in rounds), re.MULTILINE)
+        rounds += (Round(message=said, replies=(Reply(call=None, text="1.00 seconds."),)),)
+    told = re.findall(
+        r"^Step (\d+)\. (.*)$", "\n".join(round_.message for round_ in rounds), re.MULTILINE
+    )
     assert [text for _, text in told] == list(problem.worked)
     assert [int(number) for number, _ in told] == list(range(1, len(problem.worked) + 1))
     assert said.endswith(f"<answer>{problem.answer}</answer>")

@@ -1,16 +1,15 @@
-"""Players for tasks of machine learning: they pick ready scripts by the time that is left.
+"""Scripted policies for machine learning tasks: they select ready scripts by the remaining time.
 
-They know the scripts, and how long each took elsewhere, which no model does. All else they read
-in the transcript: the budget, and what the replies say of the time.
+They know the scripts and a reference duration of each. The budget and the elapsed time come from
+the transcript.
 
-| player | what it does |
+| player | selection |
 | --- | --- |
-| climber | the best that should fit, by what the time was; something safe before it if both fit |
-| one-shot | one script: the best that takes less than half of the budget, as it was elsewhere |
-| stubborn | the slowest script, whatever the time |
+| climber | the best script that should fit by the measured speed; a safe one first if both fit |
+| one-shot | the best script whose reference duration is less than half of the budget |
+| stubborn | the slowest script |
 """
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from math import ceil, inf
 
 import numpy as np
 
-from timeful.agents.scripted_policies import Player
+from timeful.agents.scripted_policies import Player, call_tool, conclude
 from timeful.agents.scripted_policies.scripts import Rung, ladder
 from timeful.agents.tool_user import Reply, Transcript
 from timeful.core.units import in_seconds, milliseconds
@@ -30,69 +29,69 @@ from timeful.models.rules import Answer, Rule
 
 PACE = Pace(first=milliseconds(100), per_token=milliseconds(4))
 _AT_RISK, _SAFE = 1.5, 1.1
-"""How much longer than expected a program may take, without a submission and with one."""
+"""The factors on the expected duration of a program, without and with a submission."""
 _QUICK = 2
-"""How many of the scripts are quick enough to come before another."""
+"""The number of scripts that may run before another one."""
 _BELIEF_S = 0.1
-"""Seconds of programs that were as quick as elsewhere, before any was seen: a prior weight."""
+"""The prior weight of the reference speed, in seconds of programs."""
 _LETTERS_PER_TOKEN = 4
 _GLANCE, _LAST_WORDS = 20, 30
-"""Tokens of a look at the time, and of a conclusion."""
+"""The tokens of a timer call, and of a conclusion."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Run:
-    """A script that was run.
+    """A run of a script.
 
     Attributes:
-        rung: Which one.
-        took: How long it ran, as it says itself; if it failed, as long as it was expected to.
-        accuracy: What was said of its submission.
+        rung: The index of the script.
+        seconds: The reported duration; the reference duration if it failed.
+        accuracy: The reported accuracy of its submission.
     """
 
     rung: int
-    took: float
+    seconds: float
     accuracy: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Here:
-    """How many times as long as elsewhere things take here.
+    """The slowdown factors relative to the reference durations.
 
     Attributes:
-        words: Thinking and writing.
-        programs: Programs.
+        words: The factor of reasoning and writing.
+        programs: The factor of programs.
     """
 
     words: float
     programs: float
 
     def seconds(self, rung: Rung, *, margin: float = _AT_RISK) -> float:
-        """The time until a script is submitted and the last words are said."""
-        said = _words(_price(rung)) + _words(_LAST_WORDS)
-        return self.words * said + margin * self.programs * rung.seconds
+        """The time until a script is submitted and the conclusion is written."""
+        writing = _words(_price(rung)) + _words(_LAST_WORDS)
+        return self.words * writing + margin * self.programs * rung.seconds
 
 
 def climber(case: Case) -> Rule:
-    """Learn how fast one is, and submit the best for which there is time."""
+    """Measure the speed, and submit the best script that fits the remaining time."""
     rungs = ladder(case)
 
     def rule(view: Transcript, rng: np.random.Generator) -> Answer:
-        spent = _spent(view)
-        if spent is None:
+        elapsed = _elapsed(view)
+        if elapsed is None:
             return _look()
         runs = _runs(view, rungs)
-        left, here = _left(view, spent), _here(view, spent, runs, rungs)
-        if not view.rounds and here.seconds(rungs[0]) + _words(_GLANCE) < left < inf:
+        remaining, here = _remaining(view, elapsed), _here(view, elapsed, runs, rungs)
+        if not view.rounds and here.seconds(rungs[0]) + _words(_GLANCE) < remaining < inf:
             return _look()
-        rung = _choose(rungs, runs, here, left)
-        return _conclude(spent, runs) if rung is None else _execute(rung, f"Next is {rung.name}.")
+        rung = _choose(rungs, runs, here, remaining)
+        return _conclude(elapsed, runs) if rung is None else _execute(rung, f"Next is {rung.name}.")
 
     return rule
 
 
 def one_shot(case: Case) -> Rule:
-    """Choose once, by the budget, and conclude."""
+    """Select one script by the budget, and conclude."""
     rungs = ladder(case)
 
     def rule(view: Transcript, rng: np.random.Generator) -> Answer:
@@ -105,7 +104,7 @@ def one_shot(case: Case) -> Rule:
 
 
 def stubborn(case: Case) -> Rule:
-    """Go for the slowest script, without a look at the time."""
+    """Run the slowest script, and conclude."""
     rungs = ladder(case)
 
     def rule(view: Transcript, rng: np.random.Generator) -> Answer:
@@ -115,28 +114,12 @@ def stubborn(case: Case) -> Rule:
 
 
 PLAYERS: Mapping[str, Player] = {
-    "climber": Player(
-        name="climber",
-        says="stand-in with ready scripts: the best that should fit, by what the time was",
-        pace=PACE,
-        make=climber,
-    ),
-    "one-shot": Player(
-        name="one-shot",
-        says="stand-in with ready scripts: one, chosen by the budget before it starts",
-        pace=PACE,
-        make=one_shot,
-    ),
-    "stubborn": Player(
-        name="stubborn",
-        says="stand-in with ready scripts: the slowest, whatever the time",
-        pace=PACE,
-        make=stubborn,
-    ),
+    name: Player(name=name, pace=PACE, make=make)
+    for name, make in (("climber", climber), ("one-shot", one_shot), ("stubborn", stubborn))
 }
 
 
-# --- what they read ------------------------------------------------------------------------------
+# --- reading the transcript ----------------------------------------------------------------------
 
 _SPENT = re.compile(r"You have spent ([\d.]+) seconds\.")
 _LEFT = re.compile(r"You have ([\d.]+) seconds left\.")
@@ -145,57 +128,56 @@ _TOOK = re.compile(r"^took ([\d.]+) s$", re.MULTILINE)
 _ACCURACY = re.compile(r"^Evaluation accuracy: ([\d.]+)\.$", re.MULTILINE)
 
 
-def _told(view: Transcript, said: str, tool: str) -> float | None:
-    """The seconds that have passed, if a reply says so."""
+def _read_elapsed(view: Transcript, text: str, tool: str) -> float | None:
+    """The elapsed seconds in a reply; None if it has none."""
     if tool == TIMER.name:
-        found = _TIMER.fullmatch(said.strip())
-        return float(found.group(1)) if found else None
-    # What a program prints cannot pass for the time: that comes last.
+        match = _TIMER.fullmatch(text.strip())
+        return float(match.group(1)) if match else None
+    # The time is in the last line: the output of a program cannot imitate it.
     budget = view.view.budget
-    if spent := _last(_SPENT, said):
-        return float(spent)
-    if budget is not None and (left := _last(_LEFT, said)):
-        return in_seconds(budget) - float(left)
+    if elapsed := _last(_SPENT, text):
+        return float(elapsed)
+    if budget is not None and (remaining := _last(_LEFT, text)):
+        return in_seconds(budget) - float(remaining)
     return None
 
 
-def _last(pattern: re.Pattern[str], said: str) -> str:
-    found = pattern.findall(said.rpartition("\n")[2])
-    return found[-1] if found else ""
+def _last(pattern: re.Pattern[str], text: str) -> str:
+    matches = pattern.findall(text.rpartition("\n")[2])
+    return matches[-1] if matches else ""
 
 
-def _number(pattern: re.Pattern[str], said: str) -> float | None:
-    found = pattern.findall(said)
-    return float(found[-1]) if found else None
+def _number(pattern: re.Pattern[str], text: str) -> float | None:
+    matches = pattern.findall(text)
+    return float(matches[-1]) if matches else None
 
 
-def _spent(view: Transcript) -> float | None:
-    """The seconds that have passed by the latest reply; None if it does not tell."""
+def _elapsed(view: Transcript) -> float | None:
+    """The elapsed seconds in the latest reply; None if it has none."""
     if not view.rounds:
         return 0.0
     last = view.rounds[-1].replies[-1]
-    spent = _told(view, last.text, "" if last.call is None else last.call.name)
-    if spent is None and last.call is not None and last.call.name == TIMER.name:
-        return inf  # even the timer does not tell: better to stop than to ask for ever
-    return spent
+    elapsed = _read_elapsed(view, last.text, "" if last.call is None else last.call.name)
+    if elapsed is None and last.call is not None and last.call.name == TIMER.name:
+        return inf  # the timer failed: stop, because another call would fail too
+    return elapsed
 
 
-def _left(view: Transcript, spent: float) -> float:
+def _remaining(view: Transcript, elapsed: float) -> float:
     budget = view.view.budget
-    return inf if budget is None else in_seconds(budget) - spent
+    return inf if budget is None else in_seconds(budget) - elapsed
 
 
 def _runs(view: Transcript, rungs: Sequence[Rung]) -> list[_Run]:
-    """The scripts that were run."""
-    places, runs = {rung.code: place for place, rung in enumerate(rungs)}, list[_Run]()
+    indices, runs = {rung.code: index for index, rung in enumerate(rungs)}, list[_Run]()
     for reply in _replies(view):
-        place = places.get(reply.call.arguments.get("code", "")) if reply.call else None
-        if place is not None:
-            took = _number(_TOOK, reply.text)
+        index = indices.get(reply.call.arguments.get("code", "")) if reply.call else None
+        if index is not None:
+            duration = _number(_TOOK, reply.text)
             runs.append(
                 _Run(
-                    rung=place,
-                    took=rungs[place].seconds if took is None else took,
+                    rung=index,
+                    seconds=rungs[index].seconds if duration is None else duration,
                     accuracy=_number(_ACCURACY, reply.text),
                 )
             )
@@ -203,71 +185,71 @@ def _runs(view: Transcript, rungs: Sequence[Rung]) -> list[_Run]:
 
 
 def _replies(view: Transcript) -> Iterator[Reply]:
-    return (reply for one in view.rounds for reply in one.replies)
+    return (reply for round_ in view.rounds for reply in round_.replies)
 
 
-# --- what they make of it ------------------------------------------------------------------------
+# --- decisions -----------------------------------------------------------------------------------
 
 
-def _here(view: Transcript, spent: float, runs: Sequence[_Run], rungs: Sequence[Rung]) -> _Here:
-    """What all that was done so far tells of the time.
+def _here(view: Transcript, elapsed: float, runs: Sequence[_Run], rungs: Sequence[Rung]) -> _Here:
+    """Estimate the slowdown factors.
 
-    What no program took is words. A program of a few milliseconds tells little of long ones, so
-    that some belief in what was measured elsewhere is kept.
+    Elapsed time outside of programs counts as writing. A prior keeps short programs from dominating
+    the estimate.
     """
-    glances = sum(one.call is not None and one.call.name == TIMER.name for one in _replies(view))
-    said = glances * _words(_GLANCE) + sum(_words(_price(rungs[run.rung])) for run in runs)
-    ran, elsewhere = (sum(run.took for run in runs), sum(rungs[run.rung].seconds for run in runs))
+    calls = (reply.call for reply in _replies(view))
+    glances = sum(call is not None and call.name == TIMER.name for call in calls)
+    writing = glances * _words(_GLANCE) + sum(_words(_price(rungs[run.rung])) for run in runs)
+    running = sum(run.seconds for run in runs)
+    reference = sum(rungs[run.rung].seconds for run in runs)
     return _Here(
-        words=max(0.0, spent - ran) / said if said else 1.0,
-        programs=(_BELIEF_S + ran) / (_BELIEF_S + elsewhere),
+        words=max(0.0, elapsed - running) / writing if writing else 1.0,
+        programs=(_BELIEF_S + running) / (_BELIEF_S + reference),
     )
 
 
-def _choose(rungs: Sequence[Rung], runs: Sequence[_Run], here: _Here, left: float) -> Rung | None:
-    """What to submit next: nothing that was tried, and nothing below what is submitted.
+def _choose(
+    rungs: Sequence[Rung], runs: Sequence[_Run], here: _Here, remaining: float
+) -> Rung | None:
+    """Select an untried script above the best submission; None if there is none in time.
 
-    Without a submission it is a quick one, if that leaves time for the best there can be.
+    Without a submission, prefer a quick script if the best feasible one still fits after it.
     """
-    tried = {run.rung for run in runs}
+    attempts = {run.rung for run in runs}
     highest = max((run.rung for run in runs if run.accuracy is not None), default=-1)
-    open_ = [rung for i, rung in enumerate(rungs) if i > highest and i not in tried]
+    open_ = [rung for i, rung in enumerate(rungs) if i > highest and i not in attempts]
     for i, best in reversed(list(enumerate(open_))):
         soon = here.seconds(best, margin=_SAFE)
-        if highest >= 0 and soon < left:
+        if highest >= 0 and soon < remaining:
             return best
-        before = [rung for rung in open_[:i][:_QUICK] if here.seconds(rung) + soon < left < inf]
-        if highest < 0 and (before or here.seconds(best) < left):
+        quick = open_[:i][:_QUICK]
+        before = [rung for rung in quick if here.seconds(rung) + soon < remaining < inf]
+        if highest < 0 and (before or here.seconds(best) < remaining):
             return (before or [best])[-1]
     return None if runs else rungs[0]
 
 
-# --- what they say -------------------------------------------------------------------------------
+# --- answers -------------------------------------------------------------------------------------
 
 
 def _once(view: Transcript, rungs: Sequence[Rung], rung: Rung) -> Answer:
-    """Run a script, and conclude whatever came of it."""
+    """Run a script, and conclude with or without a submission."""
     if not view.rounds:
         return _execute(rung, f"I will use {rung.name}.")
-    spent = _spent(view)
-    if spent is None:
+    elapsed = _elapsed(view)
+    if elapsed is None:
         return _look()
-    return _conclude(spent, _runs(view, rungs))
+    return _conclude(elapsed, _runs(view, rungs))
 
 
-def _conclude(spent: float, runs: Sequence[_Run]) -> Answer:
-    """The last words, in the form that the briefing asks for (A.1.3)."""
-    known = [run.accuracy for run in runs if run.accuracy is not None]
-    accuracy = known[-1] if known else 0.0
-    text = (
-        f"<conclusion>total duration: {spent:.2f} seconds</conclusion>\n"
-        f"<accuracy>{accuracy:.4f}</accuracy>"
-    )
-    return Answer(text, _LAST_WORDS)
+def _conclude(elapsed: float, runs: Sequence[_Run]) -> Answer:
+    accuracies = [run.accuracy for run in runs if run.accuracy is not None]
+    accuracy = accuracies[-1] if accuracies else 0.0
+    return conclude(elapsed, f"<accuracy>{accuracy:.4f}</accuracy>", _LAST_WORDS)
 
 
 def _execute(rung: Rung, thought: str) -> Answer:
-    return _call(EXECUTE.name, {"code": rung.code}, thought, tokens=_price(rung))
+    return call_tool(EXECUTE.name, {"code": rung.code}, thought, _price(rung))
 
 
 def _price(rung: Rung) -> int:
@@ -275,14 +257,9 @@ def _price(rung: Rung) -> int:
 
 
 def _words(tokens: int) -> float:
-    """The seconds that an answer of so many tokens usually takes."""
+    """The usual duration of an answer, in seconds."""
     return in_seconds(PACE.first + tokens * PACE.per_token)
 
 
 def _look() -> Answer:
-    return _call(TIMER.name, {}, "What time is it?", tokens=_GLANCE)
-
-
-def _call(name: str, arguments: dict[str, str], thought: str, *, tokens: int) -> Answer:
-    call = json.dumps({"name": name, "arguments": arguments})
-    return Answer(f"{thought}\n<tool_call>{call}</tool_call>", tokens)
+    return call_tool(TIMER.name, {}, "What time is it?", _GLANCE)

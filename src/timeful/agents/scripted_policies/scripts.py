@@ -1,15 +1,15 @@
-"""Ready scripts for tasks of machine learning: a ladder from quick to slow.
+"""Scripts for machine learning tasks, from quick to slow.
 
-Each is a whole program, as a model would write it, from what the task's opening says: it reads
-the public files and writes a submission. Higher rungs take longer and mostly do better.
+Each script is a complete program that reads the public files and writes a submission. Slower
+scripts usually score better.
 
-| rung | cells | texts | about, warm |
+| rung | tabular data | texts | warm duration |
 | --- | --- | --- | --- |
-| prior | shares of the classes | the same | 0.05 s |
+| prior | class frequencies | class frequencies | 0.05 s |
 | bayes | naive Bayes | naive Bayes on words | 0.06 s |
 | middle | trees on all columns, bagged | logistic regression on words, tuned | 0.4 s |
 | forest | extremely randomised trees | trees on words and pairs | 1 s |
-| search | cells by each flag; best three of several models | with pieces of words, too | 2 s |
+| search | cells times flags; best 3 of several models | character n-grams; best 3 | 2 s |
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from timeful.environments.coding.dataset import PUBLIC, SUBMISSION
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rung:
-    """A script, and the seconds that it took when it was measured, warm, on a default case."""
+    """A script, with its reference duration: measured warm on a default case."""
 
     name: str
     seconds: float
@@ -28,10 +28,11 @@ class Rung:
 
 
 def ladder(case: Case) -> tuple[Rung, ...]:
-    """The scripts for a case, quickest first."""
+    """The scripts for a case, in rising order of duration."""
     rungs = _TEXT if case.layout.kind == "text" else _TABLE
     return tuple(
-        Rung(name=name, seconds=spent, code=_script(case, body)) for name, spent, body in rungs
+        Rung(name=name, seconds=duration, code=_script(case, body))
+        for name, duration, body in rungs
     )
 
 

@@ -1,18 +1,16 @@
-"""Players that solve a problem from its worked solution: three ways to treat a time budget.
+"""Scripted policies for reasoning problems with a worked solution: three uses of a time budget.
 
-A worked solution is a list of steps, each of which ends in a figure; the last figure answers the
-problem. A player writes the steps down, by the sum alone or in full, and slips: with a chance for
-each step, which is greater for short steps, the figure comes out wrong, and so does all that
-follows. Going over the steps again finds most slips. Whoever stops early has the latest figure to
-go by, and nothing else: no player looks at the answer.
+A worked solution is a list of steps. Each step ends in a figure, and the last figure is the
+answer. A player writes each step, in full or as its sum alone. With an invented probability, which
+is higher for short steps, the figure is wrong, and the error propagates to all later figures.
+A repeated pass over the steps finds most errors. After an early stop the latest figure is the
+estimate. No player reads the answer of the problem.
 
-| player | treats time |
+| player | use of time |
 | --- | --- |
-| paced | asks the timer between parts, and works as deep as the time that is left allows |
-| steady | does not look at it: always the whole solution in full |
-| curt | shortens everything as soon as there is a limit: a few steps at most, then a guess |
-
-They stand in for language models to show that the platform works. Their chances are invented.
+| paced | calls the timer between sections, and adapts the depth to the remaining time |
+| steady | ignores the time and writes the whole solution in full |
+| curt | with a limit, writes a few short steps and guesses; otherwise as steady |
 """
 
 import re
@@ -36,28 +34,28 @@ from timeful.seeding import child
 from timeful.tools import ToolCall
 
 Depth = Literal["terse", "full", "again"]
-"""How a step is written: its sum alone, all of it, or all of it once more."""
+"""The form of a step: its sum alone, in full, or repeated in full."""
 
 SLIPS = {"terse": 0.05, "full": 0.02}
-"""The chance that the figure of a step comes out wrong."""
+"""The probability of a wrong figure, for each step."""
 
 NOTICED = 0.8
-"""The chance that going over a step again finds that it was wrong."""
+"""The probability that a repeated step corrects its error."""
 
-PARTS = 4
-"""Into how many parts a solution is cut by whoever looks at the time between them."""
+SECTIONS = 4
+"""The number of sections of a solution; the timer is called between them."""
 
 MOST_PASSES = 3
-"""How often the steps are gone over, the first time included."""
+"""The maximum number of passes, with the first one."""
 
 HASTY_STEPS = 6
-"""The most steps of a player that is in a hurry whatever the time."""
+"""The maximum number of steps of the curt player."""
 
 MARGIN = 1.1
-"""By how much more time than it seems to need a part is begun only if there is."""
+"""The safety factor on the estimated time of a section."""
 
 _ANSWER_WORDS = 12
-"""About what the answer costs, and what it takes to begin it."""
+"""The approximate tokens of the answer."""
 
 _PACE = Pace(first=milliseconds(100), per_token=milliseconds(25))
 
@@ -69,13 +67,13 @@ _CALL = f"<tool_call>{ToolCall(name=TIMER.name)!s}</tool_call>"
 
 @dataclass(slots=True)
 class _Notes:
-    """What was written down so far: all that a player knows of a problem.
+    """The state of a written solution.
 
     Attributes:
-        slips: By how much each step that was written is off by its own fault.
-        again: How many steps of the latest time over were written again.
-        passes: How often the whole solution was gone over.
-        latest: The figure that was written last.
+        slips: The error that each written step adds.
+        again: The number of repeated steps in the current pass.
+        passes: The number of complete passes.
+        latest: The latest figure.
     """
 
     slips: list[int] = field(default_factory=list)
@@ -84,7 +82,7 @@ class _Notes:
     latest: int = 0
 
     def take(self, i: int, slip: int, right: int, *, last: bool) -> int:
-        """Note a step, and return its figure: what went wrong before it is carried along."""
+        """Add a step, and return its figure with all earlier errors."""
         is_new = i == len(self.slips)
         self.slips[i:] = [slip, *self.slips[i + 1 :]]
         self.again = 0 if is_new else i + 1
@@ -96,8 +94,6 @@ class _Notes:
 
 @dataclass(frozen=True, slots=True)
 class _Solution:
-    """A worked solution, and how it is written down."""
-
     problem: Problem
 
     @property
@@ -105,55 +101,55 @@ class _Solution:
         return self.problem.worked
 
     def figure(self, i: int) -> int:
-        found = _FIGURE.search(self.steps[i])
-        assert found is not None, "a step ends in a figure"
-        return int(found.group())
+        match = _FIGURE.search(self.steps[i])
+        assert match is not None, "a step ends in a figure"
+        return int(match.group())
 
     def write(self, i: int, depth: Depth, notes: _Notes, rng: np.random.Generator) -> str:
-        """Write one step, right or wrong, and take note of it."""
+        """Write one step, with or without an error, and add it to the notes."""
         slip = _slip(depth, notes.slips[i] if depth == "again" else 0, rng)
         figure = notes.take(i, slip, self.figure(i), last=i == len(self.steps) - 1)
         return self._line(i, depth, figure)
 
     def _line(self, i: int, depth: Depth, figure: int) -> str:
         step = self.steps[i]
-        said = step.rpartition(": ")[2] if depth == "terse" else step
+        text = step.rpartition(": ")[2] if depth == "terse" else step
         label = "Again" if depth == "again" else "Step"
-        return f"{label} {i + 1}. {_FIGURE.sub(str(figure), said)}"
+        return f"{label} {i + 1}. {_FIGURE.sub(str(figure), text)}"
 
     def words(self, i: int, depth: Depth) -> int:
-        """What a step costs."""
+        """The tokens of a step."""
         return _words(self._line(i, depth, self.figure(i)))
 
     def read(self, rounds: Sequence[Round]) -> _Notes:
-        """What was written in the rounds so far; it shows what went wrong at each step."""
+        """Recover the notes from the text of the rounds."""
         notes = _Notes()
-        for one in rounds:
-            for number, figure in _STEP.findall(one.said):
+        for round_ in rounds:
+            for number, figure in _STEP.findall(round_.message):
                 i = int(number) - 1
                 slip = int(figure) - self.figure(i) - sum(notes.slips[:i])
                 notes.take(i, slip, self.figure(i), last=i == len(self.steps) - 1)
         return notes
 
     def answer(self, notes: _Notes, rng: np.random.Generator) -> str:
-        """The last words, by what was written down."""
+        """The final answer that follows from the notes."""
         done = notes.passes > 0
-        # Half way through another time over, what it has mended counts already.
+        # In the middle of a repeated pass, its corrections count already.
         figure = self.figure(len(self.steps) - 1) + sum(notes.slips) if done else notes.latest
-        said = self._choice(figure, done, rng) if self.problem.choices else str(figure)
+        result = self._choice(figure, done, rng) if self.problem.choices else str(figure)
         opening = "So the result is" if done else "Time is short, so my estimate is"
-        return f"{opening} {said}. <answer>{said}</answer>"
+        return f"{opening} {result}. <answer>{result}</answer>"
 
     def _choice(self, figure: int, done: bool, rng: np.random.Generator) -> str:
-        """The choice that is nearest to a result; without a result, any."""
+        """The letter of the choice nearest to a result; a random one without a result."""
         choices = self.problem.choices
         far = [abs(int(choice) - figure) for choice in choices]
-        place = far.index(min(far)) if done else int(rng.integers(len(choices)))
-        return chr(ord("A") + place)
+        index = far.index(min(far)) if done else int(rng.integers(len(choices)))
+        return chr(ord("A") + index)
 
 
 def _slip(depth: Depth, before: int, rng: np.random.Generator) -> int:
-    """By how much a step is off by its own fault; `before` is how much it was so far."""
+    """Draw the error that a step adds; `before` is its error in the previous pass."""
     chance, sign, size = rng.random(), 2 * int(rng.integers(2)) - 1, int(rng.integers(1, 10))
     if depth == "again":
         return 0 if chance < NOTICED else before
@@ -161,130 +157,131 @@ def _slip(depth: Depth, before: int, rng: np.random.Generator) -> int:
 
 
 def _words(text: str) -> int:
-    """Tokens, counted as the words that are said."""
+    """The number of tokens: one for each word."""
     return len(text.split())
 
 
-def _say(lines: Sequence[str]) -> Answer:
+def _join(lines: Sequence[str]) -> Answer:
     return Answer.spoken("\n".join(lines))
 
 
 Play = Callable[[Problem, Transcript, np.random.Generator], Answer]
-"""What to say next, of a problem that is known from elsewhere."""
+"""Computes the next answer for a problem."""
 
 
 # --- the three players ---------------------------------------------------------------------------
 
 
 def _steady(problem: Problem, transcript: Transcript, rng: np.random.Generator) -> Answer:
-    """All of it in full, in one thought."""
+    """Write the whole solution in one thought."""
     solution, notes = _Solution(problem), _Notes()
     lines = [solution.write(i, "full", notes, rng) for i in range(len(solution.steps))]
-    return _say([*lines, solution.answer(notes, rng)])
+    return _join([*lines, solution.answer(notes, rng)])
 
 
 def _curt(problem: Problem, transcript: Transcript, rng: np.random.Generator) -> Answer:
-    """Without a limit as steady; with one, a few short steps."""
+    """Write a few short steps if there is a limit."""
     if transcript.view.budget is None:
         return _steady(problem, transcript, rng)
     solution, notes = _Solution(problem), _Notes()
     most = min(HASTY_STEPS, len(solution.steps))
     lines = [solution.write(i, "terse", notes, rng) for i in range(most)]
-    return _say([*lines, solution.answer(notes, rng)])
+    return _join([*lines, solution.answer(notes, rng)])
 
 
 def _paced(problem: Problem, transcript: Transcript, rng: np.random.Generator) -> Answer:
-    """A part after the other, as deep as there is time for, and the timer between them."""
+    """Write a section and call the timer, or answer."""
     solution = _Solution(problem)
     notes = solution.read(transcript.rounds)
-    part = _Plan(solution, notes, _left(transcript), _rate(transcript)).part()
-    lines = [solution.write(i, part.depth, notes, rng) for i in part.steps]
-    return _say([*lines, solution.answer(notes, rng) if part.is_last else _CALL])
+    section = _Plan(solution, notes, _remaining(transcript), _rate(transcript)).section()
+    lines = [solution.write(i, section.depth, notes, rng) for i in section.steps]
+    return _join([*lines, solution.answer(notes, rng) if section.is_last else _CALL])
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """Steps to write next, and whether the answer follows at once."""
+class _Section:
+    """The next steps, and whether the answer follows in the same message."""
 
     steps: range
     depth: Depth
     is_last: bool = False
 
 
-_ANSWER = _Part(range(0), "terse", is_last=True)
+_ANSWER = _Section(range(0), "terse", is_last=True)
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What to write next, by the time that is left.
+    """The choice of the next section by the remaining time.
 
     Attributes:
-        solution: What there is to write.
-        notes: What was written.
-        left: The seconds that are left; None without a limit.
-        rate: The seconds that a word takes; None if nobody knows yet.
+        solution: The worked solution.
+        notes: The steps written so far.
+        remaining: The remaining time in seconds; None without a limit.
+        rate: The seconds for each word; None if unknown.
     """
 
     solution: _Solution
     notes: _Notes
-    left: float | None
+    remaining: float | None
     rate: float | None
 
-    def part(self) -> _Part:
-        """The next part: of the first time over, of another one, or the answer."""
+    def section(self) -> _Section:
+        """The next section of the first or of a repeated pass, or the answer."""
         count = len(self.solution.steps)
-        size = ceil(count / PARTS)
+        size = ceil(count / SECTIONS)
         if self.notes.passes == 0:
             return self._first(range(len(self.notes.slips), count), size)
         again = range(self.notes.again, min(count, self.notes.again + size))
         is_enough = self.notes.passes >= MOST_PASSES
-        if is_enough or not self._fits(_Part(again, "again")):
-            return _ANSWER  # without a limit, once is enough
-        return _Part(again, "again")
+        if is_enough or not self._has_time(_Section(again, "again")):
+            return _ANSWER  # without a limit, one pass is enough
+        return _Section(again, "again")
 
-    def _first(self, rest: range, size: int) -> _Part:
-        """In full, if all that is left then fits at least as sums alone; else those at once."""
-        if self.left is None:
-            return _Part(rest[:size], "full")
+    def _first(self, steps: range, size: int) -> _Section:
+        """Steps in full if the remaining ones then fit as sums alone; else all as sums alone."""
+        if self.remaining is None:
+            return _Section(steps[:size], "full")
         if self.rate is None:
-            return _Part(rest[:1], "full")  # it tells how fast this goes
-        for steps in range(min(size, len(rest)), 0, -1):
-            full = _Part(rest[:steps], "full")
-            if self._fits(full, _Part(rest[steps:], "terse")):
+            return _Section(steps[:1], "full")  # this step measures the speed
+        for count in range(min(size, len(steps)), 0, -1):
+            full = _Section(steps[:count], "full")
+            if self._has_time(full, _Section(steps[count:], "terse")):
                 return full
-        while len(rest) and not self._fits(_Part(rest, "terse")):
-            rest = rest[:-1]
-        return _Part(rest, "terse", is_last=True)
+        while len(steps) and not self._has_time(_Section(steps, "terse")):
+            steps = steps[:-1]
+        return _Section(steps, "terse", is_last=True)
 
-    def _fits(self, *parts: _Part) -> bool:
-        """Whether there is time for this, a call after each part, and an answer."""
-        if self.rate is None or self.left is None:
+    def _has_time(self, *sections: _Section) -> bool:
+        """Whether the sections, a timer call after each, and an answer fit the remaining time."""
+        if self.rate is None or self.remaining is None:
             return False
-        words = _ANSWER_WORDS + len(parts) * _words(_CALL)
-        words += sum(self.solution.words(i, part.depth) for part in parts for i in part.steps)
-        return words * self.rate * MARGIN <= self.left
+        words = _ANSWER_WORDS + len(sections) * _words(_CALL)
+        for section in sections:
+            words += sum(self.solution.words(i, section.depth) for i in section.steps)
+        return words * self.rate * MARGIN <= self.remaining
 
 
-def _left(transcript: Transcript) -> float | None:
-    """The seconds that are left by the latest word of the timer."""
+def _remaining(transcript: Transcript) -> float | None:
+    """The remaining seconds by the latest reply of the timer."""
     budget = transcript.view.budget
     return None if budget is None else in_seconds(budget) - _read(transcript)
 
 
 def _rate(transcript: Transcript) -> float | None:
-    """The seconds that a word has taken so far; None before the timer was asked."""
-    words = sum(_words(one.said) for one in transcript.rounds)
+    """The mean seconds for each word; None before the first timer reply."""
+    words = sum(_words(round_.message) for round_ in transcript.rounds)
     seconds = _read(transcript)
     return seconds / words if words and seconds > 0 else None
 
 
 def _read(transcript: Transcript) -> float:
-    """What the timer said last."""
-    for one in reversed(transcript.rounds):
-        for reply in reversed(one.replies):
-            found = _SECONDS.search(reply.text)
-            if found is not None:
-                return float(found.group(1))
+    """The latest reply of the timer, in seconds; 0 without one."""
+    for round_ in reversed(transcript.rounds):
+        for reply in reversed(round_.replies):
+            match = _SECONDS.search(reply.text)
+            if match is not None:
+                return float(match.group(1))
     return 0.0
 
 
@@ -296,33 +293,13 @@ def _make(play: Play, problem: Problem) -> Rule:
         )
 
     def rule(transcript: Transcript, rng: np.random.Generator) -> Answer:
-        # Of its own for each problem, or one seed would let all of them slip at one place.
+        # A separate seed for each problem: otherwise all problems have errors at the same steps.
         return play(problem, transcript, child(int(rng.integers(2**62)), problem.id))
 
     return rule
 
 
 PLAYERS = {
-    player.name: player
-    for player in (
-        Player(
-            name="paced",
-            says="a stand-in that knows a worked solution, and fits its depth to the timer",
-            pace=_PACE,
-            make=partial(_make, _paced),
-        ),
-        Player(
-            name="steady",
-            says="a stand-in that knows a worked solution, and writes all of it whatever the time",
-            pace=_PACE,
-            make=partial(_make, _steady),
-        ),
-        Player(
-            name="curt",
-            says="a stand-in that knows a worked solution, and does little of it under a limit",
-            pace=_PACE,
-            make=partial(_make, _curt),
-        ),
-    )
+    name: Player(name=name, pace=_PACE, make=partial(_make, play))
+    for name, play in (("paced", _paced), ("steady", _steady), ("curt", _curt))
 }
-"""The players of reasoning, by name."""

@@ -82,7 +82,7 @@ def _words(lines: list[str]) -> int:
 
 def _tell(problem: Problem, transcript: Transcript) -> list[str]:
     """What to write next."""
-    texts = [one.said for one in transcript.rounds]
+    texts = [round_.message for round_ in transcript.rounds]
     solution = _Solution(problem, sum(len(_STEP.findall(text)) for text in texts))
     read = _read(transcript)
     if not solution.rest:
@@ -129,7 +129,6 @@ def _make(problem: Problem) -> Rule:
 
 SOLUTION_WRITER = Player(
     name=NAME,
-    says="tells a worked solution without mistakes, as fully as there is time; no language model",
     pace=Pace(first=milliseconds(100), per_token=milliseconds(25)),
     make=_make,
 )
