@@ -37,8 +37,10 @@ def blocks() -> list[tuple[str, str, str | None]]:
 
 @pytest.mark.parametrize(("place", "code", "output"), blocks(), ids=lambda value: str(value)[:40])
 def test_a_block_of_code_runs_and_prints_what_it_says(
-    place: str, code: str, output: str | None
+    place: str, code: str, output: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
         exec(compile(code, place, "exec"), {"__name__": "__main__"})
@@ -92,8 +94,8 @@ def words(body: dict[str, Any]) -> Iterator[Say]:
     yield Say("\\boxed{U}")
 
 
-def test_the_readmes_commands_for_a_real_model_run_as_they_stand(tmp_path: Path) -> None:
-    text = (ROOT / "README.md").read_text()
+def test_the_commands_for_a_real_model_run_as_they_are_written(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "models.md").read_text()
     [block] = [f[2] for f in FENCE.finditer(text) if "--record tape.jsonl" in f[2]]
     lines = block.replace("\\\n", " ").splitlines()
     # A shell's comment begins with a # after a space; `tape.jsonl#name` holds none.
