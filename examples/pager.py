@@ -1,12 +1,9 @@
-"""A suite of a user's own, with its world and its agent: `timeful run examples/pager.py`.
-
-Alerts arrive at random and expire after 30 s. A fix takes 5 s, and meanwhile the agent writes.
-"""
+"""A suite of a user's own, `timeful run examples/pager.py`: alerts, and an agent that writes."""
 
 from dataclasses import dataclass
 
 import timeful
-from timeful import EventWorld, IllegalActionError, Lines, Metric, Suite, Table, seconds
+from timeful import EventWorld, IllegalActionError, Lines, Metric, Pace, Suite, Table, seconds
 
 
 class Pager(EventWorld):
@@ -39,8 +36,7 @@ class Pager(EventWorld):
 
 
 async def on_call(session):
-    text = "a paragraph of the report " * 150
-    writer = timeful.ScriptedModel(lambda _: text, pace=timeful.Pace(per_token=seconds(0.05)))
+    writer = timeful.ScriptedModel(lambda _: "text " * 750, pace=Pace(per_token=seconds(0.05)))
     while not session.over:
         report = session.think(writer, "Write a section of the report.")
         while not await session.run_until_event(report):
@@ -57,12 +53,11 @@ class PagerEpisode:
     rate: float = 3.0
     """Alerts a minute."""
     seed: int = 0
-    """Seed of the alerts."""
 
 
 def play(episode, recorder):
-    world = Pager(episode.rate, episode.seed)
-    timeful.play(on_call, world, interface=episode.interface, record=recorder)
+    pager = Pager(episode.rate, episode.seed)
+    timeful.play(on_call, pager, interface=episode.interface, record=recorder)
 
 
 def summarize(events):
