@@ -191,7 +191,7 @@ def test_what_only_an_endpoint_could_use_is_refused(
     talks(tmp_path / "talks.jsonl", n=1)
     found = timeful("annotate", saved(tmp_path, annotation=RULES), *option)
     assert isinstance(found.exception, SettingsError)
-    assert "would change nothing" in str(found.exception)
+    assert "has no effect" in str(found.exception)
 
 
 @needs_abcd

@@ -94,8 +94,8 @@ def test_a_pace_is_what_its_tokens_cost(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        (["--base-url", "http://localhost:1/v1"], "--base-url would change nothing"),
-        (["--record", "tape"], "--record would change nothing"),
+        (["--base-url", "http://localhost:1/v1"], "--base-url has no effect"),
+        (["--record", "tape"], "--record has no effect"),
         (["--temperature", "-1"], "a temperature is 0 or above"),
     ],
 )

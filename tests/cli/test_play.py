@@ -88,7 +88,7 @@ def test_actions_left_over_are_told_after_all_that_was_played(play: Any) -> None
     code, lines, err = play("snake", "--actions", "LLLUU", "--json")
     assert code == 0
     assert [json.loads(line)["turn"] for line in lines] == [0, 1, 2, 3]
-    assert err == "timeful: snake was over after turn 3; 2 of 5 actions left over\n"
+    assert err == "timeful: snake was over after turn 3; 2 of 5 actions were not used\n"
 
 
 @pytest.mark.parametrize("letters", ["LXL", "LlL", "L L", "LéL"])

@@ -186,7 +186,7 @@ def test_the_catalog_of_a_file_is_found_from_its_folder_and_needs_dialogues(
     own = ["--data", data, "--split", "all", "--timing", "by-turn", "--no-curve"]
     assert "catalog tools.json" in play(tmp_path / "run", [agent], *own, *flows)
     assert "domain shop" in play(tmp_path / "other", [agent], *own, "--domain", "shop")
-    with pytest.raises(SettingsError, match="would change nothing"):
+    with pytest.raises(SettingsError, match="has no effect"):
         play(tmp_path / "idle", [agent], *own, "--domain", "shop", *flows)
 
 
@@ -221,7 +221,7 @@ def test_how_fast_people_are_is_an_option_and_slower_people_are_easier(tmp_path:
 
 def test_how_fast_people_are_changes_nothing_where_the_conversation_waits(tmp_path: Path) -> None:
     for option, timing in (("--speaking-wpm", "by-turn"), ("--pause", "timestamps")):
-        with pytest.raises(SettingsError, match=f"{option} would change nothing"):
+        with pytest.raises(SettingsError, match=f"{option} has no effect"):
             play(tmp_path / "run", ["non-reasoning"], "--timing", timing, option, "50")
     with pytest.raises(SettingsError, match="spread"):
         play(tmp_path / "run", ["non-reasoning"], "--timing", "pace", "--spread", "3")

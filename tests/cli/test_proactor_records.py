@@ -104,7 +104,7 @@ def test_agents_that_are_mixed_are_said_to_be(tmp_path: Path, played: list[Playe
 
 
 def test_what_is_no_record_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RecordError, match="there is no record in"):
+    with pytest.raises(RecordError, match="no record in"):
         timeful("metrics", "proactor", tmp_path)
     (tmp_path / "half.jsonl").touch()
     with pytest.raises(RecordError, match=r"^half.jsonl: .*complete"):

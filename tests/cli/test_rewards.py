@@ -134,7 +134,7 @@ def test_parameters_progress_and_turn_are_taken(run: Path, tmp_path: Path) -> No
         (("timely", "--set", "lambda=2"), "from 0 to 1"),
         (("ruler",), "needs a judge, which scores whole groups"),
         (("adaptive_metric_score",), "progress of training"),
-        (("timely", "--progress", "0.5"), "changes nothing"),
+        (("timely", "--progress", "0.5"), "has no effect"),
         (("timely", "--turn", "1"), "no turn 1"),
     ],
 )

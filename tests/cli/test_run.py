@@ -84,7 +84,7 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(tmp_path: Path) -> None
         process.send_signal(signal.SIGINT)
         _, said = process.communicate()
     assert process.returncode == 130
-    assert "the same command goes on from there" in said
+    assert "the same command resumes the run" in said
     assert "Traceback" not in said
     assert list((tmp_path / "episodes").glob("*.jsonl"))
 

@@ -23,7 +23,7 @@ from timeful.records.events import (
 )
 from timeful.records.recorder import Recorder, read_record, record_hash
 from timeful.records.summary import summarize
-from timeful.records.timeline import conversation, joined, line
+from timeful.records.timeline import conversation, line, merge_chunks
 
 
 def recorded(path: Path | None = None, number: int = 3) -> list[Entry]:
@@ -128,12 +128,12 @@ def test_chunks_in_a_row_are_one_and_nothing_else_is() -> None:
     noted = Noted(at=3, topic="t", text="x")
     others = [chunk(6, "e", channel="thinking"), chunk(7, "f", thought=2)]
     events = [chunk(1, "a"), chunk(2, "bc"), noted, chunk(4, "c"), chunk(5, "d"), *others]
-    assert list(joined(events)) == [chunk(2, "abc"), noted, chunk(5, "cd"), *others]
+    assert list(merge_chunks(events)) == [chunk(2, "abc"), noted, chunk(5, "cd"), *others]
     inner = [
         Within(at=e.at, module=m, what=e) for m in "mn" for e in (chunk(1, "a"), chunk(2, "b"))
     ]
-    assert list(joined(inner)) == [Within(at=2, module=m, what=chunk(2, "ab")) for m in "mn"]
-    assert list(joined([])) == []
+    assert list(merge_chunks(inner)) == [Within(at=2, module=m, what=chunk(2, "ab")) for m in "mn"]
+    assert list(merge_chunks([])) == []
 
 
 def thought(number: int, messages: list[tuple[str, str]] | None) -> list[Entry]:

@@ -119,11 +119,11 @@ def test_a_dry_run_by_examples_says_what_is_cut_unknown_or_too_long(start: Path)
 def test_an_end_that_stands_for_the_unknown_too_is_not_counted() -> None:
     from types import SimpleNamespace
 
-    from timeful.training.examples import _unknown
+    from timeful.training.examples import _unknown_token
 
     names = {"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 3}
     for unknown, counted in ((None, -1), (1, -1), (2, -1), (3, -1), (0, 0), (7, 7)):
-        assert _unknown(SimpleNamespace(unk_token_id=unknown, **names)) == counted
+        assert _unknown_token(SimpleNamespace(unk_token_id=unknown, **names)) == counted
 
 
 # --- what is not there ----------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""`timeful annotate` and `timeful align`: references for conversations, and whether they hold."""
+"""`timeful annotate` and `timeful align`: make references for dialogues, and check them."""
 
 import json
 import os
@@ -21,19 +21,23 @@ _FILE = click.Path(path_type=Path)
 
 @click.command()
 @click.argument("config", type=_FILE)
-@click.option("--out", type=_FILE, help="The annotated dialogues.  [default: beside the others]")
-@click.option("--dialogues", type=_FILE, help="Other dialogues than CONFIG says.")
-@click.option("--oracle", type=click.Choice(["llm", "rules"]), help="Who annotates.")
-@click.option("--model", help="The model's name at the endpoint.")
-@click.option("--base-url", envvar="OPENAI_BASE_URL", help="The endpoint's API.")
-@click.option("--batch-size", type=click.IntRange(min=1), help="Turns in a request.")
-@click.option("--max-workers", type=click.IntRange(min=1), help="Dialogues side by side.")
-@click.option("--start-index", type=click.IntRange(min=0), help="The first dialogue, from 0.")
+@click.option("--out", type=_FILE, help="Output file.  [default: next to the dialogues]")
+@click.option("--dialogues", type=_FILE, help="Input dialogues, in place of those in CONFIG.")
 @click.option(
-    "--annotated-max-dialogues-num", type=click.IntRange(min=1), help="How many dialogues at most."
+    "--oracle", type=click.Choice(["llm", "rules"]), help="Annotator: a language model or rules."
 )
-@click.option("--retry-failed", is_flag=True, help="Ask again for dialogues that failed.")
-@click.option("--replace", is_flag=True, help="Start afresh if OUT has another annotation.")
+@click.option("--model", help="Name of the model at the endpoint.")
+@click.option("--base-url", envvar="OPENAI_BASE_URL", help="URL of the endpoint's API.")
+@click.option("--batch-size", type=click.IntRange(min=1), help="Turns per request.")
+@click.option("--max-workers", type=click.IntRange(min=1), help="Dialogues annotated concurrently.")
+@click.option(
+    "--start-index", type=click.IntRange(min=0), help="Index of the first dialogue, from 0."
+)
+@click.option(
+    "--annotated-max-dialogues-num", type=click.IntRange(min=1), help="Maximum number of dialogues."
+)
+@click.option("--retry-failed", is_flag=True, help="Retry dialogues that failed.")
+@click.option("--replace", is_flag=True, help="Replace an annotation with other settings.")
 def annotate(
     config: Path,
     out: Path | None,
@@ -48,18 +52,18 @@ def annotate(
     retry_failed: bool,
     replace: bool,
 ) -> None:
-    """Annotate dialogues with what a program could have done at each turn, as CONFIG says.
+    """Annotate each turn of dialogues with the actions that a program could take.
 
-    CONFIG is YAML with the fields of ProActor's Figure 9; options win over it. The same command
-    goes on where it was stopped. The key is read from the environment, from OPENAI_API_KEY or
-    what `llm.api_key_name` says. Exits with 1 if dialogues could not be annotated.
+    CONFIG is YAML with the fields of ProActor's Figure 9; options override it. The same command
+    resumes a stopped annotation. The key is read from the environment variable OPENAI_API_KEY, or
+    the one in `llm.api_key_name`. Exits with 1 if dialogues failed.
     """
     from timeful.annotation.pipeline import output_path, run_annotation
     from timeful.annotation.settings import read_settings
     from timeful.cli.suite import is_given, refuse_idle
 
-    given = {
-        # Its paths start here, not at the file's folder.
+    changes = {
+        # Relative to the working directory, not to the folder of CONFIG.
         "dialogues.file": str(dialogues.absolute()) if dialogues else None,
         "annotation.oracle": oracle,
         "llm.model": model,
@@ -69,7 +73,7 @@ def annotate(
         "annotation.start_index": start_index,
         "annotation.annotated_max_dialogues_num": annotated_max_dialogues_num,
     }
-    settings = read_settings(config, given, base_url=base_url or "")
+    settings = read_settings(config, changes, base_url=base_url or "")
     asks = settings.annotation.oracle == "llm"
     need = (asks, "an endpoint, --oracle llm")
     refuse_idle(dict.fromkeys(("model", "base_url", "batch_size", "retry_failed"), need))
@@ -89,7 +93,7 @@ def annotate(
             retry_failed=retry_failed,
         )
     except KeyboardInterrupt:
-        raise SystemExit(130) from None  # else it would be said once more
+        raise SystemExit(130) from None  # the observer has printed the state
     finally:
         progress.end()
         for handler in log.handlers:
@@ -97,17 +101,17 @@ def annotate(
     failed = finished.failed
     print(f"{len(finished.done) - len(failed)} dialogues annotated, {len(failed)} failed")
     if finished.unknown_actions:
-        print(f"unknown    what was observed names {finished.unknown_actions}; EC cannot match it")
-    for one in failed:
-        print(f"failed     {one.id} (number {one.index}): {one.error}")
+        print(f"unknown    observed actions: {finished.unknown_actions}; EC cannot match them")
+    for entry in failed:
+        print(f"failed     {entry.id} (number {entry.index}): {entry.error}")
     if len(failed) < len(finished.done):
         packed = ", packed with gzip" if finished.out.suffix == ".gz" else ""
         print(f"annotated  {finished.out}{packed}")
-    print(f"about it   {finished.meta}")
+    print(f"metadata   {finished.meta}")
     if failed:
         if asks:
-            # By the endpoint is asked again anyway.
-            by_answers = any(one.failure == "answer" for one in failed)
+            # Failures of the endpoint are retried without the option.
+            by_answers = any(entry.failure == "answer" for entry in failed)
             print(f"again      the same command{' with --retry-failed' if by_answers else ''}")
         raise SystemExit(1)
 
@@ -119,53 +123,52 @@ def annotate(
     "sigmas",
     type=click.IntRange(min=0),
     multiple=True,
-    help="How many turns before it was done an action must be ready; repeatable.  [default: 0 "
-    "to 4]",
+    help="Turns that an action must be ready before it is observed; repeatable.  [default: 0 to 4]",
 )
 @click.option(
     "--unmatched",
     type=click.Choice(["skip", "zero"]),
     default="skip",
     show_default=True,
-    help="What becomes of observed actions without a reference, in the filter.",
+    help="Score of observed actions without a reference, in the filter.",
 )
 @click.option(
     "--filter",
     "out",
     type=_FILE,
-    help="Write the dialogues whose mean is above 0.8, at the smallest sigma, to this file.",
+    help="File for dialogues with a mean above 0.8 at the smallest sigma.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One object.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def align(
     file: Path, sigmas: tuple[int, ...], unmatched: str, out: Path | None, as_json: bool
 ) -> None:
-    """Ask of FILE whether its references foresaw what was done, and keep the dialogues that did.
+    """Compare the references in FILE with the observed actions, and filter the dialogues.
 
-    FILE is what `timeful annotate` wrote, or has ABCD's shape with a reference_ready_range. Shown
-    are both conventions for observed actions without a reference, and the published table.
+    FILE is the output of `timeful annotate`, or has ABCD's shape with a reference_ready_range. The
+    output has both conventions for observed actions without a reference, and the published table.
     """
     from timeful.annotation import alignment
     from timeful.cli.suite import refuse_idle
     from timeful.metrics.proactor.alignment import SIGMAS, Unmatched
 
     refuse_idle({"unmatched": (out is not None, "--filter; the table has both")})
-    found = alignment.align(file, sigmas or SIGMAS)
-    kept = None
-    sigma = found.skip[-1].sigma
+    result = alignment.align(file, sigmas or SIGMAS)
+    kept_count = None
+    sigma = result.skip[-1].sigma
     if out is not None:
         convention = cast(Unmatched, unmatched)
-        kept = alignment.write_kept(file, out, sigma=sigma, unmatched=convention)
+        kept_count = alignment.write_kept(file, out, sigma=sigma, unmatched=convention)
     if as_json:
-        print(json.dumps({**alignment.align_json(found), "n_kept": kept}, indent=2))
+        print(json.dumps({**alignment.align_json(result), "n_kept": kept_count}, indent=2))
         return
-    print(alignment.align_table(found))
+    print(alignment.align_table(result))
     if out is not None:
-        print(f"\nkept       {kept} of {found.n_dialogues} dialogues, by sigma {sigma}")
+        print(f"\nkept       {kept_count} of {result.n_dialogues} dialogues, by sigma {sigma}")
         print(f"filtered   {out}")
 
 
 def _log(settings: "Logging", folder: Path) -> "logging.Logger":
-    """The log that settings ask for, of this annotation alone."""
+    """A logger of this annotation with the handlers from the settings."""
     import logging
 
     log = logging.Logger("annotation", settings.level)
@@ -181,7 +184,7 @@ def _log(settings: "Logging", folder: Path) -> "logging.Logger":
 
 
 class _Progress:
-    """A bar on a terminal, else a line for each tenth; with the time that is left."""
+    """A bar on a terminal, else a line with the remaining time for each tenth."""
 
     def __init__(self, log: "logging.Logger") -> None:
         self._log = log
@@ -218,7 +221,7 @@ class _Progress:
             print(f"{self._done} of {self._total} dialogues{self._timing()}", file=sys.stderr)
 
     def _timing(self) -> str:
-        """How long it took, and how long it will take if it goes on like this."""
+        """The elapsed time, and the remaining time at the same speed."""
         from timeful.core.clock import monotonic_ns
 
         taken_s = (monotonic_ns() - self._began) / 1e9
@@ -233,13 +236,13 @@ class _Progress:
     def stopped(self, done: int) -> None:
         self.end()
         print(
-            f"stopped: {done} of {self._total} dialogues are done and kept; the same "
-            "command goes on from there",
+            f"stopped: {done} of {self._total} dialogues are done and saved; the "
+            "same command resumes the annotation",
             file=sys.stderr,
         )
 
 
 def _span(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
+    minutes, remainder = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+    return f"{hours}:{minutes:02}:{remainder:02}" if hours else f"{minutes}:{remainder:02}"

@@ -1,4 +1,4 @@
-"""`timeful calibrate`: measure what an endpoint's tokens cost in time."""
+"""`timeful calibrate`: measure the time of an endpoint's tokens."""
 
 import os
 import sys
@@ -9,13 +9,13 @@ import click
 
 @click.command()
 @click.argument("model")
-@click.option("--base-url", envvar="OPENAI_BASE_URL", help="The endpoint's API.")
+@click.option("--base-url", envvar="OPENAI_BASE_URL", help="URL of the endpoint's API.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
     default="pace.json",
     show_default=True,
-    help="Where the pace is saved; the figure goes beside it.",
+    help="File for the pace; the figure gets the same name with .svg.",
 )
 @click.option(
     "--length",
@@ -24,14 +24,14 @@ import click
     multiple=True,
     help="Tokens to generate; repeatable.  [default: 16 64 128 256 512]",
 )
-@click.option("--repeats", default=3, show_default=True, help="Answers timed at each length.")
+@click.option("--repeats", default=3, show_default=True, help="Timed answers for each length.")
 def calibrate(
     model: str, base_url: str | None, out: Path, lengths: tuple[int, ...], repeats: int
 ) -> None:
-    """Time MODEL at an endpoint, fit T = alpha N + beta, and save the pace.
+    """Measure MODEL at an endpoint, fit T = alpha N + beta, and save the pace.
 
-    The pace is for `timeful run realtime --clock paced --pace FILE`: virtual time in which
-    tokens cost what they cost at this endpoint. The key is read from OPENAI_API_KEY.
+    `timeful run realtime --clock paced --pace FILE` uses the pace: tokens then take as much
+    virtual time as at this endpoint. The key is read from OPENAI_API_KEY.
     """
     from timeful.errors import SettingsError
     from timeful.models import calibrate as measuring
@@ -42,12 +42,12 @@ def calibrate(
     picture = out.with_suffix(".svg")
     if picture == out:
         raise SettingsError(f"the figure is written to {picture}; save the pace to another --out")
-    # Before the endpoint is asked, so that nothing that was paid for is lost.
+    # Before the requests, so that paid answers are not lost.
     out.parent.mkdir(parents=True, exist_ok=True)
     key = os.environ.get("OPENAI_API_KEY", "") or "none"
     endpoint = OpenAIModel(model=model, base_url=base_url, api_key=key)
     try:
-        found = measuring.calibrate(
+        calibration = measuring.calibrate(
             endpoint,
             lengths=lengths or measuring.LENGTHS,
             repeats=repeats,
@@ -55,11 +55,12 @@ def calibrate(
         )
     finally:
         endpoint.close()
-    found.save(out)
-    measuring.figure(found, picture)
-    print(f"{found.formula}   R^2 = {found.r_squared:.4f}   {len(found.timings)} answers")
-    print(f"first token after {found.first_token_s:.3g} s (median)")
-    for doubt in found.doubts:
+    calibration.save(out)
+    measuring.figure(calibration, picture)
+    count = len(calibration.timings)
+    print(f"{calibration.formula}   R^2 = {calibration.r_squared:.4f}   {count} answers")
+    print(f"first token after {calibration.first_token_s:.3g} s (median)")
+    for doubt in calibration.doubts:
         print(f"careful: {doubt}", file=sys.stderr)
     print(f"pace     {out}")
     print(f"figure   {picture}")

@@ -1,45 +1,52 @@
 """`timeful catalog`: make, check and show catalogs of actions."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from timeful.catalogs.catalog import Catalog
 
 _FILE = click.Path(path_type=Path)
 
 
 @click.group()
 def catalog() -> None:
-    """Make, check and show catalogs: what software can do, for who reads a dialogue."""
+    """Make, check and show catalogs of the actions that software offers."""
 
 
 @catalog.command()
 @click.argument("config", type=_FILE)
-@click.option("--out", type=_FILE, required=True, help="The catalog, as JSON.")
+@click.option("--out", type=_FILE, required=True, help="File for the catalog, as JSON.")
 @click.option(
-    "--table", "with_table", is_flag=True, help="Print why each parameter is required or not."
+    "--table",
+    "with_table",
+    is_flag=True,
+    help="Print the evidence that each parameter is required or optional.",
 )
 def make(config: Path, out: Path, with_table: bool) -> None:
-    """Make the catalog that CONFIG, a YAML file, says.
+    """Make a catalog from the settings in CONFIG, a YAML file.
 
-    Its actions come from MCP servers, OpenAPI files, type specifications, agents of one's own or
-    ABCD's files; what they require from what is declared, samples and overrides.
+    Actions come from MCP servers, OpenAPI files, type specifications, custom agents or ABCD's
+    files. Required inputs follow from declarations, samples and overrides.
     """
     from timeful.annotation.catalog_builder import build_catalog
     from timeful.catalogs.catalog import write_catalog
     from timeful.catalogs.parameters import table
 
-    made = build_catalog(config)
-    write_catalog(made.catalog, out)
+    result = build_catalog(config)
+    write_catalog(result.catalog, out)
     if with_table:
-        print(table(made.rows))
-    print(_summary(made.catalog))
+        print(table(result.rows))
+    print(_summary(result.catalog))
     print(f"catalog  {out}")
 
 
 @catalog.command()
 @click.argument("file", type=_FILE)
 def check(file: Path) -> None:
-    """Check FILE, a catalog; say what is wrong, by entry and field, with exit code 2."""
+    """Check FILE, a catalog; an error names the entry and the field, with exit code 2."""
     from timeful.catalogs.catalog import read_catalog
 
     print(_summary(read_catalog(file)))
@@ -48,33 +55,31 @@ def check(file: Path) -> None:
 @catalog.command()
 @click.argument("file", type=_FILE)
 def show(file: Path) -> None:
-    """Print the actions of FILE, a catalog; an input that is required has a star."""
+    """Print the actions of FILE, a catalog; required inputs have a star."""
     from timeful.catalogs.catalog import read_catalog
 
-    found = read_catalog(file)
-    print(_summary(found))
-    for action in found.actions.values():
+    content = read_catalog(file)
+    print(_summary(content))
+    for action in content.actions.values():
         print(f"\n{action.name}  ({action.kind})")
         if action.description:
             print(f"    {action.description}")
-        for one in action.parameters:
-            closed = ": " + ", ".join(map(str, one.enum)) if one.enum else ""
-            print(f"    {one.name}{'*' if one.required else ''}  {one.type}{closed}")
-        if action.at_least > sum(one.required for one in action.parameters):
+        for parameter in action.parameters:
+            closed = ": " + ", ".join(map(str, parameter.enum)) if parameter.enum else ""
+            star = "*" if parameter.required else ""
+            print(f"    {parameter.name}{star}  {parameter.type}{closed}")
+        if action.at_least > sum(parameter.required for parameter in action.parameters):
             print(f"    at least {action.at_least} of them")
 
 
-def _summary(found: object) -> str:
-    from timeful.catalogs.catalog import Catalog
-
-    assert isinstance(found, Catalog)
-    told = found.catalog_metadata
-    silent = [name for name, one in found.actions.items() if not one.description]
-    parts = [
-        f"{told.name} {told.version}: {len(found.actions)} actions",
-        f"{len(found.mcp_tools)} tools, {len(found.api_definitions)} REST, "
-        f"{len(found.custom_agents)} agents",
+def _summary(content: "Catalog") -> str:
+    metadata = content.catalog_metadata
+    silent = [name for name, action in content.actions.items() if not action.description]
+    clauses = [
+        f"{metadata.name} {metadata.version}: {len(content.actions)} actions",
+        f"{len(content.mcp_tools)} tools, {len(content.api_definitions)} REST, "
+        f"{len(content.custom_agents)} agents",
     ]
     if silent:
-        parts.append(f"without a description: {', '.join(silent)}")
-    return "; ".join(parts)
+        clauses.append(f"without a description: {', '.join(silent)}")
+    return "; ".join(clauses)

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from timeful.training.data.columns import Kind
     from timeful.training.data.episodes import LeftOut
     from timeful.training.data.settings import Settings
-    from timeful.training.data.traces import Judging, Made
+    from timeful.training.data.traces import Judging, TraceResult
     from timeful.training.data.verify import Verdict
     from timeful.training.data.writing import Format
 
 _LISTED = 20
-"""So many failed episodes are named, and the others counted."""
+"""The most failed episodes that are named; the others are counted."""
 
 
 @click.command()
@@ -29,17 +29,17 @@ _LISTED = 20
     type=FILE,
     default="runs/traces",
     show_default=True,
-    help="The folder of the data; traces in it go on.",
+    help="Folder of the data; existing traces in it are resumed.",
 )
 @batch_options
 def traces(config: Path, out: Path, workers: int | None, replace: bool, retry_failed: bool) -> None:
-    """Make cold-start traces as CONFIG says: solutions that watch the time.
+    """Make cold-start traces: solutions that check the elapsed time.
 
-    CONFIG is TOML. Problems are solved under budgets and timers that are drawn for each, by the
-    worked solutions that come with ours or by an endpoint, or taken from a run that was played
-    already. What passes the rules, or a judge who is asked where an answer breaks them, becomes
-    data: chat messages, split by the hash of the problem, with a card. The same command goes on
-    where it was stopped. Exits with 1 if episodes failed or an answer could not be judged.
+    CONFIG is a TOML file. Problems come from sets, a file or a finished run. Each is solved under a
+    budget and a timer drawn at random, by worked solutions or by an endpoint. Solutions that pass
+    the rules become chat messages, split by the hash of the problem, with a card. A judge may
+    overrule the check of answers. The same command resumes a stopped run. Exits with 1 if episodes
+    failed or the judge gave no verdict on an answer.
     """
     from timeful.training.data.settings import read_settings
     from timeful.training.data.traces import make_from_records
@@ -47,15 +47,15 @@ def traces(config: Path, out: Path, workers: int | None, replace: bool, retry_fa
     settings = read_settings(config)
     judging = _judging(settings, workers, retry_failed)
     if settings.records:
-        refuse_idle({"replace": (False, "traces that are played, not for records")})
+        refuse_idle({"replace": (False, "traces that are played, not made from records")})
         try:
-            made = make_from_records(settings, out, judging)
+            result = make_from_records(settings, out, judging)
         except KeyboardInterrupt:
-            print(f"stopped: what was judged is kept in {out}", file=sys.stderr)
+            print(f"stopped: verdicts are saved in {out}", file=sys.stderr)
             raise SystemExit(130) from None
     else:
-        made = _play(settings, out, judging, workers, replace, retry_failed)
-    _show(made, out)
+        result = _play(settings, out, judging, workers, replace, retry_failed)
+    _show(result, out)
 
 
 def _play(
@@ -65,16 +65,16 @@ def _play(
     workers: int | None,
     replace: bool,
     retry_failed: bool,
-) -> "Made":
+) -> "TraceResult":
     from timeful.training.data.generate import common, specs_of
     from timeful.training.data.traces import experiment
 
     specs = specs_of(settings)
     teacher = settings.teacher
     key = "" if teacher is None else os.environ.get(teacher.api_key_name, "")
-    found: list[Made] = []
+    results: list[TraceResult] = []
     run(
-        lambda _: experiment(settings, found.append, api_key=key, judging=judging),
+        lambda _: experiment(settings, results.append, api_key=key, judging=judging),
         specs,
         out,
         settings={**common(specs[0]), "traces": settings.about()},
@@ -82,7 +82,7 @@ def _play(
         replace=replace,
         retry_failed=retry_failed,
     )
-    return found[0]
+    return results[0]
 
 
 def _judging(settings: "Settings", workers: int | None, retry_failed: bool) -> "Judging | None":
@@ -105,30 +105,30 @@ def _judging(settings: "Settings", workers: int | None, retry_failed: bool) -> "
     )
 
 
-def _show(made: "Made", out: Path) -> None:
-    for split, count in made.splits.items():
+def _show(result: "TraceResult", out: Path) -> None:
+    for split, count in result.splits.items():
         print(f"{split:<10} {count} traces")
-    rejected = ", ".join(f"{count} {rule}" for rule, count in made.rejected.items() if count)
-    print(f"rejected   {sum(made.rejected.values())}{rejected and f': {rejected}'}")
-    if made.judged:
-        print("judged     " + ", ".join(f"{n} {name}" for name, n in sorted(made.judged.items())))
-    has_failed = _left_out(made.left_out)
+    rejected = ", ".join(f"{count} {rule}" for rule, count in result.rejected.items() if count)
+    print(f"rejected   {sum(result.rejected.values())}{rejected and f': {rejected}'}")
+    if result.judged:
+        print("judged     " + ", ".join(f"{n} {name}" for name, n in sorted(result.judged.items())))
+    has_failed = _left_out(result.left_out)
     print(f"data       {out}")
-    print(f"card       {made.card}")
-    if has_failed or made.unjudged:
+    print(f"card       {result.card}")
+    if has_failed or result.unjudged:
         print("again      the same command with --retry-failed")
         raise SystemExit(1)
 
 
-def _left_out(left: "LeftOut") -> bool:
-    """Say what was no data; True if there was something."""
-    for error in left.errors[:_LISTED]:
+def _left_out(failures: "LeftOut") -> bool:
+    """Print the omitted records; True if an episode failed or a record cannot be read."""
+    for error in failures.errors[:_LISTED]:
         print(f"failed     {error}")
-    if (more := len(left.errors) - _LISTED) > 0:
+    if (more := len(failures.errors) - _LISTED) > 0:
         print(f"failed     {more} more episodes")
-    for broken in left.broken:
+    for broken in failures.broken:
         print(f"broken     {broken}")
-    return bool(left.failed or left.broken)
+    return bool(failures.failed or failures.broken)
 
 
 @click.command()
@@ -138,29 +138,29 @@ def _left_out(left: "LeftOut") -> bool:
     "kind",
     type=click.Choice(["sft", "preference", "prompts"]),
     required=True,
-    help="Conversations to follow, pairs of a better and a worse one, or prompts.",
+    help="Rows: conversations, pairs of a better and a worse one, or prompts.",
 )
 @click.option(
-    "--out", type=FILE, required=True, help="The file; a card of the same name is put beside it."
+    "--out", type=FILE, required=True, help="Output file; its card is written next to it."
 )
 @click.option(
     "--format",
     "form",
     type=click.Choice(["jsonl", "parquet"]),
-    help="The file's form.  [default: by its name, else jsonl]",
+    help="File format.  [default: by the suffix, else jsonl]",
 )
 @click.option(
-    "--reward", default="score", show_default=True, help="What an episode is worth, by name."
+    "--reward", default="score", show_default=True, help="Name of the reward of an episode."
 )
-@click.option("--minimum", type=float, help="Only conversations that are worth this much.")
+@click.option("--minimum", type=float, help="Only conversations of at least this reward.")
 @click.option("--best", is_flag=True, help="Only the best episode of each case and budget.")
 @click.option("--in-time", is_flag=True, help="Only episodes that ended before their deadline.")
 @click.option(
     "--split",
     type=click.Choice(["train", "validation", "test"]),
-    help="Only problems of this side, by their hash.",
+    help="Only problems of this split, by their hash.",
 )
-@click.option("--replace", is_flag=True, help="Replace the file, if it is there.")
+@click.option("--replace", is_flag=True, help="Replace an existing file.")
 def export(
     folder: Path,
     kind: str,
@@ -173,12 +173,11 @@ def export(
     split: str | None,
     replace: bool,
 ) -> None:
-    """Write the records of RUN as a data set, in the form that TRL expects of conversations.
+    """Write the records of RUN as a data set in TRL's conversational format.
 
-    RUN is the folder of a run of any suite that was played with --transcripts full, or of a
-    training with run.records. Episodes that failed are left out, as are conversations that were
-    cut (but as the worse one of a pair). Exits with 1 if a record cannot be read or there are no
-    rows; no file is written then.
+    RUN is the folder of a run with --transcripts full, or of a training with run.records. Failed
+    episodes are omitted. Truncated conversations are only used as the worse one of a pair. Exits
+    with 1 if a record cannot be read. Without rows it exits with 1 and writes no file.
     """
     from timeful.training.data.episodes import Run
     from timeful.training.data.export import export_run
@@ -188,7 +187,7 @@ def export(
     need = (kind == "sft", "--as sft")
     refuse_idle({"minimum": need, "best": need, "in_time": need})
     refuse_idle({"reward": (kind != "prompts", "--as sft and --as preference")})
-    found = export_run(
+    exported = export_run(
         Run(folder, worth=find_worth(reward)),
         cast("Kind", kind),
         Choice(
@@ -199,34 +198,34 @@ def export(
         reward=reward,
         replace=replace,
     )
-    counts = found.counts
-    print(f"rows       {found.rows}")
+    counts = exported.counts
+    print(f"rows       {exported.rows}")
     print(f"episodes   {counts.chosen} of {counts.episodes}")
-    for count, what in (
-        (counts.unrewarded, f"episodes of which {reward} says nothing"),
-        (counts.worthless, f"conversations that are worth less than {minimum}"),
-        (counts.cut, "conversations that were cut"),
-        (counts.ties, "conversations without another that began alike and is worth less or more"),
+    for count, label in (
+        (counts.unrewarded, f"episodes without the reward {reward}"),
+        (counts.worthless, f"conversations of a reward below {minimum}"),
+        (counts.cut, "truncated conversations"),
+        (counts.ties, "conversations without a pair of the same prompt and another reward"),
     ):
         if count:
-            print(f"left out   {count} {what}")
-    _left_out(found.left_out)
-    if found.rows:
+            print(f"left out   {count} {label}")
+    _left_out(exported.left_out)
+    if exported.rows:
         print(f"data       {out}")
-        print(f"card       {found.card}")
+        print(f"card       {exported.card}")
     else:
-        print("nothing was written: no row is left", file=sys.stderr)
-    if found.left_out.broken or not found.rows:
+        print("no file was written: the choice leaves no rows", file=sys.stderr)
+    if exported.left_out.broken or not exported.rows:
         raise SystemExit(1)
 
 
 def _form(out: Path, form: str | None) -> "Format":
-    """The file's form, as asked for or by its name."""
+    """The format of the file, from the option or its suffix."""
     from timeful.errors import SettingsError
 
-    known = {"": "jsonl", ".jsonl": "jsonl", ".json": "jsonl", ".parquet": "parquet"}
-    if form is None and out.suffix not in known:
+    forms = {"": "jsonl", ".jsonl": "jsonl", ".json": "jsonl", ".parquet": "parquet"}
+    if form is None and out.suffix not in forms:
         raise SettingsError(
-            f"{out.name} names no form that is known: give .jsonl or .parquet, or --format"
+            f"unknown format of {out.name}; end it in .jsonl or .parquet, or give --format"
         )
-    return cast("Format", form or known[out.suffix])
+    return cast("Format", form or forms[out.suffix])

@@ -22,27 +22,31 @@ _COMPARED = ("agile", "planning", "reactive")
 
 @click.command()
 @click.argument("game")
-@click.option("--difficulty", default="easy", show_default=True, help="easy, medium or hard.")
-@click.option("--seed", default="0", show_default=True, metavar="N", help="Which episode.")
+@click.option(
+    "--difficulty", default="easy", show_default=True, help="Difficulty: easy, medium or hard."
+)
+@click.option("--seed", default="0", show_default=True, metavar="N", help="Seed of the episode.")
 @click.option(
     "--mode",
     default="compat",
     show_default=True,
-    help="compat: as published. paper: as in the paper, any seed.",
+    help="compat: as in the published code; paper: as in the paper, any seed.",
 )
-@click.option("--actions", help="Play these letters, one a turn, without a clock.")
-@click.option("--json", "as_json", is_flag=True, help="With --actions: one JSON object per state.")
+@click.option("--actions", help="Letters of actions, one per turn; played without a clock.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="With --actions: print one JSON object per state."
+)
 @click.option(
     "--tick",
     default="1.0",
     show_default=True,
     metavar="SECONDS",
-    help="Length of a turn when played by hand.",
+    help="Length of a turn in a game by hand.",
 )
 @click.option(
     "--record",
     type=click.Path(path_type=Path),
-    help="Write the record of a game by hand to this file.",
+    help="File for the record of a game by hand.",
 )
 def play(
     *,
@@ -55,7 +59,7 @@ def play(
     tick: str,
     record: Path | None,
 ) -> None:
-    """Play GAME by hand, while the world ticks, or with --actions from a script.
+    """Play GAME by hand in real time, or from a script with --actions.
 
     GAME is freeway, snake or overcooked.
     """
@@ -67,13 +71,13 @@ def play(
             f"--tick must be {_SHORTEST_TICK_S:g} to {_LONGEST_TICK_S:g} seconds, got {tick}"
         )
     number = _number("--seed", seed, int)
-    # The game checks them, and names the nearest ones.
+    # The game checks these names and suggests the nearest.
     world = make_game(
         game, difficulty=cast("Difficulty", difficulty), seed=number, mode=cast("Mode", mode)
     )
     if actions is not None:
         if record is not None:
-            raise SettingsError("--record is for a game by hand; leave out --actions")
+            raise SettingsError("--record requires a game by hand; leave out --actions")
         _play_script(world, actions, as_json=as_json)
     elif as_json:
         raise SettingsError("--json needs --actions")
@@ -86,8 +90,8 @@ def _number(option: str, text: str, kind: type[N]) -> N:
     try:
         return kind(text)
     except ValueError:
-        what = "an integer" if kind is int else "a number"
-        raise SettingsError(f"{option} must be {what}, got {text!r}") from None
+        noun = "an integer" if kind is int else "a number"
+        raise SettingsError(f"{option} must be {noun}, got {text!r}") from None
 
 
 def _play_script(world: "Game", actions: str, *, as_json: bool) -> None:
@@ -97,16 +101,19 @@ def _play_script(world: "Game", actions: str, *, as_json: bool) -> None:
         for step in replay(world, actions):
             if as_json:
                 print(step.json())
-        if left := len(actions) - world.turn:
-            # Not an error: a script that sends a fixed number of letters need not know the end.
+        if unused := len(actions) - world.turn:
+            # No error: a script may send more letters than the game has turns.
             over = f"{world.name} was over after turn {world.turn}"
-            print(f"timeful: {over}; {left} of {len(actions)} actions left over", file=sys.stderr)
+            print(
+                f"timeful: {over}; {unused} of {len(actions)} actions were not used",
+                file=sys.stderr,
+            )
         if not as_json:
             print(world.view().text())
             end = "over" if world.done else "not over"
             print(f"turn {world.turn}/{world.horizon}, return {world.score:g}, {end}")
     finally:
-        # Before an error is told, and while a reader that has gone can still be noticed.
+        # Before an error is printed, and while a closed pipe is still detected.
         sys.stdout.flush()
 
 
@@ -146,7 +153,7 @@ def _play_by_hand(
 
 
 def _ending(sitting: "Sitting", game: str, difficulty: str, *, tick_s: float) -> str:
-    """The final score, beside the agents' published ones."""
+    """The final score next to the published scores of agents."""
     from timeful.suites.realtime.cells import REFERENCE
     from timeful.suites.realtime.scores import normalise
 

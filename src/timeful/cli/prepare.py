@@ -1,4 +1,4 @@
-"""`timeful prepare`: makes a case of machine learning from an archive that the user brings."""
+"""`timeful prepare`: make an ML case from an archive of the user."""
 
 import sys
 from pathlib import Path
@@ -13,12 +13,12 @@ import click
     "archive",
     required=True,
     type=click.Path(path_type=Path),
-    help="The archive, as Kaggle gives it to those who accepted the rules of the competition.",
+    help="Archive of the competition, as downloaded from Kaggle.",
 )
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="The folder to make. [default: the case's name, here]",
+    help="Folder to make.  [default: ./CASE]",
 )
 def prepare(*, case: str, archive: Path, out: Path | None) -> None:
     """Split and lay out the data of CASE, one of Timely-Eval's four tasks of machine learning.
@@ -29,7 +29,8 @@ def prepare(*, case: str, archive: Path, out: Path | None) -> None:
     """
     from timeful.environments.coding.prepare import prepare as make
 
-    made = make(case, archive, Path(case) if out is None else out)
-    for warning in made.warnings:
+    case_data = make(case, archive, Path(case) if out is None else out)
+    for warning in case_data.warnings:
         print(f"warning: {warning}", file=sys.stderr)
-    print(f"{made.folder}: {made.train_rows} rows with labels, {made.test_rows} in the test split")
+    rows = f"{case_data.train_rows} rows with labels, {case_data.test_rows} in the test split"
+    print(f"{case_data.folder}: {rows}")

@@ -182,7 +182,7 @@ def source_of(
     domain = domain or told.domain or DialogueSource().domain
     catalog = Path(told.catalog) if told.catalog else catalog
     if ontology is not None and catalog is None:
-        raise SettingsError("--ontology would change nothing: it is for --catalog")
+        raise SettingsError("--ontology has no effect: it is for --catalog")
     size = dialogues if data is not None or dialogues is not None else DialogueSource().size
     source = DialogueSource(
         domain=domain,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from timeful.cli.record_files import mixed, record_files
+from timeful.cli.record_files import record_files, warn_of_mixture
 
 if TYPE_CHECKING:
     from timeful.metrics.proactor.auxiliary import Auxiliary
@@ -45,7 +45,7 @@ def records(records: tuple[Path, ...], as_json: bool, turns_file: Path | None) -
         print(json.dumps({**tables.conversations_json(found), **_json(beside)}, indent=2))
     else:
         print("\n".join([tables.conversations_table(found), *_lines(beside)]))
-        for line in mixed(one.settings for one in whole):
+        for line in warn_of_mixture(one.settings for one in whole):
             print(line)
 
 

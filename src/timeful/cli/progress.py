@@ -1,4 +1,4 @@
-"""Progress on a terminal: a bar; elsewhere, a line now and then. Both go to standard error."""
+"""Progress on standard error: a bar on a terminal, else a line for each tenth."""
 
 import sys
 from pathlib import Path
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Progress:
-    """Counts finished episodes for whoever watches."""
+    """Counts finished episodes."""
 
     def __init__(self) -> None:
         self._bar: ProgressBar[int] | None = None
@@ -32,7 +32,7 @@ class Progress:
             print(f"0 of {total} episodes", file=sys.stderr)
 
     def advance(self, row: "Row") -> None:
-        """Count one more."""
+        """Count an episode."""
         self._done += 1
         self._failed += row.status == "failed"
         if self._bar is not None:
@@ -43,15 +43,15 @@ class Progress:
             print(f"{self._done} of {self._total} episodes", file=sys.stderr)
 
     def end(self) -> None:
-        """Leave the bar, if there is one."""
+        """End the bar, if there is one."""
         if self._bar is not None:
             self._bar.render_finish()
             self._bar = None
 
     def stopped(self, out: Path) -> None:
-        """Say that the run was interrupted, and how it goes on."""
+        """Print that the run was interrupted, and how to resume it."""
         print(
-            f"stopped: {self._done} of {self._total} episodes are done and kept in {out};\n"
-            "the same command goes on from there",
+            f"stopped: {self._done} of {self._total} episodes are done and saved in {out};\n"
+            "the same command resumes the run",
             file=sys.stderr,
         )

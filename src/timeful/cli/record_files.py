@@ -1,41 +1,41 @@
-"""The records that a command was given: files, folders of them, and runs."""
+"""Find the records that a command reads: files, folders of them, and runs."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 
-def record_files(given: Iterable[Path]) -> list[Path]:
-    """Records by their files, each once; of a run, those in its folder `episodes`.
+def record_files(roots: Iterable[Path]) -> list[Path]:
+    """The paths of records, each once; of a run, those in its folder `episodes`.
 
     Raises:
-        RecordError: If a folder has none.
+        RecordError: If a folder has no records.
     """
-    return list({path.resolve(): path for one in given for path in _files(one)}.values())
+    return list({path.resolve(): path for root in roots for path in _files(root)}.values())
 
 
-def mixed(settings: Iterable[Mapping[str, Any]]) -> list[str]:
-    """A warning where means are of agents that differ, or of one at several paces.
+def warn_of_mixture(settings: Iterable[Mapping[str, Any]]) -> list[str]:
+    """A warning if means are over several agents or paces.
 
     Args:
-        settings: Of the records.
+        settings: The settings of the records.
     """
     names = ("agent", "who", "model", "timing", "pace", "latency")
-    told = [one.get("episode") or {} for one in settings]
-    count = len({str([episode.get(name) for name in names]) for episode in told})
+    episodes = [table.get("episode") or {} for table in settings]
+    count = len({str([episode.get(name) for name in names]) for episode in episodes})
     if count < 2:
         return []
-    return [f"{count} agents or paces are mixed in all of this; `timeful report` tells them apart"]
+    return [f"{count} agents or paces are mixed in these means; `timeful report` separates them"]
 
 
-def _files(given: Path) -> list[Path]:
+def _files(root: Path) -> list[Path]:
     from timeful.errors import RecordError
 
-    if not given.is_dir():
-        return [given]
-    inner = given if given.name == "episodes" else given / "episodes"
-    # A training has a folder in it for each update.
-    found = sorted(inner.rglob("*.jsonl") if inner.is_dir() else given.glob("*.jsonl"))
-    if not found:
-        raise RecordError(f"there is no record in {given}; records are .jsonl files")
-    return found
+    if not root.is_dir():
+        return [root]
+    inner = root if root.name == "episodes" else root / "episodes"
+    # A training has a folder for each update in `episodes`.
+    records = sorted(inner.rglob("*.jsonl") if inner.is_dir() else root.glob("*.jsonl"))
+    if not records:
+        raise RecordError(f"no record in {root}; records are .jsonl files")
+    return records

@@ -13,23 +13,24 @@ _KEY = "TIMEFUL_API_KEY"
 
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
+@click.option("--port", type=int, default=8000, show_default=True, help="Port; 0 picks a free one.")
+@click.option("--device", default="cpu", show_default=True, help="Device, as torch names it.")
 @click.option(
-    "--port", type=int, default=8000, show_default=True, help="The port; 0 picks a free one."
+    "--dtype",
+    default="float32",
+    show_default=True,
+    help="Type of the weights: float32, bfloat16 or float16.",
 )
 @click.option(
-    "--device", default="cpu", show_default=True, help="Where it computes, as torch names it."
-)
-@click.option("--dtype", default="float32", show_default=True, help="float32, bfloat16 or float16.")
-@click.option(
-    "--threads", type=int, default=1, show_default=True, help="How many threads torch may use."
+    "--threads", type=int, default=1, show_default=True, help="Number of threads of torch."
 )
 def serve(*, model: Path, host: str, port: int, device: str, dtype: str, threads: int) -> None:
-    """Serve MODEL, the folder of a checkpoint, to OpenAI's clients and all that speak as they do.
+    """Serve MODEL, the folder of a checkpoint, by an OpenAI-compatible API.
 
-    Chat and plain completions, streamed or whole. The model's name is that of its folder. Clients
-    have to give the key in the environment variable TIMEFUL_API_KEY, if there is one. Ctrl-C ends
-    it.
+    The server has chat and plain completions, streamed or whole. The name of the model is that of
+    its folder. If the environment variable TIMEFUL_API_KEY is set, clients must send this key.
+    Ctrl-C stops the server.
     """
     from timeful.serving.settings import Serving
 
@@ -44,7 +45,7 @@ def serve(*, model: Path, host: str, port: int, device: str, dtype: str, threads
     )
     from timeful.serving.server import serve as run
 
-    # It warns of each who hangs up while tokens are on their way: nothing is wrong then.
+    # asyncio warns of each client that disconnects during a stream, which is no fault.
     logging.getLogger("asyncio").setLevel(logging.ERROR)
     with suppress(KeyboardInterrupt):
         run(settings, announce=_announce)
@@ -52,4 +53,4 @@ def serve(*, model: Path, host: str, port: int, device: str, dtype: str, threads
 
 
 def _announce(name: str, address: str) -> None:
-    print(f"serving {name} at {address}; Ctrl-C ends it", flush=True)
+    print(f"serving {name} at {address}; Ctrl-C stops the server", flush=True)

@@ -30,7 +30,7 @@ def show(record: Path, messages: int | None) -> None:
     they were given, with spans in nanoseconds.
     """
     from timeful.records.recorder import read_record
-    from timeful.records.timeline import conversation, joined, line
+    from timeful.records.timeline import conversation, line, merge_chunks
 
     events = read_record(record)
     if messages is not None:
@@ -38,7 +38,7 @@ def show(record: Path, messages: int | None) -> None:
             print(said)
         return
     width = get_terminal_size().columns if sys.stdout.isatty() else None
-    for event in joined(events):
+    for event in merge_chunks(events):
         text = line(event)
         print(text if width is None or len(text) <= width else f"{text[: width - 1]}…")
 

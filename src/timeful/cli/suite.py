@@ -1,4 +1,4 @@
-"""What all commands that run a suite of episodes have in common."""
+"""Options and output that all commands for suites share."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -21,11 +21,11 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 def endpoint_options(command: _Command) -> _Command:
     """Add `base_url`, `temperature` and `record`."""
     for option in (
-        click.option("--record", type=FILE, help="Record the endpoint's answers to this cassette."),
+        click.option("--record", type=FILE, help="Record the endpoint's answers in this cassette."),
         click.option(
-            "--temperature", type=float, help="The sampling temperature; also of local:PATH."
+            "--temperature", type=float, help="Sampling temperature, for endpoints and local:PATH."
         ),
-        click.option("--base-url", envvar="OPENAI_BASE_URL", help="The endpoint's API."),
+        click.option("--base-url", envvar="OPENAI_BASE_URL", help="URL of the endpoint's API."),
     ):
         command = option(command)
     return command
@@ -36,49 +36,52 @@ def batch_options(command: _Command) -> _Command:
     for option in (
         click.option("--retry-failed", is_flag=True, help="Play failed episodes again."),
         click.option(
-            "--replace", is_flag=True, help="Start afresh if the folder holds another run."
+            "--replace", is_flag=True, help="Replace a run with other settings in the folder."
         ),
-        click.option("--workers", type=int, help="How many processes.  [default: one a core]"),
+        click.option("--workers", type=int, help="Number of processes.  [default: one per core]"),
     ):
         command = option(command)
     return command
 
 
 def models_elsewhere(*names: str) -> Callable[[_Command], _Command]:
-    """Answer `--model`, which is none of several experiments at once, by those that take one."""
+    """Refuse `--model` for several experiments at once; the error names those that have it."""
 
-    def refuse(context: click.Context, parameter: click.Parameter, given: str | None) -> None:
-        if given is not None:
+    def refuse(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+        if value is not None:
             raise SettingsError(f"--model is an option of {', '.join(names)}: give one of these")
 
     return click.option("--model", hidden=True, expose_value=False, callback=refuse)
 
 
 def is_given(option: str) -> bool:
-    """Whether an option, by its parameter's name, stands on the command line."""
+    """Whether an option, by its parameter's name, is on the command line."""
     source = click.get_current_context().get_parameter_source(option)
     return source is ParameterSource.COMMANDLINE
 
 
 def refuse_idle(needs: Mapping[str, tuple[bool, str]]) -> None:
-    """Refuse what was asked for on the command line and would change nothing.
+    """Refuse options on the command line that have no effect.
 
-    What the environment says, such as OPENAI_BASE_URL, is for whoever can use it.
+    Environment variables, such as OPENAI_BASE_URL, are not refused.
 
     Args:
-        needs: By the parameter's name, whether it is used, and what it would need.
+        needs: By the parameter's name, whether it is used, and what it requires.
 
     Raises:
         SettingsError: If an option was given and is not used.
     """
-    names = {each.name: each.opts[0] for each in click.get_current_context().command.params}
+    names = {
+        parameter.name: parameter.opts[0]
+        for parameter in click.get_current_context().command.params
+    }
     for option, (is_used, need) in needs.items():
         if is_given(option) and not is_used:
-            raise SettingsError(f"{names[option]} would change nothing: it is for {need}")
+            raise SettingsError(f"{names[option]} has no effect here; it requires {need}")
 
 
 def live_needs(is_live: bool, *, is_sampled: bool) -> dict[str, tuple[bool, str]]:
-    """What the options of an endpoint need, and that of whoever samples."""
+    """The requirements of the options of an endpoint, and of the sampling temperature."""
     need = (is_live, "an openai:NAME model")
     sampled = (is_sampled, "an openai:NAME or local:PATH model")
     return {"base_url": need, "temperature": sampled, "record": need}
@@ -94,9 +97,9 @@ def run(
     replace: bool,
     retry_failed: bool,
 ) -> "Finished[R]":
-    """Play an experiment, made from the key of an endpoint, while somebody watches.
+    """Run an experiment, made from the key of an endpoint, with progress on standard error.
 
-    After Ctrl-C it says how the run goes on, and exits with 130.
+    After Ctrl-C it prints how to resume the run, and exits with 130.
     """
     from timeful.cli.progress import Progress
     from timeful.runs.experiment import run_experiment
@@ -122,7 +125,7 @@ def run(
 
 
 def show(finished: "Finished[R]", out: Path, tables: str) -> None:
-    """Print what a run came to, and exit with 1 if episodes failed."""
+    """Print the results of a run, and exit with 1 if episodes failed."""
     print(tables)
     print(f"report   {finished.report}")
     print(f"records  {out / 'episodes'}")

@@ -42,9 +42,9 @@ class Trainings(Lazy):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
         """A named training, or the training of a file."""
-        named = super().get_command(ctx, cmd_name)
-        if named is not None:
-            return named
+        command = super().get_command(ctx, cmd_name)
+        if command is not None:
+            return command
         return click.Command(
             cmd_name,
             params=list(_PARAMETERS),
@@ -172,7 +172,7 @@ def _train(
 ) -> None:
     from timeful.training.config import Config
 
-    with _opened(config, is_first=is_first, replace=replace) as progress:
+    with _open_folder(config, is_first=is_first, replace=replace) as progress:
         if progress is None:
             return
         if isinstance(config, Config):
@@ -205,7 +205,7 @@ def _rewards(config: "Config") -> "RewardFunction":
 
 
 @contextmanager
-def _opened(
+def _open_folder(
     config: "Config | SftConfig", *, is_first: bool, replace: bool
 ) -> "Iterator[TrainingProgress | None]":
     """The folder of a training, locked until it is over; None if the training is done."""

@@ -31,45 +31,45 @@ def next_command(config: "Config | SftConfig", policy: Path) -> str:
     return format_command(["timeful", "run", suite, *model, *options, *out])
 
 
-def _episodes(part: "CasesPart", max_tokens: int) -> list[str]:
+def _episodes(cases: "CasesPart", max_tokens: int) -> list[str]:
     words: list[str] = []
-    if part.problems is not None:
-        words += ["--problems", part.problems]
+    if cases.problems is not None:
+        words += ["--problems", cases.problems]
     else:
-        words += _repeat("--game" if part.family == "fiction" else "--case", part.sets)
-    if part.family == "reasoning":
-        words += ["--size", str(min(part.size or _LIMIT, _LIMIT))]
-        if part.split != "all":
-            words += ["--split", "train" if part.split == "test" else "test"]
-    words += _repeat("--budget", part.budgets)
-    words += ["--soft"] * part.soft
-    if part.family != "reasoning":
-        words += _repeat("--latency", part.latencies)
+        words += _repeat("--game" if cases.family == "fiction" else "--case", cases.sets)
+    if cases.family == "reasoning":
+        words += ["--size", str(min(cases.size or _LIMIT, _LIMIT))]
+        if cases.split != "all":
+            words += ["--split", "train" if cases.split == "test" else "test"]
+    words += _repeat("--budget", cases.budgets)
+    words += ["--soft"] * cases.soft
+    if cases.family != "reasoning":
+        words += _repeat("--latency", cases.latencies)
     # A case draws one of several; then the command has the default.
     for name, values, default in (
-        ("--alpha", part.alphas, 1.0),
-        ("--timer-scale", part.timer_scales, 1.0),
-        ("--timer-jitter", (part.timer_jitter,), 0.0),
+        ("--alpha", cases.alphas, 1.0),
+        ("--timer-scale", cases.timer_scales, 1.0),
+        ("--timer-jitter", (cases.timer_jitter,), 0.0),
     ):
         if len(values) == 1 and values[0] != default:
             words += [name, f"{values[0]:g}"]
-    words += ["--calls", part.calls, "--max-tokens", str(max_tokens)]
-    has_code = part.family == "coding" or any(name.startswith("gym:") for name in part.sets)
-    return [*words, *(["--unsafe"] * (part.unsafe and has_code))]
+    words += ["--calls", cases.calls, "--max-tokens", str(max_tokens)]
+    has_code = cases.family == "coding" or any(name.startswith("gym:") for name in cases.sets)
+    return [*words, *(["--unsafe"] * (cases.unsafe and has_code))]
 
 
-def _dialogues(part: "TurnsPart") -> list[str]:
-    words = ["--agent", part.agent]
-    if part.abcd is None and part.catalog is None:
-        words += ["--domain", part.domain]
+def _dialogues(cases: "TurnsPart") -> list[str]:
+    words = ["--agent", cases.agent]
+    if cases.abcd is None and cases.catalog is None:
+        words += ["--domain", cases.domain]
     for name in ("data", "abcd", "catalog", "ontology"):
-        if (path := getattr(part, name)) is not None:
+        if (path := getattr(cases, name)) is not None:
             words += [f"--{name}", path]
-    if not part.split:
+    if not cases.split:
         words += ["--split", "all"]  # the default is test, or all of a file without splits
-    size = min(part.size or _LIMIT, _LIMIT)
-    words += ["--dialogues", str(size), "--timing", part.timing, "--runs", "1"]
-    return [*words, *(["--questions"] * part.asks)]
+    size = min(cases.size or _LIMIT, _LIMIT)
+    words += ["--dialogues", str(size), "--timing", cases.timing, "--runs", "1"]
+    return [*words, *(["--questions"] * cases.asks)]
 
 
 def _repeat(option: str, values: Sequence[str]) -> list[str]:
@@ -78,17 +78,17 @@ def _repeat(option: str, values: Sequence[str]) -> list[str]:
 
 def format_command(words: Sequence[str]) -> str:
     """A command in lines of 80 columns, each option on the line of its value."""
-    parts: list[str] = []
+    options: list[str] = []
     for word in words:
-        if word.startswith("--") or not parts:
-            parts.append(shlex.quote(word))
+        if word.startswith("--") or not options:
+            options.append(shlex.quote(word))
         else:
-            parts[-1] += f" {shlex.quote(word)}"
-    lines = [" " * 8 + parts[0]]
-    for part in parts[1:]:
-        if len(lines[-1]) + len(part) > 76:
+            options[-1] += f" {shlex.quote(word)}"
+    lines = [" " * 8 + options[0]]
+    for option in options[1:]:
+        if len(lines[-1]) + len(option) > 76:
             lines[-1] += " \\"
-            lines.append(f"          {part}")
+            lines.append(f"          {option}")
         else:
-            lines[-1] += f" {part}"
+            lines[-1] += f" {option}"
     return "\n".join(lines).strip()

@@ -73,8 +73,8 @@ class TrainingProgress:
         is_tenth = done * 10 // total > (done - 1) * 10 // total
         self._is_due = now - self._last > _SLOW * 1e9 or is_tenth
         if done > first:
-            left = (now - since) / 1e9 / (done - first) * (total - done)
-            self._left = f", {format_span(left)} left"
+            remaining_s = (now - since) / 1e9 / (done - first) * (total - done)
+            self._left = f", {format_span(remaining_s)} left"
         self._last, self._done, self._total = now, done, total
 
     def report(self, metrics: str) -> None:

@@ -118,11 +118,11 @@ def check_kind(folder: Path, settings: Mapping[str, Any], kind: FolderKind) -> N
     Raises:
         SettingsError: If it is not; it may have been paid for.
     """
-    stored = _read_settings(folder / SETTINGS)
+    old_settings = _read_settings(folder / SETTINGS)
     if (
-        stored is None
-        or stored.get("suite") != settings.get("suite")
-        or not stored.keys() >= set(kind.fields)
+        old_settings is None
+        or old_settings.get("suite") != settings.get("suite")
+        or not old_settings.keys() >= set(kind.fields)
     ):
         raise SettingsError(
             f"{folder} holds something else than such a {kind.noun}, which --replace does not "
@@ -132,9 +132,9 @@ def check_kind(folder: Path, settings: Mapping[str, Any], kind: FolderKind) -> N
 
 def differences(path: Path, settings: Mapping[str, Any]) -> list[str]:
     """The fields in which settings differ from those of a file, as `table.field`."""
-    stored = _flat(_read_settings(path) or {})
-    given = _flat(msgspec.json.decode(msgspec.json.encode(settings)))
-    return sorted(name for name in {*stored, *given} if stored.get(name) != given.get(name))
+    old = _flat(_read_settings(path) or {})
+    new = _flat(msgspec.json.decode(msgspec.json.encode(settings)))
+    return sorted(name for name in {*old, *new} if old.get(name) != new.get(name))
 
 
 def _read_settings(path: Path) -> dict[str, Any] | None:

@@ -84,9 +84,9 @@ def read_record(path: Path) -> Iterator[AnyEntry]:
             the line.
     """
     if not path.is_file():
-        what = "is a folder" if path.is_dir() else "does not exist"
+        reason = "is a folder" if path.is_dir() else "does not exist"
         raise RecordError(
-            f"there is no record {str(path)!r}: it {what}; records are the .jsonl files in the "
+            f"there is no record {str(path)!r}: it {reason}; records are the .jsonl files in the "
             "folder `episodes` of a run"
         )
     decoder = msgspec.json.Decoder(AnyEntry)

@@ -96,9 +96,9 @@ class KeyedLog(Mapping[K, V]):
         with self._lock, self._path.open("ab", buffering=0) as file:
             offset = file.tell()
             try:
-                rest = memoryview(line)
-                while rest:
-                    rest = rest[file.write(rest) :]
+                unwritten = memoryview(line)
+                while unwritten:
+                    unwritten = unwritten[file.write(unwritten) :]
                 self._offsets[key] = offset
             except BaseException:
                 file.truncate(offset)

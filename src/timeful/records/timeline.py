@@ -41,7 +41,7 @@ def line(event: Entry) -> str:
     return f"{in_seconds(at):>12.3f}  {name:<16} {words}"
 
 
-def joined(events: Iterable[Entry]) -> Iterator[Entry]:
+def merge_chunks(events: Iterable[Entry]) -> Iterator[Entry]:
     """Chunks of one thought that follow each other directly, as one that ends with the last."""
     last: Entry | None = None
     for event in events:

@@ -150,10 +150,10 @@ def run_batch(
     for row in rows.values():
         on_row(row)
     missing = [spec for spec in specs if spec.key not in rows]
-    played = (
+    results = (
         _in_process(missing, job, out) if workers == 1 else _parallel(missing, job, out, workers)
     )
-    for key, row in played:
+    for key, row in results:
         rows[key] = row
         index.put(_index_line(key, row))
         on_row(row)
@@ -200,13 +200,13 @@ def _parallel(
     waiting = list(reversed(specs))
     suspects: list[S] = []
     while waiting or suspects:
-        alone = bool(suspects)
-        pool = WorkerPool(1 if alone else workers)
+        is_single = bool(suspects)
+        pool = WorkerPool(1 if is_single else workers)
         running: dict[Future[R], S] = {}
         try:
-            while (suspects if alone else waiting) or running:
-                queue = suspects if alone else waiting
-                while queue and len(running) < (1 if alone else 2 * workers):
+            while (suspects if is_single else waiting) or running:
+                queue = suspects if is_single else waiting
+                while queue and len(running) < (1 if is_single else 2 * workers):
                     # Taken when it is submitted: a pool may be found broken just here.
                     running[pool.submit(play_to_file, queue[-1], job, out)] = queue[-1]
                     queue.pop()
@@ -216,7 +216,7 @@ def _parallel(
                     yield running.pop(future).key, row
         except BrokenProcessPool:
             broken = list(running.values())
-            if alone:
+            if is_single:
                 why = "the process that played it died"
                 for spec in broken:
                     yield spec.key, _give_up(spec, job, out, why)

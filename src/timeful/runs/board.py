@@ -118,10 +118,10 @@ def draw(picture: Picture, *, columns: int, rows: int, colour: bool) -> list[str
     tail = ["", f" {picture.message}", f" {picture.last}", ""]
     for text in (_HINTS.get(picture.game, ""), _legend(picture.keys)):
         tail += [f" {line}".replace(_NO_BREAK, " ") for line in wrap(text, columns - 3)]
-    drawn = [line[: columns - 1] for line in head]
-    drawn += ["  " + _coloured(line, picture.game, colour=colour) for line in board]
-    drawn += [line[: columns - 1] for line in tail]
-    return drawn[:rows]
+    lines = [line[: columns - 1] for line in head]
+    lines += ["  " + _coloured(line, picture.game, colour=colour) for line in board]
+    lines += [line[: columns - 1] for line in tail]
+    return lines[:rows]
 
 
 def _bar(picture: Picture) -> str:
@@ -137,8 +137,8 @@ def _legend(keys: dict[str, str]) -> str:
     for key, action in keys.items():
         if len(key) > 1 or key.isupper():
             by_action.setdefault(action, []).append(key)
-    parts = [f"{' or '.join(names)}: {_WORDS.get(a, a)}" for a, names in by_action.items()]
-    return "   ".join(part.replace(" ", _NO_BREAK) for part in [*parts, "q: leave"])
+    words = [f"{' or '.join(names)}: {_WORDS.get(a, a)}" for a, names in by_action.items()]
+    return "   ".join(word.replace(" ", _NO_BREAK) for word in [*words, "q: leave"])
 
 
 def _coloured(line: str, game: str, *, colour: bool) -> str:
@@ -147,8 +147,8 @@ def _coloured(line: str, game: str, *, colour: bool) -> str:
         return line
     either = re.compile("|".join(f"({pattern})" for pattern, _ in patterns))
 
-    def paint(found: re.Match[str]) -> str:
-        code = patterns[(found.lastindex or 1) - 1][1]
-        return f"\x1b[{code}m{found.group()}\x1b[0m"
+    def paint(match: re.Match[str]) -> str:
+        code = patterns[(match.lastindex or 1) - 1][1]
+        return f"\x1b[{code}m{match.group()}\x1b[0m"
 
     return either.sub(paint, line)

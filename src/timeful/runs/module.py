@@ -106,14 +106,14 @@ class Module:
         self._orders = tuple(orders)
         self._seed = seed
         self._transcripts: Transcripts = transcripts
-        self._stirred: Callable[[], None] = _nobody
+        self._stirred: Callable[[], None] = _ignore
         self.reset()
 
     def reset(self) -> None:
         """Go back to the start, before it is joined again; the module begins afresh then."""
         self._inside.reset()
         self._view = ModuleView()
-        self._said: deque[Observation] = deque()
+        self._reports: deque[Observation] = deque()
         self._busy = False
 
     def live(self, kernel: Kernel, recorder: Recorder, stirred: Callable[[], None]) -> None:
@@ -142,13 +142,15 @@ class Module:
             self._busy = True
             self._inside.order(actions, at)
 
-    def _receive(self, said: str, at: Instant) -> None:
+    def _receive(self, message: str, at: Instant) -> None:
         """What the module reports; an end of work is news to nobody but who waits for it."""
-        is_done = said.partition(" ")[0] == DONE
-        text = said.partition(" ")[2]
-        self._view = ModuleView(at=at, turn=self._view.turn + 1, report=said if is_done else text)
+        is_done = message.partition(" ")[0] == DONE
+        text = message.partition(" ")[2]
+        self._view = ModuleView(
+            at=at, turn=self._view.turn + 1, report=message if is_done else text
+        )
         self._busy &= not is_done
-        self._said.append(
+        self._reports.append(
             Observation(
                 at=at,
                 event=DONE if is_done else REPORT,
@@ -161,15 +163,15 @@ class Module:
 
     def advance(self, to: Instant) -> tuple[Observation, ...]:
         """Give out what was reported by `to`."""
-        seen = []
-        while self._said and self._said[0].at <= to:
-            seen.append(self._said.popleft())
-        return tuple(seen)
+        observations = []
+        while self._reports and self._reports[0].at <= to:
+            observations.append(self._reports.popleft())
+        return tuple(observations)
 
     def next_change(self) -> Instant | None:
         """Now, if something was reported; None when the world below is over; else unknown."""
-        if self._said:
-            return self._said[0].at
+        if self._reports:
+            return self._reports[0].at
         return None if self._inside.next_change() is None else FAR
 
     def view(self) -> ModuleView:
@@ -198,7 +200,7 @@ class _Inside:
     def __init__(self, world: Environment, send: Callable[[str, Instant], None]) -> None:
         self._world = world
         self._send = send
-        self._stirred: Callable[[], None] = _nobody
+        self._stirred: Callable[[], None] = _ignore
         self._ordered: deque[tuple[Instant, str]] = deque()
         self._view = InnerView(turn=0, world=world.view())
 
@@ -217,27 +219,29 @@ class _Inside:
         self._view = InnerView(turn=0, world=self._world.view())
 
     def intervene(self, actions: Sequence[Any], *, at: Instant) -> None:
-        said = [action for action in actions if str(action).partition(" ")[0] in (REPORT, DONE)]
-        self._world.intervene([action for action in actions if action not in said], at=at)
-        for action in said:
+        messages = [action for action in actions if str(action).partition(" ")[0] in (REPORT, DONE)]
+        self._world.intervene([action for action in actions if action not in messages], at=at)
+        for action in messages:
             self._send(action, at)
 
     def advance(self, to: Instant) -> tuple[Observation, ...]:
         """At one instant, orders come before what the world does: they led to it."""
-        seen = []
+        observations = []
         while self._ordered and self._ordered[0][0] <= to:
             at, text = self._ordered.popleft()
-            seen.append(Observation(at=at, event="order", view=self._view, data={"text": text}))
-        seen += self._world.advance(to)
-        return tuple(self._show(what) for what in seen)
+            observations.append(
+                Observation(at=at, event="order", view=self._view, data={"text": text})
+            )
+        observations += self._world.advance(to)
+        return tuple(self._show(observation) for observation in observations)
 
-    def _show(self, what: Observation) -> Observation:
+    def _show(self, observation: Observation) -> Observation:
         self._view = InnerView(
             turn=self._view.turn + 1,
-            world=self._view.world if what.event == "order" else what.view,
-            order=what.data["text"] if what.event == "order" else self._view.order,
+            world=self._view.world if observation.event == "order" else observation.view,
+            order=observation.data["text"] if observation.event == "order" else self._view.order,
         )
-        return replace(what, view=self._view)
+        return replace(observation, view=self._view)
 
     def next_change(self) -> Instant | None:
         change = self._world.next_change()
@@ -259,5 +263,5 @@ class _Inside:
         return self._world.score
 
 
-def _nobody() -> None:
-    """There is nobody to tell yet."""
+def _ignore() -> None:
+    """Before the module is joined, no process waits for it."""

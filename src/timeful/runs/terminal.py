@@ -115,11 +115,11 @@ class Terminal:
             while True:
                 if self.stopped is not None:
                     return END
-                key, used = split_key(self._typed)
-                self._typed = self._typed[used:]
+                key, length = split_key(self._typed)
+                self._typed = self._typed[length:]
                 if key:
                     return key
-                if used:
+                if length:
                     continue
                 span_s = _LONE_ESCAPE_S if self._typed else timeout_s
                 ready = select.select([self._keyboard, self._woken], [], [], span_s)[0]

@@ -185,9 +185,9 @@ class CasesPart(_Part, frozen=True, kw_only=True, tag_field="kind", tag="timely"
             )
         try:
             budgets = [_in_seconds(text) for text in self.budgets]
-            for name, given in (("sets", self.sets), ("budgets", budgets)):
-                if len(set(given)) < len(given):
-                    raise ValueError(f"{name} has one of them twice: {', '.join(map(str, given))}")
+            for name, values in (("sets", self.sets), ("budgets", budgets)):
+                if len(set(values)) < len(values):
+                    raise ValueError(f"{name} has one of them twice: {', '.join(map(str, values))}")
             for law in self.latencies:
                 read_latency(law)
             TimerSettings(jitter=self.timer_jitter)

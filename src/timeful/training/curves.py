@@ -53,15 +53,15 @@ def draw_curves(curves: Curves, budgets: Mapping[str, str]) -> str | None:
             len(names), len(trainings), sharex=True, sharey="row", squeeze=False
         )
         for column, (name, seeds) in enumerate(trainings.items()):
-            top, *others, bottom = panels[:, column]
+            top, *panels_between, bottom = panels[:, column]
             top.set_title(name)
             _curve(top, seeds, lambda line: line.reward, OTHER)
             for i, budget in enumerate(budgets):
                 colour = COLOURS[i % len(COLOURS)]
-                for middle in others:
+                for middle in panels_between:
                     _curve(middle, seeds, lambda line, b=budget: line.right_in_time.get(b), colour)  # type: ignore[misc]
                 _curve(bottom, seeds, lambda line, b=budget: line.tokens.get(b), colour)  # type: ignore[misc]
-            for axes in (top, *others)[not is_share :]:
+            for axes in (top, *panels_between)[not is_share :]:
                 axes.set_ylim(-0.02, 1.02)
             bottom.set_ylim(bottom=0)
         for axes, name in zip(panels[:, 0], names, strict=True):

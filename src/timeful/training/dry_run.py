@@ -168,8 +168,9 @@ def _budget_lines(config: Config) -> Iterator[tuple[str, str]]:
         yield "", "late answers are not cut off" if cases.soft else "late answers are cut off"
     elif cases.timing == "by-turn":
         yield "budgets", f"a turn is open for {cases.patience:g} s"
-    each = cases.token_seconds
-    yield "", f"a token takes {each:g} s, the longest thought ({limit:,} tokens) {limit * each:g} s"
+    token_s = cases.token_seconds
+    longest = f"the longest thought ({limit:,} tokens) {limit * token_s:g} s"
+    yield "", f"a token takes {token_s:g} s, {longest}"
 
 
 def _excerpt(title: str, prompt: tuple[str, int]) -> str:

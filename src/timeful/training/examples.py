@@ -43,7 +43,7 @@ def encode_examples(
     """
     limit, answers_only = config.sft["max_length"], config.sft["completion_only_loss"]
     limit = None if limit == "none" else limit
-    cut = total = unknown = longest = 0
+    truncated = total = n_unknown = longest = 0
     for name in config.examples.data:
         for number, line in enumerate(Path(name).read_bytes().splitlines(), 1):
             try:
@@ -53,31 +53,34 @@ def encode_examples(
             if not answers_only:
                 mask = [1] * len(ids)
             if limit is not None and len(ids) > limit:
-                cut += 1
+                truncated += 1
                 ids, mask = ids[:limit], mask[:limit]
             longest = max(longest, len(ids))
-            total, unknown = total + len(ids), unknown + ids.count(_unknown(tokenizer))
+            total, n_unknown = (
+                total + len(ids),
+                n_unknown + ids.count(_unknown_token(tokenizer)),
+            )
             if any(mask):
                 yield {"input_ids": ids, "completion_mask": mask}
-    if cut:
-        warn(f"{cut} examples were cut to {limit} tokens")
+    if truncated:
+        warn(f"{truncated} examples were cut to {limit} tokens")
     if longest > context:
         warn(
             f"the longest example has {longest:,} tokens, more than the model's context of "
             f"{context:,}: set sft.max_length"
         )
-    if unknown > _UNKNOWN * total:
+    if n_unknown > _UNKNOWN * total:
         warn(
-            f"{unknown / total:.1%} of the tokens of the examples are {tokenizer.unk_token}: the "
-            "tokenizer was made for other texts"
+            f"{n_unknown / total:.1%} of the tokens of the examples are {tokenizer.unk_token}: the "
+            "tokenizer does not fit these texts"
         )
 
 
-def _unknown(tokenizer: Any) -> int:
+def _unknown_token(tokenizer: Any) -> int:
     """The token for unknown text; -1 if the tokenizer has none of its own."""
     token = tokenizer.unk_token_id
-    others = (tokenizer.eos_token_id, tokenizer.bos_token_id, tokenizer.pad_token_id)
-    return -1 if token is None or token in others else int(token)
+    special_tokens = (tokenizer.eos_token_id, tokenizer.bos_token_id, tokenizer.pad_token_id)
+    return -1 if token is None or token in special_tokens else int(token)
 
 
 def encode(messages: list[Message], tokenizer: Any) -> tuple[list[int], list[int]]:

@@ -83,27 +83,26 @@ def settings_of(config: Config | SftConfig) -> dict[str, Any]:
 def _read(config: Config | SftConfig) -> Iterator[tuple[str, Path]]:
     """What a training learns from on disk, by the fields that name it."""
     if isinstance(config, SftConfig):
-        yield from (
-            (f"examples.data {n}", Path(one)) for n, one in enumerate(config.examples.data, 1)
-        )
+        for number, name in enumerate(config.examples.data, 1):
+            yield f"examples.data {number}", Path(name)
         return
     if is_custom(config.reward.name):
         yield "reward.name", Path(split(config.reward.name)[0])
     for field in ("problems", "data", "abcd", "catalog", "ontology", "domain", "agent"):
-        given = getattr(config.cases, field, None)
-        if given is None or given in domain_names():
+        value = getattr(config.cases, field, None)
+        if value is None or value in domain_names():
             continue
-        # The name of an agent of the package is no file.
-        if field != "agent" or Path(given).is_file():
-            yield f"cases.{field}", Path(given)
+        # An agent may also be the name of one in the package.
+        if field != "agent" or Path(value).is_file():
+            yield f"cases.{field}", Path(value)
 
 
 def _digest(path: Path) -> str:
     """The SHA-256 of a file; of a folder, that of the names and digests of its files."""
     try:
         if path.is_dir():
-            files = sorted(one for one in path.rglob("*") if one.is_file())
-            lines = "".join(f"{one.relative_to(path)} {_digest(one)}\n" for one in files)
+            files = sorted(entry for entry in path.rglob("*") if entry.is_file())
+            lines = "".join(f"{entry.relative_to(path)} {_digest(entry)}\n" for entry in files)
             return sha256(lines.encode()).hexdigest()
         with path.open("rb") as file:
             return file_digest(file, "sha256").hexdigest()

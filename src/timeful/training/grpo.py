@@ -214,8 +214,8 @@ def order_tasks(keys: Sequence[str], config: Config) -> list[str]:
     whole = len(keys) // size
     order: list[str] = []
     for _ in range(ceil(updates / whole)):
-        drawn = torch.randperm(len(keys), generator=rng).tolist() if shuffle else range(len(keys))
-        order += [keys[i] for i in drawn[: whole * size]]
+        indices = torch.randperm(len(keys), generator=rng).tolist() if shuffle else range(len(keys))
+        order += [keys[i] for i in indices[: whole * size]]
     return order
 
 

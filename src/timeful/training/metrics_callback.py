@@ -167,23 +167,23 @@ def truncate_metrics(path: Path, update: int) -> list[dict[str, Any]]:
     """Remove the lines after an update from a file of metrics, and return the others."""
     texts = path.read_bytes().splitlines(keepends=True) if path.exists() else []
     lines = [(text, msgspec.json.decode(text)) for text in texts if text.endswith(b"\n")]
-    kept = [(text, line) for text, line in lines if line["update"] <= update]
-    write_atomically(path, b"".join(text for text, _ in kept))
-    return [line for _, line in kept]
+    earlier = [(text, line) for text, line in lines if line["update"] <= update]
+    write_atomically(path, b"".join(text for text, _ in earlier))
+    return [line for _, line in earlier]
 
 
 def summarize_update(line: dict[str, Any]) -> str:
     """The metrics of an update, in a few words."""
-    parts = []
+    phrases = []
     if line.get("reward") is not None:
-        parts.append(f"reward {line['reward']:.3f}")
+        phrases.append(f"reward {line['reward']:.3f}")
     if right := line.get("right_in_time"):
-        parts.append(f"right in time {fmean(right.values()):.0%}")
+        phrases.append(f"right in time {fmean(right.values()):.0%}")
     if tokens := line.get("tokens"):
-        parts.append(f"{fmean(tokens.values()):.0f} tokens")
+        phrases.append(f"{fmean(tokens.values()):.0f} tokens")
     if line.get("failed"):
-        parts.append(f"{line['failed']} failed")
-    return ", ".join(parts)
+        phrases.append(f"{line['failed']} failed")
+    return ", ".join(phrases)
 
 
 def _summarize(rollout: Rollout, reward: float | None) -> dict[str, Any]:

@@ -194,15 +194,16 @@ class VllmSampler(Sampler):
 
     def generate(self, requests: Sequence[Request]) -> list[Completion]:
         """Answer requests, all at once."""
-        _, drawn, logprobs, _ = self._engine.generate(
-            prompts=[list(one.prompt_ids) for one in requests], images=None, num_generations=1
+        prompts = [list(request.prompt_ids) for request in requests]
+        _, completions, logprobs, _ = self._engine.generate(
+            prompts=prompts, images=None, num_generations=1
         )
         return [
-            self._cut(request, ids, [each[0] for each in given])
-            for request, ids, given in zip(requests, drawn, logprobs, strict=True)
+            self._complete(request, ids, [best[0] for best in token_logprobs])
+            for request, ids, token_logprobs in zip(requests, completions, logprobs, strict=True)
         ]
 
-    def _cut(self, request: Request, ids: list[int], logprobs: list[float]) -> Completion:
+    def _complete(self, request: Request, ids: list[int], logprobs: list[float]) -> Completion:
         room = request.sampling.max_tokens
         ends = len(ids) <= room and (
             ids[-1] in request.sampling.stop_ids or self._says_stop(request, ids)

@@ -50,9 +50,9 @@ def write_report(out: Path) -> TrainingReport:
         caption = "Means of the first updates and of the last."
         image = _draw(lines)
         (out / CURVES).write_text(image, encoding="utf-8", newline="\n")
-        says = "By update, each the mean of up to five."
+        description = "By update, each the mean of up to five."
         blocks += [Grid(head=("", *head), rows=tuple(rows), caption=caption)]
-        blocks += [Figure(image=image, alt=says, caption=says)]
+        blocks += [Figure(image=image, alt=description, caption=description)]
     else:
         blocks += [Paragraph("No update is done yet.")]
     fields = [

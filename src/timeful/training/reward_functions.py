@@ -93,11 +93,11 @@ class JudgeReward:
                 continue
             judged = iter(group_scores)
             # An episode without a candidate was in no group, and scores 0.
-            each = [next(judged) if trajectory else 0.0 for trajectory in trajectories]
+            episode_scores = [next(judged) if trajectory else 0.0 for trajectory in trajectories]
             rewards.append(
                 [
                     _reward_of(rollout, self._reward, progress, {rollout.task.turn or WHOLE: score})
-                    for rollout, score in zip(group, each, strict=True)
+                    for rollout, score in zip(group, episode_scores, strict=True)
                 ]
             )
         return rewards

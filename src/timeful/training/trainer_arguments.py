@@ -29,7 +29,7 @@ _UNUSED = frozenset(
         *("reward_weights", "packing", "dataset_text_field"),
     }
 )
-"""Fields of TRL that would change nothing, or contradict how episodes are sampled."""
+"""Fields of TRL that have no effect or contradict how episodes are sampled."""
 
 
 def grpo_arguments(config: Config) -> GRPOConfig:
@@ -78,11 +78,11 @@ def trainer_arguments(config: Config | SftConfig, *, processes: int) -> dict[str
 def _typed(table: dict[str, Any], kind: Any, name: str) -> dict[str, Any]:
     """The table with its values as the fields of TRL have them."""
     hints = get_type_hints(kind)
-    known = {field.name for field in fields(kind)}
+    names = {field.name for field in fields(kind)}
     values = dict(table)
     for field, value in table.items():
-        if field not in known:
-            near = get_close_matches(field, known, n=1)
+        if field not in names:
+            near = get_close_matches(field, names, n=1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
             raise SettingsError(f"[{name}]: {kind.__name__} has no field {field!r}.{hint}")
         if value == "none" and type(None) in get_args(hints[field]):
@@ -116,8 +116,8 @@ def _common(config: Config | SftConfig) -> dict[str, Any]:
 
 def _batches(table: dict[str, Any], rows: int, processes: int) -> dict[str, int]:
     """How an update is divided; `rows` are those of an update on all processes."""
-    share, rest = divmod(rows, processes)
-    if rest:
+    share, remainder = divmod(rows, processes)
+    if remainder:
         raise SettingsError(f"{processes} processes cannot share out the {rows} rows of an update")
     size = table.get("per_device_train_batch_size", share)
     if share % size:
@@ -129,8 +129,8 @@ def _batches(table: dict[str, Any], rows: int, processes: int) -> dict[str, int]
 
 
 def _processes() -> int:
-    found: int = PartialState(cpu=not torch.cuda.is_available()).num_processes
-    return found
+    count: int = PartialState(cpu=not torch.cuda.is_available()).num_processes
+    return count
 
 
 def _vllm(config: Config) -> dict[str, Any]:

@@ -65,7 +65,7 @@ class TimedGRPOTrainer(SynchronizedCheckpoints, GRPOTrainer):  # type: ignore[mi
         keys: Sequence[str],
         args: GRPOConfig,
         old_logprobs: LogprobSource = "trainer",
-        **others: Any,
+        **arguments: Any,
     ) -> None:
         self.rollout_function: Roll | None = None
         self._old_logprobs = old_logprobs
@@ -76,7 +76,7 @@ class TimedGRPOTrainer(SynchronizedCheckpoints, GRPOTrainer):  # type: ignore[mi
             reward_funcs=[_from_records],
             train_dataset=Dataset.from_dict({"prompt": list(keys)}),
             rollout_func=_rollout,
-            **others,
+            **arguments,
         )
         self.accelerator.unwrap_model(self.model).register_forward_pre_hook(
             _positions, with_kwargs=True

@@ -307,9 +307,9 @@ def test_private_problems_are_never_exported(tmp_path: Path) -> None:
         (("--as", "sft", "--reward", "timly"), "Did you mean 'timely'"),
         (("--as", "sft", "--reward", "ruler"), "judge"),
         (("--as", "sft", "--reward", "rac_score"), "conversations"),
-        (("--as", "prompts", "--reward", "timely"), "--reward would change nothing"),
-        (("--as", "preference", "--best"), "--best would change nothing"),
-        (("--as", "prompts", "--minimum", "1"), "--minimum would change nothing"),
+        (("--as", "prompts", "--reward", "timely"), "--reward has no effect"),
+        (("--as", "preference", "--best"), "--best has no effect"),
+        (("--as", "prompts", "--minimum", "1"), "--minimum has no effect"),
         (("--as", "sft", "--minimum", "nan"), "got nan"),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 
 from tests.training.data.making import saved, timeful
 from timeful.training.data.episodes import Run
-from timeful.training.data.filters import broken
+from timeful.training.data.filters import find_broken_rule
 
 Change = Callable[[str], str]
 
@@ -40,7 +40,7 @@ def found(run: Path, change: Change = lambda text: text, *, least_calls: int = 1
     path.write_text(changed)
     try:
         [episode] = Run(run)
-        return broken(episode, least_calls=least_calls)
+        return find_broken_rule(episode, least_calls=least_calls)
     finally:
         path.write_text(before)
 

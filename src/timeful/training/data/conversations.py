@@ -81,7 +81,7 @@ def conversations(events: Iterable[Entry]) -> list[Conversation]:
         SettingsError: If the record has no prompts, as records of short transcripts.
         RecordError: If a thought ends that did not begin.
     """
-    opened: list[_Open] = []
+    open_conversations: list[_Open] = []
     last: dict[tuple[str, str], _Open] = {}
     thoughts: dict[tuple[str, int], _Open] = {}
     for module, event in map(_unwrapped, events):
@@ -95,7 +95,7 @@ def conversations(events: Iterable[Entry]) -> list[Conversation]:
                 current = last.get((module, event.purpose))
                 if current is None or not current.is_continued_by(prompt):
                     current = _Open(_begin(event, prompt), prompt)
-                    opened.append(current)
+                    open_conversations.append(current)
                 else:
                     current.conversation.completion += _to_messages(
                         prompt[len(current.prompt) + 1 :]
@@ -109,7 +109,7 @@ def conversations(events: Iterable[Entry]) -> list[Conversation]:
                 if (module, event.thought) not in thoughts:
                     raise RecordError(f"thought {event.thought} ends and did not begin")
                 _end(thoughts.pop((module, event.thought)), event)
-    return [entry.conversation for entry in opened if entry.conversation.completion]
+    return [entry.conversation for entry in open_conversations if entry.conversation.completion]
 
 
 def _unwrapped(event: Entry) -> tuple[str, Entry]:
@@ -140,10 +140,10 @@ def _end(open_conversation: _Open, event: ThoughtEnded) -> None:
 def _without_id(call: re.Match[str]) -> str:
     """A call without the id that an endpoint gave it, which no model should learn."""
     try:
-        parsed = read_call(call[1])
+        tool_call = read_call(call[1])
     except BadCallError:
         return call[0]
-    return f"<tool_call>{replace(parsed, id='')}</tool_call>" if parsed.id else call[0]
+    return f"<tool_call>{replace(tool_call, id='')}</tool_call>" if tool_call.id else call[0]
 
 
 def _to_messages(prompt: _Prompt) -> list[ChatMessage]:

@@ -291,6 +291,6 @@ def _is_in_time(events: list[AnyEntry], budget: int | None) -> bool:
 
 def _at(settings: Any, name: str) -> Any:
     """The value under a name with dots; None if there is none."""
-    for part in name.split("."):
-        settings = settings.get(part) if isinstance(settings, Mapping) else None
+    for field_name in name.split("."):
+        settings = settings.get(field_name) if isinstance(settings, Mapping) else None
     return settings

@@ -52,7 +52,7 @@ _CALLED = "<tool_call>"
 class _Trace:
     """A trace, with what its record says beside it."""
 
-    said: Conversation
+    conversation: Conversation
     events: list[Any]
     over: Mapping[str, Any]
     settings: Mapping[str, Any]
@@ -63,28 +63,32 @@ class _Trace:
         return [e for e in self.events if isinstance(e, Happened) and e.what == "reply"]
 
     @property
-    def spoken(self) -> list[str]:
+    def answers(self) -> list[str]:
         return [
-            message["content"] for message in self.said.completion if message["role"] == "assistant"
+            message["content"]
+            for message in self.conversation.completion
+            if message["role"] == "assistant"
         ]
 
     @property
-    def shown(self) -> list[str]:
+    def replies_in_text(self) -> list[str]:
         """What the tools are said to have replied."""
         texts = [
-            message["content"] for message in self.said.completion if message["role"] != "assistant"
+            message["content"]
+            for message in self.conversation.completion
+            if message["role"] != "assistant"
         ]
         return [reply for text in texts for reply in _RESPONSE.findall(text)]
 
 
-def broken(episode: Episode, *, least_calls: int) -> Rule | None:
+def find_broken_rule(episode: Episode, *, least_calls: int) -> Rule | None:
     """The first rule that a trace breaks; None if it breaks none."""
     if len(episode.conversations) != 1:
         return "form"
     trace = _Trace(
         episode.conversations[0],
         list(episode.events),
-        over_of(episode),
+        final_data(episode),
         _settings(episode.events),
         least_calls,
     )
@@ -100,7 +104,7 @@ def broken(episode: Episode, *, least_calls: int) -> Rule | None:
     return next((rule for rule in RULES if not checks[rule]()), None)
 
 
-def over_of(episode: Episode) -> Mapping[str, Any]:
+def final_data(episode: Episode) -> Mapping[str, Any]:
     """What the world said at the end."""
     ends: Iterator[Mapping[str, Any]] = (
         e.data for e in episode.events if isinstance(e, Happened) and e.what == "over"
@@ -109,23 +113,23 @@ def over_of(episode: Episode) -> Mapping[str, Any]:
 
 
 def _has_form(trace: _Trace) -> bool:
-    if not trace.said.has_ended or not trace.spoken:
+    if not trace.conversation.has_ended or not trace.answers:
         return False
-    last = trace.spoken[-1]
-    tells_replies = any("<tool_response>" in text for text in trace.spoken)
-    is_last = trace.said.completion[-1]["role"] == "assistant" and _CALLED not in last
+    last = trace.answers[-1]
+    tells_replies = any("<tool_response>" in text for text in trace.answers)
+    is_last = trace.conversation.completion[-1]["role"] == "assistant" and _CALLED not in last
     return is_last and _ANSWER.search(last) is not None and not tells_replies
 
 
 def _has_calls(trace: _Trace) -> bool:
     """Whether each call was made, was to the timer, and was replied to."""
     notes = [e.topic for e in trace.events if isinstance(e, Noted)]
-    calls = sum(text.count(_CALLED) for text in trace.spoken)
+    calls = sum(text.count(_CALLED) for text in trace.answers)
     replies = trace.replies
     return (
         not any(topic in _BAD_CALLS for topic in notes)
         and all(reply.data["tool"] == TIMER.name for reply in replies)
-        and calls == len(replies) == len(trace.shown)
+        and calls == len(replies) == len(trace.replies_in_text)
         and len(replies) >= trace.least_calls
     )
 
@@ -136,7 +140,7 @@ def _has_times(trace: _Trace) -> bool:
     watch = Stopwatch(float(trace.settings.get("alpha", 1.0)))
     slack = _ROUNDING + _SIGMAS * timer.jitter
     last = 0.0
-    for reply, text in zip(trace.replies, trace.shown, strict=True):
+    for reply, text in zip(trace.replies, trace.replies_in_text, strict=True):
         watch.start(Instant(reply.at - reply.data["took"]))
         watch.stop(Instant(reply.at))
         reading = _SECONDS.match(reply.data["text"])
@@ -155,7 +159,7 @@ def _claims_right(trace: _Trace, timer: TimerSettings, last: float, slack: float
     """
     elapsed = timer.scale * in_seconds(trace.over.get("counted", 0))
     slack += _CLAIM * elapsed
-    for conclusion in _CONCLUSION.findall(_THOUGHT.sub("", trace.spoken[-1])):
+    for conclusion in _CONCLUSION.findall(_THOUGHT.sub("", trace.answers[-1])):
         claims = [float(claim) for claim in _CLAIMED.findall(conclusion)]
         if not all(last - slack <= claim <= elapsed + slack for claim in claims):
             return False

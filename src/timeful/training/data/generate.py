@@ -78,7 +78,7 @@ def play(spec: TaskEpisode, recorder: Recorder, *, api_key: str = "") -> bool:
     """Play an episode and write its record; True if it came to its end."""
     if not spec.role.is_stand_in:
         return play_timely(spec, recorder, api_key=api_key)
-    part, rig = FAMILY_SPECS["reasoning"], spec.shared
+    family, rig = FAMILY_SPECS["reasoning"], spec.shared
     case = process_library().open(spec)
     seed = child_seed(rig.seed, "trace", spec.case, spec.run)
     try:
@@ -91,7 +91,7 @@ def play(spec: TaskEpisode, recorder: Recorder, *, api_key: str = "") -> bool:
                 model=RuleModel(
                     case.rule(SOLUTION_WRITER), name=NAME, pace=rig.pace or SOLUTION_WRITER.pace
                 ),
-                briefing=part.briefing,
+                briefing=family.briefing,
             ),
             clock=VirtualClock(),
             recorder=recorder,

@@ -189,8 +189,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         teacher = self.teacher
         if teacher is not None:
             teacher = msgspec.structs.replace(teacher, base_url=address(teacher.base_url))
-        told = msgspec.structs.replace(self, judge=None, teacher=teacher)
-        return dict(msgspec.to_builtins(told))
+        public = msgspec.structs.replace(self, judge=None, teacher=teacher)
+        return dict(msgspec.to_builtins(public))
 
 
 def read_settings(path: Path) -> Settings:

@@ -45,7 +45,7 @@ class _Solution:
     done: int = 0
 
     @property
-    def rest(self) -> range:
+    def remaining(self) -> range:
         return range(self.done, len(self.problem.worked))
 
     def lines(self, steps: range, *, in_short: bool = False) -> list[str]:
@@ -53,11 +53,11 @@ class _Solution:
         texts = [worked[i].rpartition(": ")[2] if in_short else worked[i] for i in steps]
         return [f"Step {i + 1}. {text}" for i, text in zip(steps, texts, strict=True)]
 
-    def parts(self) -> list[range]:
+    def chunks(self) -> list[range]:
         """The rest in full, in parts."""
         size = ceil(len(self.problem.worked) / PARTS)
         begins = range(self.done, len(self.problem.worked), size)
-        return [self.rest[i - self.done : i - self.done + size] for i in begins]
+        return [self.remaining[i - self.done : i - self.done + size] for i in begins]
 
     def answer(self, read: float, *, is_told: bool) -> list[str]:
         how = "every step was worked out" if is_told else "there was no time for all steps"
@@ -71,8 +71,12 @@ class _Solution:
 def time_in_full(problem: Problem, pace: Pace) -> float:
     """The seconds that a solution takes at a pace that is told in full, calls and answer too."""
     solution = _Solution(problem)
-    calls = 1 + len(_Solution(problem, 1).parts())
-    lines = [*solution.lines(solution.rest), *calls * [_CALL], *solution.answer(0, is_told=True)]
+    calls = 1 + len(_Solution(problem, 1).chunks())
+    lines = [
+        *solution.lines(solution.remaining),
+        *calls * [_CALL],
+        *solution.answer(0, is_told=True),
+    ]
     return ((calls + 1) * pace.first + _words(lines) * pace.per_token) / 1e9
 
 
@@ -85,22 +89,22 @@ def _tell(problem: Problem, transcript: Transcript) -> list[str]:
     texts = [round_.message for round_ in transcript.rounds]
     solution = _Solution(problem, sum(len(_STEP.findall(text)) for text in texts))
     read = _read(transcript)
-    if not solution.rest:
+    if not solution.remaining:
         return solution.answer(read, is_told=True)
     if not texts:
-        return [*solution.lines(solution.rest[:1]), _CALL]
-    rest_of_budget, rate = _left(transcript, read), read / _words(texts)
-    parts, ending = solution.parts(), [_CALL, *solution.answer(read, is_told=True)]
-    full = [*solution.lines(solution.rest), *(len(parts) - 1) * [_CALL], *ending]
+        return [*solution.lines(solution.remaining[:1]), _CALL]
+    rest_of_budget, rate = _time_left(transcript, read), read / _words(texts)
+    chunks, ending = solution.chunks(), [_CALL, *solution.answer(read, is_told=True)]
+    full = [*solution.lines(solution.remaining), *(len(chunks) - 1) * [_CALL], *ending]
     if rest_of_budget is None or _words(full) * rate * MARGIN <= rest_of_budget:
-        return [*solution.lines(parts[0]), _CALL]
-    short = solution.lines(solution.rest, in_short=True)
+        return [*solution.lines(chunks[0]), _CALL]
+    short = solution.lines(solution.remaining, in_short=True)
     if _words([*short, *ending]) * rate * MARGIN <= rest_of_budget:
         return [*short, _CALL]
     return solution.answer(read, is_told=False)
 
 
-def _left(transcript: Transcript, read: float) -> float | None:
+def _time_left(transcript: Transcript, read: float) -> float | None:
     budget = transcript.view.budget
     return None if budget is None else in_seconds(budget) - read
 

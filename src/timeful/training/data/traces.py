@@ -32,7 +32,7 @@ from timeful.training.data import generate
 from timeful.training.data.card import listed, write_card
 from timeful.training.data.columns import COLUMNS, told
 from timeful.training.data.episodes import Episode, LeftOut, Run
-from timeful.training.data.filters import RULES, Rule, broken, over_of
+from timeful.training.data.filters import RULES, Rule, final_data, find_broken_rule
 from timeful.training.data.rows import sft_row
 from timeful.training.data.settings import Judge, Settings
 from timeful.training.data.verify import Answer, Verdict, judge_all
@@ -64,7 +64,7 @@ class Judging:
 
 
 @dataclass(slots=True, kw_only=True)
-class Made:
+class TraceResult:
     """What came of the traces.
 
     Attributes:
@@ -85,7 +85,7 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Check:
     """What the rules found of a trace: the first that it breaks, and its side."""
 
     rule: Rule | None
@@ -94,7 +94,7 @@ class _Found:
 
 def experiment(
     settings: Settings,
-    done: Callable[[Made], None] = lambda _: None,
+    done: Callable[[TraceResult], None] = lambda _: None,
     *,
     api_key: str = "",
     judging: Judging | None = None,
@@ -124,14 +124,14 @@ def _report(
     *,
     settings: Settings,
     judging: Judging | None,
-    done: Callable[[Made], None],
+    done: Callable[[TraceResult], None],
 ) -> Path:
     result = make(settings, out, out, judging)
     done(result)
     return result.card
 
 
-def make_from_records(settings: Settings, out: Path, judging: Judging | None) -> Made:
+def make_from_records(settings: Settings, out: Path, judging: Judging | None) -> TraceResult:
     """Make traces of a run that was played already.
 
     Raises:
@@ -144,7 +144,7 @@ def make_from_records(settings: Settings, out: Path, judging: Judging | None) ->
         return make(settings, records, out, judging)
 
 
-def make(settings: Settings, records: Path, out: Path, judging: Judging | None) -> Made:
+def make(settings: Settings, records: Path, out: Path, judging: Judging | None) -> TraceResult:
     """Check the episodes of a run, and write those that pass as data.
 
     Args:
@@ -159,25 +159,29 @@ def make(settings: Settings, records: Path, out: Path, judging: Judging | None) 
     run = Run(records, shares=settings.splits)
     if run.suite not in (NAME, "timely/reasoning"):
         raise SettingsError(f"{records} is a run of {run.suite}; traces are made of reasoning")
-    checked: dict[str, _Found] = {}
+    checked: dict[str, _Check] = {}
     wrong: list[Answer] = []
     for episode in run:
-        rule = broken(episode, least_calls=settings.least_calls)
-        checked[episode.key] = _Found(rule, episode.split)
-        if rule == "answer" and judging is not None and (answer_text := over_of(episode)["answer"]):
+        rule = find_broken_rule(episode, least_calls=settings.least_calls)
+        checked[episode.key] = _Check(rule, episode.split)
+        if (
+            rule == "answer"
+            and judging is not None
+            and (answer_text := final_data(episode)["answer"])
+        ):
             wrong.append(_answer(episode, answer_text, settings.seed))
-    made = Made(card=out / "README.md", left_out=run.left_out)
-    verdicts = {} if judging is None else _judged(wrong, judging, out, made)
+    result = TraceResult(card=out / "README.md", left_out=run.left_out)
+    verdicts = {} if judging is None else _judged(wrong, judging, out, result)
     for key, verdict in verdicts.items():
         if verdict.is_right:
-            checked[key] = _Found(None, checked[key].split)
+            checked[key] = _Check(None, checked[key].split)
     for split in SPLITS:
-        keys = [key for key, one in checked.items() if one == _Found(None, split)]
+        keys = [key for key, check in checked.items() if check == _Check(None, split)]
         rows = (_row(run.read(key)) for key in keys)
-        made.splits[split] = write_rows(rows, out / f"{split}.jsonl", COLUMNS_OF_TRACES)
-    write_rows(_rejected(checked, verdicts, made), out / "rejected.jsonl", _REJECTED)
-    _write_card(settings, run, made)
-    return made
+        result.splits[split] = write_rows(rows, out / f"{split}.jsonl", COLUMNS_OF_TRACES)
+    write_rows(_rejected(checked, verdicts, result), out / "rejected.jsonl", _REJECTED)
+    _write_card(settings, run, result)
+    return result
 
 
 def _answer(episode: Episode, text: str, seed: int) -> Answer:
@@ -187,7 +191,9 @@ def _answer(episode: Episode, text: str, seed: int) -> Answer:
     return Answer(trace=episode.key, question=question, right=problem.answer, text=text, seed=seed)
 
 
-def _judged(wrong: list[Answer], judging: Judging, out: Path, made: Made) -> dict[str, Verdict]:
+def _judged(
+    wrong: list[Answer], judging: Judging, out: Path, result: TraceResult
+) -> dict[str, Verdict]:
     verdicts = judge_all(
         wrong,
         judging.judge,
@@ -197,11 +203,13 @@ def _judged(wrong: list[Answer], judging: Judging, out: Path, made: Made) -> dic
         retry_failed=judging.retry_failed,
         on_verdict=judging.on_verdict,
     )
-    for key, one in sorted(verdicts.items()):
-        name = "no verdict" if one.error is not None else "right" if one.is_right else "wrong"
-        made.judged[name] = made.judged.get(name, 0) + 1
-        if one.error is not None:
-            made.unjudged.append(f"{key}: {one.error}")
+    for key, verdict in sorted(verdicts.items()):
+        name = (
+            "no verdict" if verdict.error is not None else "right" if verdict.is_right else "wrong"
+        )
+        result.judged[name] = result.judged.get(name, 0) + 1
+        if verdict.error is not None:
+            result.unjudged.append(f"{key}: {verdict.error}")
     return verdicts
 
 
@@ -217,7 +225,7 @@ def _row(episode: Episode) -> Row:
 
 
 def _rejected(
-    checked: Mapping[str, _Found], verdicts: Mapping[str, Verdict], result: Made
+    checked: Mapping[str, _Check], verdicts: Mapping[str, Verdict], result: TraceResult
 ) -> Iterator[Row]:
     for key, trace in checked.items():
         if trace.rule is not None:
@@ -227,14 +235,14 @@ def _rejected(
             yield {"episode": key, "rule": trace.rule, "votes": " ".join(votes) or None}
 
 
-def _write_card(settings: Settings, run: Run, result: Made) -> None:
+def _write_card(settings: Settings, run: Run, result: TraceResult) -> None:
     files = {split: count for split, count in result.splits.items() if count}
     write_card(
         result.card,
         "Solutions that watch the time",
         "Each row is a conversation in which a problem is solved under a budget of time, with a "
         "timer that is asked on the way. The times are those of the simulated clock: tokens at a "
-        f"pace, weighed by alpha. {_who(settings)}",
+        f"pace, weighed by alpha. {_describe_source(settings)}",
         {
             "Columns": told(COLUMNS_OF_TRACES),
             "Traces": result.splits,
@@ -244,13 +252,13 @@ def _write_card(settings: Settings, run: Run, result: Made) -> None:
             "Answers that the rules found wrong, as the judge found them": result.judged,
             "Episodes that failed, by where": result.left_out.failed,
             "Records that cannot be read": listed("record", result.left_out.broken),
-            "Settings": _asked(settings, run),
+            "Settings": _describe_settings(settings, run),
         },
         {split: f"{split}.jsonl" for split in files},
     )
 
 
-def _who(settings: Settings) -> str:
+def _describe_source(settings: Settings) -> str:
     if settings.records:
         return "The episodes were played before, by whom each row says."
     if settings.teacher is not None:
@@ -260,20 +268,20 @@ def _who(settings: Settings) -> str:
     )
 
 
-def _asked(settings: Settings, run: Run) -> dict[str, object]:
+def _describe_settings(settings: Settings, run: Run) -> dict[str, object]:
     about: dict[str, Any] = settings.about()
     time = about.pop("time")
-    asked = {"seed": settings.seed, "splits": _line(about["splits"])}
+    table = {"seed": settings.seed, "splits": _line(about["splits"])}
     if settings.records:
-        return asked | {"records": f"a run of {run.suite}, {Path(settings.records).name}"}
+        return table | {"records": f"a run of {run.suite}, {Path(settings.records).name}"}
     problems = dict(about["problems"], file=Path(about["problems"]["file"]).name)
-    asked |= {"problems": _line(problems), "traces of each problem": settings.each}
-    asked |= {name: _line(value) for name, value in time.items()}
+    table |= {"problems": _line(problems), "traces of each problem": settings.each}
+    table |= {name: _line(value) for name, value in time.items()}
     if settings.teacher is not None:
-        asked["teacher"] = settings.teacher.model
+        table["teacher"] = settings.teacher.model
     if settings.judge is not None:
-        asked["judge"] = f"{settings.judge.model_name}, {settings.judge.votes} votes, all yes"
-    return asked
+        table["judge"] = f"{settings.judge.model_name}, {settings.judge.votes} votes, all yes"
+    return table
 
 
 def _line(value: object) -> str:

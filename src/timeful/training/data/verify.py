@@ -103,19 +103,19 @@ def judge_all(
     settings = judge.about() | {"votes": judge.votes, "system": SYSTEM, "version": __version__}
     with open_folder(folder, settings, _FOLDER, replace=True):
         log = KeyedLog(folder / _VERDICTS, Verdict, key=lambda verdict: verdict.key, sync=True)
-        stored = {
+        done_keys = {
             answer.key
             for answer in answers
             if answer.key in log and not (retry_failed and log[answer.key].error)
         }
-        for key in stored:
+        for key in done_keys:
             on_verdict(log[key])
 
         def save(verdict: Verdict) -> None:
             log.put(verdict)
             on_verdict(verdict)
 
-        if missing := [answer for answer in answers if answer.key not in stored]:
+        if missing := [answer for answer in answers if answer.key not in done_keys]:
             ask_concurrently(
                 judge.connect(api_key, retries=judge.tries - 1),
                 lambda model, answer: _judge(model, answer, judge),

@@ -81,8 +81,10 @@ class Language:
                 f"that name; got {self.opening} and the ways {self.strides}"
             )
         for stride in self.strides:
-            if stride != SPELL and (stride < 1 or self.rest % stride):
-                raise SettingsError(f"a stride divides {self.rest} events, got {stride}")
+            if stride != SPELL and (stride < 1 or self.remaining_events % stride):
+                raise SettingsError(
+                    f"a stride divides {self.remaining_events} events, got {stride}"
+                )
         if sorted(set(self.budgets)) != list(self.budgets) or not self.budgets:
             raise SettingsError(f"budgets ascend, got {self.budgets}")
         budgets = {room * device for room in self.allowed for device in self.devices}
@@ -90,7 +92,7 @@ class Language:
             raise SettingsError(f"each room times a device is a budget, got {sorted(budgets)}")
 
     @property
-    def rest(self) -> int:
+    def remaining_events(self) -> int:
         """The events after the opening."""
         return self.events - self.opening
 
@@ -154,8 +156,8 @@ class Language:
 
     def length(self, stride: int) -> int:
         """How many tokens a way takes; with an opening, all of the answer, the call included."""
-        rest = 2 * self.rest if stride == SPELL else self.rest // stride
-        return self.before + 2 + rest
+        steps = 2 * self.remaining_events if stride == SPELL else self.remaining_events // stride
+        return self.before + 2 + steps
 
     def clock(self, room: float) -> int:
         """The eighths that the timer tells after the opening, on any device.
@@ -231,12 +233,12 @@ def ids(words: Sequence[str], language: Language) -> list[int]:
     Raises:
         KeyError: If there is no such word.
     """
-    places = _places(language)
-    return [places[word] for word in words]
+    word_ids = _word_ids(language)
+    return [word_ids[word] for word in words]
 
 
 @cache
-def _places(language: Language) -> dict[str, int]:
+def _word_ids(language: Language) -> dict[str, int]:
     return {word: i for i, word in enumerate(language.words)}
 
 

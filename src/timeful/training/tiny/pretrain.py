@@ -78,7 +78,7 @@ def _examples(
 ) -> list[tuple[list[int], list[int]]]:
     """Questions and solutions, as ids."""
     mix = np.array(phase.mix) / sum(phase.mix)
-    found = []
+    examples = []
     for course in courses:
         room = int(rng.choice(language.allowed))
         stride = int(rng.choice(language.strides, p=mix))
@@ -89,8 +89,8 @@ def _examples(
             budget = int(room * rng.choice(language.devices))
             clock = language.clock(room) if rng.random() < phase.asks else None
         question = ids(language.question(course, budget), language)
-        found.append((question, ids(language.solution(course, stride, clock), language)))
-    return found
+        examples.append((question, ids(language.solution(course, stride, clock), language)))
+    return examples
 
 
 def _loss(model: Any, language: Language, examples: Sequence[tuple[list[int], list[int]]]) -> None:
@@ -100,20 +100,25 @@ def _loss(model: Any, language: Language, examples: Sequence[tuple[list[int], li
     than the rest, and padding would cost more than everything else. What the timer says is the
     world's word, and is not learnt.
     """
-    heard = set(ids([eighths(count) for count in range(EIGHTHS + 1)], language))
-    total = sum(token not in heard for _, solution in examples for token in solution)
+    timer_tokens = set(ids([eighths(count) for count in range(EIGHTHS + 1)], language))
+    total = sum(token not in timer_tokens for _, solution in examples for token in solution)
     pad = language.words.index(PAD)
-    silent = torch.tensor([pad, *sorted(heard)])
-    for some in _by_length(examples):
-        start = len(some[0][0])
-        longest = max(len(solution) for _, solution in some)
-        rows = torch.tensor([asked + said + [pad] * (longest - len(said)) for asked, said in some])
+    silent = torch.tensor([pad, *sorted(timer_tokens)])
+    for group in _by_length(examples):
+        start = len(group[0][0])
+        longest = max(len(solution) for _, solution in group)
+        rows = torch.tensor(
+            [
+                question + solution + [pad] * (longest - len(solution))
+                for question, solution in group
+            ]
+        )
         targets = rows[:, start:]
-        read = rows[:, :-1]  # what is padded comes last, where nobody looks back at it
-        seen = model.base_model(input_ids=read, attention_mask=torch.ones_like(read))
-        hidden = seen.last_hidden_state[:, start - 1 :]
-        said = ~torch.isin(targets, silent)
-        loss = F.cross_entropy(model.lm_head(hidden[said]), targets[said], reduction="sum")
+        inputs = rows[:, :-1]  # padding comes last, so no token attends to it
+        output = model.base_model(input_ids=inputs, attention_mask=torch.ones_like(inputs))
+        hidden = output.last_hidden_state[:, start - 1 :]
+        mask = ~torch.isin(targets, silent)
+        loss = F.cross_entropy(model.lm_head(hidden[mask]), targets[mask], reduction="sum")
         (loss / total).backward()  # type: ignore[no-untyped-call]
 
 
@@ -122,9 +127,9 @@ def _by_length(
 ) -> list[list[tuple[list[int], list[int]]]]:
     """Examples in groups in which the longest is less than twice as long as the shortest."""
     groups: list[list[tuple[list[int], list[int]]]] = []
-    for one in sorted(examples, key=lambda example: len(example[1])):
-        if groups and len(one[1]) <= 2 * len(groups[-1][0][1]):
-            groups[-1].append(one)
+    for pair in sorted(examples, key=lambda example: len(example[1])):
+        if groups and len(pair[1]) <= 2 * len(groups[-1][0][1]):
+            groups[-1].append(pair)
         else:
-            groups.append([one])
+            groups.append([pair])
     return groups
