@@ -11,11 +11,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.dialogues.material import ABCD, needs_abcd
+from tests.metrics.proactor.test_ranking import NAMES, published
 from tests.metrics.proactor.test_turns import BY_HAND
 from timeful.cli.main import app
 from timeful.dialogues.opportunity import write_opportunities
 from timeful.errors import SettingsError
-from timeful.suites.proactor.published import PUBLISHED
 
 
 def timeful(*arguments: object) -> Result:
@@ -120,8 +120,9 @@ def test_a_line_that_cannot_be_scored_is_named(tmp_path: Path, text: str, error:
 
 
 def test_a_table_of_results_is_ranked(tmp_path: Path) -> None:
-    rows = PUBLISHED["ABCD+"]
-    lines = [["name", *rows[0].means], *([row.name, *row.means.values()] for row in rows)]
+    rows, _ = published("ABCD+")
+    names = ["name", *NAMES.values()]
+    lines = [names, *([getattr(row, name) for name in names] for row in rows)]
     text = "\n".join(",".join(map(str, line)) for line in lines)
     file = saved(tmp_path / "table.csv", text)
     found = said("pri", file)

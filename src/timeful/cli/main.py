@@ -81,7 +81,6 @@ run = SuiteGroup(
         "engagement": "timeful.cli.engagement:engagement",
         "engagement/toys": "timeful.cli.engagement_toys:toys",
         "timely": "timeful.cli.timely:timely",
-        "proactor": "timeful.cli.proactor_run:proactor",
     },
     name="run",
     help="Run a suite, or resume a run: a name, or FILE.py for a suite of your own.",

@@ -31,6 +31,11 @@ class Progress:
         else:
             print(f"0 of {total} episodes", file=sys.stderr)
 
+    def say(self, text: str) -> None:
+        """Print a line about what follows the last episode."""
+        self.end()
+        click.echo(text, err=True)
+
     def advance(self, row: "Row") -> None:
         """Count an episode."""
         self._done += 1

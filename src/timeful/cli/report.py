@@ -1,24 +1,25 @@
 """`timeful report`: make the report of a folder again, of a run or of a training."""
 
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from timeful.cli.proactor_plan import pages_of, pages_option
-from timeful.cli.suite import refuse_idle, show
-from timeful.errors import RecordError, unknown
+from timeful.errors import RecordError, SettingsError, unknown
+
+if TYPE_CHECKING:
+    from timeful.experiments.suite import Suite
 
 
 @click.command()
 @click.argument("out", type=click.Path(path_type=Path))
-@pages_option
-def report(out: Path, pages: str) -> None:
+@click.option("--pages", help="Dialogues of proactor that get a page: a number, all, or a name.")
+def report(out: Path, pages: str | None) -> None:
     """Print the tables of the run in folder OUT and write its report again.
 
     Both are made from the run's records alone; of a training, which may be going on, from its
-    metrics. --pages is for runs of proactor.
+    metrics.
     """
     from timeful.cli.suite_command import load_suite
     from timeful.cli.suite_command import show as show_results
@@ -27,7 +28,6 @@ def report(out: Path, pages: str) -> None:
 
     reports: dict[str, Callable[[Path], None]] = {
         "engagement/toys": _toys,
-        "proactor": partial(_proactor, pages=pages),
         "train/quick": _quick,
         "train": _train,
     }
@@ -36,24 +36,24 @@ def report(out: Path, pages: str) -> None:
         settings["suite"] = "train"
     suite = str(settings.get("suite"))
     if suite in names("suite") or "file" in settings:
-        show_results(report_suite(load_suite(settings.get("file", suite)), out))
+        value = load_suite(settings.get("file", suite))
+        options = {} if pages is None else {"pages": _read_pages(value, pages)}
+        show_results(report_suite(value, out, options))
         return
+    if pages is not None:
+        raise SettingsError("--pages has no effect here; it requires a run of proactor")
     if suite not in reports:
         raise RecordError(f"{out} holds a run of an {unknown('experiment', suite, reports)}")
-    refuse_idle({"pages": (suite == "proactor", "runs of proactor")})
     reports[suite](out)
 
 
-def _proactor(out: Path, pages: str) -> None:
-    from timeful.runs.experiment import read_settings, report_again
-    from timeful.suites.proactor.judging import read_bench
-    from timeful.suites.proactor.numbers import main_cells, make_cells
-    from timeful.suites.proactor.run import experiment
-    from timeful.suites.proactor.tables import text_tables
+def _read_pages(suite: "Suite", pages: str) -> object:
+    from timeful.experiments.options import read_value, suite_options
 
-    finished = report_again(experiment(pages=pages_of(pages)), out)
-    bench = read_bench(out, main_cells(make_cells(finished.rows)))
-    show(finished, out, text_tables(finished.rows, read_settings(out), bench))
+    for option in suite_options(suite):
+        if option.name == "pages":
+            return read_value(option, pages)
+    raise SettingsError(f"--pages has no effect here; {suite.name} draws no pages")
 
 
 def _quick(out: Path) -> None:

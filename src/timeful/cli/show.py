@@ -46,31 +46,20 @@ def show(record: Path, messages: int | None) -> None:
 @click.command("list")
 def list_parts() -> None:
     """List what there is to run, and of what parts."""
-    from timeful.agents.proactive.settings import ALIASES, agent_names
     from timeful.cli import engagement_toys
     from timeful.cli import main as front
     from timeful.cli.train import NAMED
-    from timeful.domains.library import domain_names
     from timeful.environments.coding.cases import case_names
     from timeful.environments.fiction.library import game_names
     from timeful.environments.reasoning.files import BENCHMARKS
     from timeful.environments.reasoning.problems import set_names
     from timeful.rewards.registry import REWARDS
-    from timeful.suites.proactor import spec as proactor
     from timeful.training.config_io import recipes
 
-    models = ("rules", "openai:NAME", "replay:FILE", "local:PATH")
     parts: dict[str, Mapping[str, Iterable[str]]] = {
         "engagement/toys": {
             "presets": engagement_toys.PRESETS,
             "worlds": ("deliberation", "patrol"),
-        },
-        "proactor": {
-            "domains": (*domain_names(), "FOLDER"),
-            "agents": (*agent_names(), *ALIASES, "FILE.yaml"),
-            "timings": proactor.LAWS,
-            "interfaces": proactor.INTERFACES,
-            "models": models,
         },
         "train": {
             "trainings": (*NAMED, *recipes(), "CONFIG.toml"),

@@ -155,7 +155,7 @@ def make_command(suite: Suite, *, file: str = "") -> click.Command:
 def _parameters(
     suite: Suite, options: Sequence[Option], default_out: Path
 ) -> list[click.Parameter]:
-    models = [option for option in options if option.is_model]
+    models = [option for option in options if option.is_model and not option.is_hidden]
     params: list[click.Parameter] = []
     if suite.parts:
         params.append(click.Argument(["parts"], nargs=-1))
@@ -206,7 +206,8 @@ def _flag(
     flag: str, kind: Any, text: str, *, name: str = "", multiple: bool = False
 ) -> click.Option:
     declarations = [f"--{flag}", *([name] if name else [])]
-    return click.Option(declarations, type=kind, help=text, multiple=multiple)
+    variable = "OPENAI_BASE_URL" if flag == "base-url" else None
+    return click.Option(declarations, type=kind, help=text, multiple=multiple, envvar=variable)
 
 
 def _common_parameters(has_models: bool) -> list[click.Parameter]:
@@ -226,9 +227,7 @@ def _common_parameters(has_models: bool) -> list[click.Parameter]:
     ]
     if has_models:
         params += [
-            click.Option(
-                ["--base-url"], envvar="OPENAI_BASE_URL", help="Base URL of the endpoint."
-            ),
+            _flag("base-url", str, "Base URL of the endpoint."),
             _flag("temperature", float, "Sampling temperature of endpoints and checkpoints."),
             _flag("record", FILE, "Cassette that records the endpoint's answers."),
         ]
@@ -248,6 +247,11 @@ def is_given(name: str) -> bool:
     return source is ParameterSource.COMMANDLINE
 
 
+def _is_from_environment(name: str) -> bool:
+    source = click.get_current_context().get_parameter_source(name)
+    return source is ParameterSource.ENVIRONMENT
+
+
 def run_command(
     suite: Suite,
     options: Sequence[Option],
@@ -262,10 +266,12 @@ def run_command(
     refuse_idle(options, values, episodes)
     if len(episodes) > MANY_EPISODES and sys.stdin.isatty():
         click.confirm(f"Play {len(episodes):,} episodes?", abort=True)
+    if suite.announce is not None:
+        for line in suite.announce(episodes, values["workers"] or os.cpu_count() or 1):
+            click.echo(line, err=True)
+    play = partial(run_suite, suite, choice)
     try:
-        results = watch(
-            partial(run_suite, suite, choice), values["out"] or default_out, episodes, values
-        )
+        results = watch(play, values["out"] or default_out, episodes, values)
     except MissingBaselineError as error:
         raise SettingsError(f"{error}. Make it with: {baseline_words(suite)}") from error
     show(results)
@@ -368,6 +374,7 @@ def read_choice(suite: Suite, options: Sequence[Option], values: dict[str, Any])
         parts=tuple(values.get("parts") or ()),
         values=chosen,
         fixed=fixed,
+        ambient=frozenset(o.name for o in options if _is_from_environment(o.name)),
     )
 
 
@@ -389,6 +396,7 @@ def refuse_idle(options: Sequence[Option], values: dict[str, Any], episodes: Seq
         raise SettingsError("--model has no effect here; each role has a model of its own")
     models = [option.name for option in options if option.is_model]
     roles = {getattr(episode, name) for episode in episodes for name in models}
+    known = {option.name for option in options}
     live = any(role.is_live for role in roles)
     sampled = any(role.is_sampled for role in roles)
     for name, is_used, requirement in (
@@ -396,7 +404,7 @@ def refuse_idle(options: Sequence[Option], values: dict[str, Any], episodes: Seq
         ("record", live, "an openai:NAME model"),
         ("temperature", sampled, "an openai:NAME or local:PATH model"),
     ):
-        if name in values and is_given(name) and not is_used:
+        if name in values and name not in known and is_given(name) and not is_used:
             flag = name.replace("_", "-")
             raise SettingsError(f"--{flag} has no effect here; it requires {requirement}")
 
@@ -420,7 +428,7 @@ def watch(play: Callable[..., T], out: Path, episodes: Sequence[Any], values: di
             replace=values["replace"],
             retry_failed=values["retry_failed"],
             watcher=progress,
-            api_key=os.environ.get("OPENAI_API_KEY", ""),
+            keys=os.environ,
         )
     except KeyboardInterrupt:
         progress.end()
@@ -441,10 +449,13 @@ def show(results: Results, remark: str = "") -> None:
     records = sorted((results.out / "episodes").glob("*.jsonl"))
     if records:
         print(f"next     {program} show {records[0]}")
+    for problem in results.problems:
+        print(f"problem  {problem}")
     if results.failed:
         print(
             f"failed   {len(results.failed)} of {len(results.episodes)} episodes, the first with: "
             f"{results.failed[0].error}"
         )
         print("again    the same command with --retry-failed")
+    if results.failed or results.problems:
         sys.exit(1)

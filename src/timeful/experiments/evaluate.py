@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from timeful.errors import SettingsError
-from timeful.experiments.run import Results, run_suite
+from timeful.experiments.run import MAIN_KEY, Results, run_suite
 from timeful.experiments.suite import Suite
 from timeful.experiments.sweep import Choice
 from timeful.registry import load, load_file_name, register
@@ -82,7 +82,7 @@ def evaluate(  # noqa: PLR0913 - the front door: every argument after two has a 
         workers=workers,
         replace=replace,
         retry_failed=retry_failed,
-        api_key=os.environ.get("OPENAI_API_KEY", "") if api_key is None else api_key,
+        keys=os.environ if api_key is None else {**os.environ, MAIN_KEY: api_key},
     )
 
 

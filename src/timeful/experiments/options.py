@@ -76,7 +76,7 @@ class Option:
         return self.read is not None and get_origin(self.kind) is tuple
 
 
-def option(
+def option(  # noqa: PLR0913 - one argument for each property of an option
     default: Any = MISSING,
     *,
     factory: Any = MISSING,
@@ -86,6 +86,7 @@ def option(
     hidden: bool = False,
     main_model: bool = False,
     stand_ins: Sequence[str] = (),
+    identifies: bool = True,
 ) -> Any:
     """Declare a field of an episode with more than its type, default and docstring.
 
@@ -98,6 +99,7 @@ def option(
         hidden: Leave the option out; `--set` still reaches the field.
         main_model: Let `--model` set this role where its own option is not given.
         stand_ins: The names of the stand-ins of a role.
+        identifies: Whether a run with another value is another run.
     """
     metadata = {
         "flag": flag,
@@ -106,6 +108,7 @@ def option(
         "hidden": hidden,
         "main_model": main_model,
         "stand_ins": tuple(stand_ins),
+        "identifies": identifies,
     }
     return field(default=default, default_factory=factory, metadata=metadata)
 

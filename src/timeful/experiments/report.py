@@ -1,7 +1,7 @@
 """The report of a suite: sections from rows, the page, the printed tables and the files."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,38 +29,63 @@ class Report:
 
 
 def write_report(
-    suite: Suite, rows: Sequence[Any], out: Path, settings: Mapping[str, Any]
+    suite: Suite,
+    rows: Sequence[Any],
+    out: Path,
+    settings: Mapping[str, Any],
+    *,
+    options: Mapping[str, Any] | None = None,
 ) -> Report:
     """Write `report.html`, `results.json`, `table.csv` and `episodes.csv`.
 
     The same episodes give the same bytes, in whatever order they were played.
     """
     kind = row_maker(suite).row_type
-    ordered = sort_rows(suite, rows, kind.__struct_fields__)
-    cells = suite.make_cells(ordered)
-    data = ReportData(rows=ordered, cells=cells, settings=settings, out=out, context=suite.context)
+    data = report_data(suite, rows, out, settings, options or {})
     sections = list(make_sections(suite, data))
     page = render(
         title=f"timeful: {suite.title or suite.name}", subtitle=suite.subtitle, sections=sections
     )
-    path = save_report(out, page, cells, ordered, kind)
-    return Report(rows=ordered, cells=cells, text=render_text(sections), path=path)
+    path = save_report(out, page, data.cells, data.rows, kind, columns=suite.columns)
+    return Report(rows=data.rows, cells=data.cells, text=render_text(sections), path=path)
+
+
+def report_data(
+    suite: Suite,
+    rows: Sequence[Any],
+    out: Path,
+    settings: Mapping[str, Any],
+    options: Mapping[str, Any],
+) -> ReportData:
+    """The rows in order and their cells, with all that a report needs."""
+    ordered = sort_rows(suite, rows, row_maker(suite).row_type.__struct_fields__)
+    defaults = default_values(suite.episode)
+    data = ReportData(
+        rows=ordered,
+        cells=suite.make_cells(ordered),
+        settings=settings,
+        out=out,
+        context=suite.context,
+        options={**{name: defaults[name] for name in suite.free_fields}, **options},
+    )
+    return data if suite.derive is None else replace(data, cells=suite.derive(data))
 
 
 def sort_rows(suite: Suite, rows: Sequence[Any], columns: Sequence[str]) -> list[Any]:
     """Sort rows by the columns that identify an episode, whatever order it was played in."""
     names = suite.order or tuple(f.name for f in fields(suite.episode) if f.name in columns)
 
-    def key(row: Any) -> list[tuple[bool, float, str]]:
+    def key(row: Any) -> tuple[tuple[bool, float, str], ...]:
         values = [getattr(row, name) for name in (*names, "sha256")]
-        return [
+        return tuple(
             (v is not None, float(v), "")
             if isinstance(v, int | float)
             else (v is not None, 0.0, str(v))
             for v in values
-        ]
+        )
 
-    return sorted(dict.fromkeys(rows), key=key)
+    unique = {key(row): row for row in rows}
+    return [unique[position] for position in sorted(unique)]
 
 
 def make_sections(suite: Suite, data: ReportData) -> Iterator[Section]:

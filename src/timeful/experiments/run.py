@@ -1,7 +1,7 @@
 """Running a suite: play what is missing in a folder, then write the report from its records."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from dataclasses import replace as replace_fields
 from functools import partial
 from hashlib import sha256
@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import msgspec
 
 from timeful.errors import KernelError, RecordError, SettingsError
-from timeful.experiments.report import default_values, write_report
+from timeful.experiments.report import Report, default_values, report_data, write_report
 from timeful.experiments.rows import RowMaker, row_maker
 from timeful.experiments.suite import Pairs, Suite
 from timeful.experiments.sweep import (
@@ -30,6 +30,9 @@ from timeful.reports.results import ResultRow
 from timeful.runs.batch import RUN, Job, finished_rows, run_batch
 from timeful.version import __version__
 
+MAIN_KEY = "OPENAI_API_KEY"
+"""The environment variable of the key that `play` takes as `api_key`."""
+
 
 class Watcher(Protocol):
     """Follows a run."""
@@ -40,6 +43,10 @@ class Watcher(Protocol):
 
     def advance(self, row: Any) -> None:
         """One more episode is finished, now or in an earlier run."""
+        ...
+
+    def say(self, text: str) -> None:
+        """A step after the last episode begins."""
         ...
 
 
@@ -54,6 +61,7 @@ class Results:
         out: The run folder.
         text: The tables as plain text.
         page: The path of the report.
+        problems: What went wrong after the last episode.
     """
 
     suite: Suite
@@ -62,6 +70,7 @@ class Results:
     out: Path
     text: str
     page: Path
+    problems: Sequence[str] = ()
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -91,7 +100,7 @@ def run_suite(
     replace: bool = False,
     retry_failed: bool = False,
     watcher: Watcher | None = None,
-    api_key: str = "",
+    keys: Mapping[str, str] | None = None,
 ) -> Results:
     """Play the episodes of a suite in a folder, or resume the run in it.
 
@@ -103,7 +112,8 @@ def run_suite(
         replace: Start again if the folder holds a run with other settings.
         retry_failed: Play failed episodes again.
         watcher: Follows the run.
-        api_key: The key of an endpoint; never written to a file.
+        keys: The keys of endpoints by environment variable, such as `os.environ`; never written
+            to a file.
 
     Raises:
         SettingsError: If a setting is invalid, or another process works in the folder; nothing
@@ -115,7 +125,8 @@ def run_suite(
         replace=replace,
         retry_failed=retry_failed,
         watcher=watcher,
-        api_key=api_key,
+        keys=keys or {},
+        free={k: v for k, v in (choice.fixed or {}).items() if k in suite.free_fields},
     )
     check_path(out, RUN)
     plan = plan_episodes(suite, choice)
@@ -167,7 +178,8 @@ class _Options:
     replace: bool = False
     retry_failed: bool = False
     watcher: Watcher | None = None
-    api_key: str = ""
+    keys: Mapping[str, str] = field(default_factory=dict)
+    free: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.workers < 1:
@@ -184,10 +196,15 @@ def _play(
     """Play what is missing, and write the report; also each episode with its row."""
     if suite.check is not None:
         suite.check([step.episode for step in plan])
-    api_key = options.api_key if suite.takes_key else None
+    api_key = options.keys.get(MAIN_KEY, "") if suite.takes_key else None
     maker = row_maker(suite)
+    play, keys = suite.play, dict[str, str]()
+    if suite.key_names is not None:
+        names = suite.key_names([step.episode for step in plan])
+        keys = {name: options.keys.get(name, "") for name in names}
+        play = partial(play, keys=keys)
     job = Job(
-        play=partial(play_planned, play=suite.play, api_key=api_key),
+        play=partial(play_planned, play=play, api_key=api_key),
         sum_up=partial(_summarize_file, maker=maker),
         give_up=_give_up,
         row=maker.row_type,
@@ -208,12 +225,24 @@ def _play(
             retry_failed=options.retry_failed,
             on_row=options.watcher.advance if options.watcher is not None else lambda _: None,
         )
-        results = _results(suite, rows, out, read_settings(out))
+        settings = read_settings(out)
+        problems: Sequence[str] = ()
+        if suite.finish is not None:
+            data = report_data(suite, rows, out, settings, options.free)
+            say = options.watcher.say if options.watcher is not None else lambda _: None
+            problems = tuple(suite.finish(data, keys, say))
+        report = write_report(suite, rows, out, settings, options=options.free)
+        results = _results(suite, report, out, problems)
     return results, [(step.episode, row) for step, row in zip(plan, rows, strict=True)]
 
 
-def report_suite(suite: Suite, out: Path) -> Results:
+def report_suite(suite: Suite, out: Path, options: Mapping[str, Any] | None = None) -> Results:
     """Make the report of a run folder again, from its records alone.
+
+    Args:
+        suite: The suite.
+        out: The run folder.
+        options: Values of the fields that do not identify a run.
 
     Raises:
         RecordError: If the folder holds no run of this suite, or a record cannot be read.
@@ -224,11 +253,10 @@ def report_suite(suite: Suite, out: Path) -> Results:
     maker = row_maker(suite)
     paths = sorted((out / "episodes").glob("*.jsonl"))
     rows = [_summarize_file(path, maker=maker) for path in paths]
-    return _results(suite, rows, out, settings)
+    return _results(suite, write_report(suite, rows, out, settings, options=options), out)
 
 
-def _results(suite: Suite, rows: Sequence[Any], out: Path, settings: Mapping[str, Any]) -> Results:
-    report = write_report(suite, rows, out, settings)
+def _results(suite: Suite, report: Report, out: Path, problems: Sequence[str] = ()) -> Results:
     return Results(
         suite=suite,
         episodes=report.rows,
@@ -236,6 +264,7 @@ def _results(suite: Suite, rows: Sequence[Any], out: Path, settings: Mapping[str
         out=out,
         text=report.text,
         page=report.path,
+        problems=problems,
     )
 
 
@@ -255,6 +284,7 @@ def run_settings(suite: Suite, choice: Choice, plan: Sequence[PlannedEpisode]) -
             for name in values
             if all(getattr(episode, name) == getattr(first, name) for episode in episodes)
         }
+    varied |= {*suite.free_fields}
     common = {name: encode(value) for name, value in values.items() if name not in varied}
     settings = {"suite": suite.name, "version": __version__, **common}
     if choice.file:

@@ -25,7 +25,7 @@ from timeful.reports.claims import Check, Order
 from timeful.reports.cube import CellName, Groups, Levels, Naming, make_cells, with_margins
 from timeful.reports.estimate import EpisodeBootstrap, Estimator
 from timeful.reports.figure import Heat, Lines
-from timeful.reports.metric import Metric
+from timeful.reports.metric import Column, Metric
 from timeful.reports.page import Section
 from timeful.reports.published import Reference
 from timeful.reports.results import ResultRow, Where
@@ -83,6 +83,7 @@ class ReportData:
         settings: The settings of the run folder.
         out: The run folder.
         context: The parts that tables and figures need.
+        options: The values of the fields that do not identify a run, such as those of its report.
     """
 
     rows: Sequence[Any]
@@ -90,6 +91,7 @@ class ReportData:
     settings: Mapping[str, Any]
     out: Path
     context: Context
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 def load_notes(path: Path) -> tuple[str, ...]:
@@ -129,8 +131,11 @@ class Suite:
         keys: The columns of rows that identify a cell; the swept fields without seeds by default.
         groups: The cells of a row, where `keys` do not say it.
         cells: Computes all cells from rows, where metrics over `groups` do not say it.
+        derive: Computes all cells from those and from the run folder, such as a ranking within a
+            group.
         margins: The columns over whose values there are cells too.
         naming: The names of a cell in `results.json`.
+        columns: The columns of `episodes.csv`; all fields of the rows by default.
         order: The columns that rows are sorted by in files; all fields of the episode by default.
         labels: The names of values in tables, by column.
         levels: The order of values in tables, by column; the order of the sweep by default.
@@ -144,6 +149,11 @@ class Suite:
         remarks: Sentences that depend on the results; they are printed too.
         notice: The first sentence of a report whose episodes are all stand-ins.
         extra: Further sections that do not fit tables and figures.
+        announce: Lines to print before a run, from its episodes and the number of processes.
+        finish: What remains to be done after the last episode, before the report, such as asking
+            judges: from the report's data, keys, and a function that shows a line, to problems.
+        key_names: The environment variables with further keys of endpoints, from the episodes;
+            `play` then takes `keys`, by name.
         takes_key: Whether `play` also takes `api_key`, the key of an endpoint.
     """
 
@@ -165,8 +175,10 @@ class Suite:
     keys: tuple[str, ...] = ()
     groups: Groups | None = None
     cells: Callable[[Sequence[Any]], list[ResultRow]] | None = None
+    derive: Callable[[ReportData], list[ResultRow]] | None = None
     margins: tuple[str, ...] = ()
     naming: Naming | None = None
+    columns: Mapping[str, Column] | None = None
     order: tuple[str, ...] = ()
     labels: Labels = field(default_factory=dict)
     levels: Levels = field(default_factory=dict)
@@ -180,6 +192,11 @@ class Suite:
     notice: str = "Stand-in: no language model was run."
     remarks: Callable[[ReportData], Iterable[str]] | None = None
     extra: Callable[[ReportData], Iterable[Section]] | None = None
+    announce: Callable[[Sequence[Any], int], Iterable[str]] | None = None
+    finish: (
+        Callable[[ReportData, Mapping[str, str], Callable[[str], None]], Sequence[str]] | None
+    ) = None
+    key_names: Callable[[Sequence[Any]], Iterable[str]] | None = None
     takes_key: bool = False
 
     def __post_init__(self) -> None:
@@ -210,6 +227,11 @@ class Suite:
     def field_names(self) -> tuple[str, ...]:
         """The names of the fields of an episode."""
         return tuple(f.name for f in fields(self.episode))
+
+    @property
+    def free_fields(self) -> tuple[str, ...]:
+        """The fields that do not identify a run: they may differ when it is resumed."""
+        return tuple(f.name for f in fields(self.episode) if not f.metadata.get("identifies", True))
 
     @property
     def cell_keys(self) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ class Choice:
         parts: The names of sub-experiments; the suite's default ones if none is given.
         values: Values of fields that replace those of the sweep, the preset and the parts.
         fixed: One value of fields that do not vary.
+        ambient: The fields of `fixed` whose values come from the environment.
         file: The file and name of a suite that is not registered, as `FILE.py:NAME`.
     """
 
@@ -32,6 +33,7 @@ class Choice:
     parts: tuple[str, ...] = ()
     values: Values | None = None
     fixed: Mapping[str, Any] | None = None
+    ambient: frozenset[str] = frozenset()
     file: str = ""
 
 
@@ -63,7 +65,8 @@ def plan_episodes(suite: Suite, choice: Choice) -> list[PlannedEpisode]:
             changes = {**(choice.fixed or {}), **dict(zip(values, combination, strict=True))}
             swept.append(suite.episode(**changes))
     if suite.plan is not None:
-        swept = list(suite.plan(swept, {*(choice.values or {}), *(choice.fixed or {})}))
+        chosen = {*(choice.values or {}), *(choice.fixed or {})} - choice.ambient
+        swept = list(suite.plan(swept, chosen))
     episodes: dict[str, PlannedEpisode] = {}
     for episode in swept if suite.resolve is None else map(suite.resolve, swept):
         if episode is not None:

@@ -90,6 +90,7 @@ def make_cells(
         reference: The published numbers.
     """
     cells = []
+    metrics = [metric for metric in metrics if metric.value]
     for where, members in group_rows(rows, groups, levels):
         completed = [row for row in members if row.status == "ok"]
         estimates = estimator(metrics, completed, where) if completed else {}
@@ -161,6 +162,7 @@ def list_not_run(reference: Reference, *, suite: str, naming: Naming) -> list[Re
                     published=number.value,
                     source=number.source,
                     stand_in=None,
+                    spread=number.spread,
                     where=where,
                 )
             )

@@ -121,6 +121,38 @@ def _ratio(sums: Floats, metric: Metric) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SetMeans:
+    """The mean over sets, such as repeated runs, with its standard deviation and no interval.
+
+    Attributes:
+        sets: The column that splits episodes into sets; a set without a value is left out.
+    """
+
+    sets: str
+
+    def __call__(
+        self, metrics: Sequence[Metric], rows: Sequence[Any], where: Where
+    ) -> dict[str, Estimate]:
+        """Estimate metrics; see `Estimator`."""
+        sums = [read_sums(metrics, group).sum(axis=0) for group in split_sets(rows, self.sets)]
+        estimates = {}
+        for index, metric in enumerate(metrics):
+            pair = slice(2 * index, 2 * index + 2)
+            ratios = [float(_ratio(each[pair, None], metric)[0]) for each in sums]
+            values = [ratio for ratio in ratios if not np.isnan(ratio)]
+            if values:
+                estimates[metric.name] = Estimate(
+                    mean=fmean(values),
+                    low=None,
+                    high=None,
+                    n=len(values),
+                    clusters=len(values),
+                    spread=stdev(values) if len(values) > 1 else None,
+                )
+        return estimates
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterBootstrap:
     """The two-stage bootstrap: over clusters, such as cases, and over repetitions within them.
 

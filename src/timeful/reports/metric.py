@@ -19,7 +19,8 @@ class Metric:
 
     Attributes:
         name: The name in tables and results.
-        value: The column that is summed. An episode whose value is None is left out.
+        value: The column that is summed. An episode whose value is None is left out. "" where
+            the suite computes the metric from other cells.
         per: The column of the denominator; None for a mean over episodes.
         scale: A factor, such as 100 for a percentage.
         digits: The number of decimals in tables.
@@ -28,7 +29,7 @@ class Metric:
     """
 
     name: str
-    value: Column
+    value: Column = ""
     per: Column | None = None
     scale: float = 1.0
     digits: int = 2
@@ -43,7 +44,7 @@ def read_column(rows: Sequence[Any], column: Column) -> NDArray[np.float64]:
         SettingsError: If the rows have no such column, or it holds no numbers.
     """
     try:
-        values = [_read(row, column) for row in rows]
+        values = [read_item(row, column) for row in rows]
         return np.array([np.nan if v is None else float(v) for v in values], dtype=np.float64)
     except AttributeError:
         names = [name for name in dir(rows[0]) if not name.startswith("_")]
@@ -52,7 +53,8 @@ def read_column(rows: Sequence[Any], column: Column) -> NDArray[np.float64]:
         raise SettingsError(f"the column {column!r} holds no numbers: {error}") from None
 
 
-def _read(row: Any, column: Column) -> Any:
+def read_item(row: Any, column: Column) -> Any:
+    """Read a column of one row."""
     if callable(column):
         return column(row)
     name, _, index = column.partition(".")

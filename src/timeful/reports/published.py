@@ -14,14 +14,15 @@
     least_episodes = 100      # the band applies to cells of at least as many; 0 by default
     Utility = [0.4, 1.1]
 
-A number belongs to each cell that has all of the values of `where`. With
-`columns = { benchmark = ["AIME", "MATH"] }` a row has the metrics of each benchmark in turn.
+A row may also have `spread`, standard deviations. A number belongs to each cell that has all of
+the values of `where`. With `columns = { benchmark = ["AIME", "MATH"] }` a row has the metrics of
+each benchmark in turn.
 """
 
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from math import inf, isinf, isnan
+from math import inf, isinf, isnan, nan
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from timeful.reports.results import ResultRow, Scalar, Where
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
-    """A published number, the half-width of its 95 % interval if printed, and its source."""
+    """A published number; its 95 % half-width or standard deviation, if printed; its source."""
 
     where: Mapping[str, Scalar]
     metric: str
@@ -40,6 +41,7 @@ class Published:
     model: str = ""
     is_compared: bool = True
     is_listed: bool = False
+    spread: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,8 +118,9 @@ def _numbers(table: Mapping[str, Any]) -> Iterator[Published]:
     ]
     is_compared = table.get("is_compared", True)
     for row in table["rows"]:
-        halves = row.get("half", [None] * len(columns))
-        for (column, metric), value, half in zip(columns, row["value"], halves, strict=True):
+        halves, spreads = (row.get(name, [nan] * len(columns)) for name in ("half", "spread"))
+        items = zip(columns, row["value"], halves, spreads, strict=True)
+        for (column, metric), value, half, spread in items:
             # TOML has no null: a number that was not printed is nan there.
             if not isnan(value):
                 yield Published(
@@ -128,7 +131,8 @@ def _numbers(table: Mapping[str, Any]) -> Iterator[Published]:
                     },
                     metric=metric,
                     value=float(value),
-                    half_width=None if half is None or isnan(half) else float(half),
+                    half_width=None if isnan(half) else float(half),
+                    spread=None if isnan(spread) else float(spread),
                     source=row.get("source", table["source"]),
                     model=table.get("model", ""),
                     is_compared=is_compared,

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from timeful.errors import RecordError
+from timeful.reports.metric import Column, read_item
 
 Scalar = str | int | float | bool | None
 """A value that identifies a cell: a column of its episodes' rows."""
@@ -79,14 +80,26 @@ def read_results(path: Path) -> list[ResultRow]:
         raise RecordError(f"{path} cannot be read as results: {error}") from error
 
 
-def write_csv(rows: Sequence[msgspec.Struct], kind: type[msgspec.Struct], path: Path) -> Path:
-    """Write rows of one kind as CSV: a header line, None as nothing, a tuple spaced out."""
-    names = kind.__struct_fields__
+def write_csv(
+    rows: Sequence[msgspec.Struct],
+    kind: type[msgspec.Struct],
+    path: Path,
+    columns: Mapping[str, Column] | None = None,
+) -> Path:
+    """Write rows of one kind as CSV: a header line, None as nothing, a tuple spaced out.
+
+    Args:
+        rows: The rows.
+        kind: Their type.
+        path: The file.
+        columns: The columns by name; all fields by default.
+    """
+    names = columns or {name: name for name in kind.__struct_fields__}
     text = StringIO()
     table = writer(text, lineterminator="\n")
     table.writerow(names)
     for row in rows:
-        table.writerow([_plain(getattr(row, name)) for name in names])
+        table.writerow([_plain(read_item(row, column)) for column in names.values()])
     path.write_text(text.getvalue(), encoding="utf-8", newline="\n")
     return path
 
@@ -99,6 +112,7 @@ def save_report(
     kind: type[msgspec.Struct],
     *,
     name: str = "episodes",
+    columns: Mapping[str, Column] | None = None,
 ) -> Path:
     """Write the files of a report: `report.html`, `results.json`, `table.csv` and the rows.
 
@@ -109,6 +123,7 @@ def save_report(
         rows: The rows of the episodes that the cells were computed from.
         kind: The type of those rows.
         name: The name of the file of those rows, without its ending.
+        columns: The columns of that file; all fields of the rows by default.
 
     Returns:
         The path of the page.
@@ -116,7 +131,7 @@ def save_report(
     out.mkdir(parents=True, exist_ok=True)
     write_json(numbers, out / "results.json")
     write_csv(numbers, ResultRow, out / "table.csv")
-    write_csv(rows, kind, out / f"{name}.csv")
+    write_csv(rows, kind, out / f"{name}.csv", columns)
     path = out / "report.html"
     path.write_text(page, encoding="utf-8", newline="\n")
     return path

@@ -208,7 +208,9 @@ def format_ours(cell: ResultRow | None, table: Table, usual: int, context: Conte
     if cell is None:
         return Entry("")
     if table.is_published and cell.published is not None:
-        return Entry(f"{cell.published:.{context.metrics[cell.metric].digits}f}", tone="quiet")
+        digits = context.metrics[cell.metric].digits
+        deviation = "" if cell.spread is None else f"±{cell.spread:.{digits}f}"
+        return Entry(f"{cell.published:.{digits}f}", deviation, tone="quiet")
     if cell.value is None:
         return Entry("failed", tone="alarm") if cell.failed and not cell.n else Entry("-")
     digits = context.metrics[cell.metric].digits
@@ -216,7 +218,9 @@ def format_ours(cell: ResultRow | None, table: Table, usual: int, context: Conte
     if table.has_intervals and cell.half_width is not None:
         text += f"±{cell.half_width:.{digits}f}".replace("±0.", "±.")
     small = []
-    if cell.spread is not None:
+    if table.has_intervals and cell.half_width is None and cell.spread is not None:
+        text += f"±{cell.spread:.{digits}f}".replace("±0.", "±.")
+    elif cell.spread is not None:
         small.append(f"spread {cell.spread:.{digits}f}")
     if cell.n != usual:
         small.append(f"n={cell.n}")

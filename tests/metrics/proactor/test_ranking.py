@@ -12,7 +12,7 @@ from timeful.metrics.proactor.files import read_results
 from timeful.metrics.proactor.ranking import Result, rank
 from timeful.metrics.proactor.tables import ranking_table
 from timeful.metrics.proactor.turns import relative_difference
-from timeful.suites.proactor.published import PUBLISHED
+from timeful.suites.proactor.cells import REFERENCE
 
 
 def result(name: str, *values: float) -> Result:
@@ -92,9 +92,30 @@ def test_the_order_of_the_group_changes_no_index(
     assert one == other
 
 
+PUBLISHED = ("ABCD+", "Home Loan")
+NAMES = {
+    "AC": "ac",
+    "Max AC": "max_ac",
+    "Difference": "difference",
+    "PT": "pt",
+    "FTR": "ftr",
+    "RAR": "rar",
+}
+
+
 def published(data: str) -> tuple[list[Result], dict[str, float]]:
-    rows = PUBLISHED[data]
-    return [Result(name=row.name, **row.means) for row in rows], {r.name: r.pri for r in rows}
+    """The rows of Table 5, and their PRI by name."""
+    values: dict[str, dict[str, float]] = {}
+    pri: dict[str, float] = {}
+    for number in REFERENCE.numbers:
+        method = str(number.where["method"])
+        if number.where["data"] == data and number.source == "Table 5":
+            if number.metric in NAMES:
+                assert 0 < (number.spread or 0) < 0.2
+                values.setdefault(method, {})[NAMES[number.metric]] = number.value
+            else:
+                pri[method] = number.value
+    return [Result(name=method, **numbers) for method, numbers in values.items()], pri
 
 
 @pytest.mark.parametrize("data", PUBLISHED)

@@ -1,41 +1,49 @@
-"""A small run of ProActor, and rows made by hand."""
+"""A small run of ProActor, and predictions made by hand."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from timeful.core.units import milliseconds
 from timeful.dialogues.opportunity import Input, Inputs, Opportunity, Status
-from timeful.domains.dialogue_set import DialogueSource, load_dialogue_set
+from timeful.experiments.run import Results, run_suite
+from timeful.experiments.sweep import Choice, plan_episodes
 from timeful.metrics.proactor.files import PredictedTurn
-from timeful.models.pace import Pace
-from timeful.models.role import ModelRole
-from timeful.runs.experiment import Finished, run_experiment
-from timeful.suites.proactor.agents import digests
-from timeful.suites.proactor.rows import ProactorRow
-from timeful.suites.proactor.run import experiment
-from timeful.suites.proactor.spec import RULES, Rig
-from timeful.suites.proactor.sweep import Sweep, episodes
+from timeful.reports.results import ResultRow
+from timeful.suites.proactor.episode import ProactorEpisode
+from timeful.suites.proactor.suite import suite
 
-FAST, SLOW = Pace(per_token=milliseconds(1)), Pace(per_token=milliseconds(20))
-SMALL = Sweep(agents=("non-reasoning",), thresholds=(0.7, 0.2), paces=(FAST, SLOW), runs=2)
-RIG = Rig(source=DialogueSource(size=2))
+FAST, SLOW = 1.0, 20.0
+SMALL: dict[str, Any] = {
+    "agent": ["non-reasoning"],
+    "threshold": [0.7, 0.2],
+    "token_ms": [FAST, SLOW],
+    "run": range(2),
+    "dialogues": 2,
+    "curve": False,
+}
+ONE = {**SMALL, "threshold": [0.2], "timing": ["by-turn"], "run": range(1)}
 FILES = ("report.html", "results.json", "table.csv", "episodes.csv", "settings.json")
 
 
-def settings_of(sweep: Sweep, rig: Rig, voice: ModelRole) -> dict[str, Any]:
-    rig = replace(rig, agents=digests(sweep.agents))
-    return {**rig.settings(), "sweep": asdict(sweep), "voice": voice.settings()}
+def choose(**values: Any) -> Choice:
+    """A choice; lists are swept, other values fixed."""
+    swept = {k: v for k, v in values.items() if isinstance(v, list | range)}
+    return Choice(values=swept, fixed={k: v for k, v in values.items() if k not in swept})
 
 
-def run(
-    out: Path, sweep: Sweep = SMALL, rig: Rig = RIG, voice: ModelRole = RULES, **changes: Any
-) -> Finished[ProactorRow]:
-    rig = replace(rig, agents=digests(sweep.agents))
-    specs = episodes(sweep, rig, voice, count=len(load_dialogue_set(rig.source).dialogues))
-    options = {"workers": 1, "settings": settings_of(sweep, rig, voice), **changes}
-    return run_experiment(experiment(), specs, out, **options)
+def episodes(**values: Any) -> list[ProactorEpisode]:
+    return [planned.episode for planned in plan_episodes(suite, choose(**values))]
+
+
+def run(out: Path, values: dict[str, Any] = SMALL, workers: int = 1, **changes: Any) -> Results:
+    return run_suite(suite, choose(**{**values, **changes}), out, workers=workers)
+
+
+def cell(results: Results, metric: str, **where: Any) -> ResultRow:
+    """The only cell of a metric with these values."""
+    ours = [c for c in results.cells if c.stand_in is not None]
+    (found,) = [c for c in ours if c.metric == metric and c.matches(where)]
+    return found
 
 
 def foresee(name: str, status: Status, value: str | None = None) -> Opportunity:
@@ -43,20 +51,20 @@ def foresee(name: str, status: Status, value: str | None = None) -> Opportunity:
     return Opportunity(name=name, inputs=Inputs(required=(given,)), status=status)
 
 
-def turns(*said: Sequence[Opportunity], **due: tuple[int, ...]) -> list[PredictedTurn]:
-    """Turns from 1 with what was predicted; the ready turns of names with _ for -."""
-    ranges = {name.replace("_", "-"): some for name, some in due.items()}
+def turns(*predicted: Sequence[Opportunity], **due: tuple[int, ...]) -> list[PredictedTurn]:
+    """Turns from 1 with their predictions; the ready turns of names with _ for -."""
+    ranges = {name.replace("_", "-"): numbers for name, numbers in due.items()}
     return [
         PredictedTurn(
             dialogue="by hand",
             turn=number,
-            predictions=tuple(predicted),
+            predictions=tuple(predictions),
             references=tuple(
                 foresee(name, "ready_to_trigger", "Ada")
-                for name, some in ranges.items()
-                if number in some
+                for name, numbers in ranges.items()
+                if number in numbers
             ),
             ready_ranges=ranges,
         )
-        for number, predicted in enumerate(said, 1)
+        for number, predictions in enumerate(predicted, 1)
     ]

@@ -1,7 +1,6 @@
 """PR: each case is rated once, whoever predicted it, and what was said is kept."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ pytest.importorskip("yaml")
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
 
-from tests.suites.proactor.material import FAST, RIG, SLOW, SMALL, run
+from tests.suites.proactor.material import FAST, SLOW, SMALL, run
 from timeful.core.source import Chunk
 from timeful.errors import RecordError
 from timeful.judges.settings import JudgeFile, Judger
@@ -21,12 +20,19 @@ from timeful.metrics.proactor.spread import over_runs
 from timeful.models.model import Model, Prompt
 from timeful.models.scripted import ScriptedModel
 from timeful.records.recorder import read_record
-from timeful.suites.proactor.judging import FILE, NOBODY, Bench, Rating, rate, read_bench
-from timeful.suites.proactor.numbers import main_cells, make_cells
+from timeful.suites.proactor.cells import main_groups
+from timeful.suites.proactor.judging import (
+    FILE,
+    NO_JUDGE,
+    Bench,
+    Rating,
+    describe_judges,
+    rate,
+    read_bench,
+)
 from timeful.suites.proactor.rows import ProactorRow
-from timeful.suites.proactor.tables import text_tables
 
-SWEEP = replace(SMALL, agents=("non-reasoning", "reasoning"), timings=("by-turn",))
+SWEEP = {**SMALL, "agent": ["non-reasoning", "reasoning"], "timing": ["by-turn"]}
 JUDGES = JudgeFile(judgers=(Judger(name="judge", model="m", base_url="http://127.0.0.1:1"),))
 
 
@@ -62,11 +68,11 @@ def judged(out: Path, rows: list[ProactorRow], bar: Bar, judges: JudgeFile = JUD
 
 
 def bench(out: Path, rows: list[ProactorRow]) -> Bench:
-    return read_bench(out, main_cells(make_cells(rows)))
+    return read_bench(out, main_groups(rows))
 
 
 def test_a_case_is_rated_once_whoever_predicted_it_and_in_whichever_run(tmp_path: Path) -> None:
-    rows = run(tmp_path, SWEEP, replace(RIG, temperature=0.0)).rows
+    rows = run(tmp_path, SWEEP, temperature=0.0).episodes
     said: list[str] = []
     bar = Bar(by_predictions)
     assert rate(tmp_path, rows, JUDGES, bar, said.append) == []
@@ -75,29 +81,29 @@ def test_a_case_is_rated_once_whoever_predicted_it_and_in_whichever_run(tmp_path
     assert f"{len(bar.asked)} requests or more" in said[0]
     assert judged(tmp_path, rows, bar) == []
     assert len(bar.asked) == len((tmp_path / FILE).read_bytes().splitlines()), "nothing twice"
-    found = bench(tmp_path, rows).judged
+    found = bench(tmp_path, rows).ratings
     one, other = (found[f"{who}, eager 0.2"][0] for who in ("Non-Reasoning", "Reasoning"))
     assert one == other, "who says the same is rated the same"
     spread = one.spread
     assert spread is not None
     assert (spread.n, spread.std) == (2, 0)
-    assert one.ratings.n_unjudged == 2 * 2, "the first turn of two dialogues in two runs"
+    assert one.mean.n_unjudged == 2 * 2, "the first turn of two dialogues in two runs"
     assert one.n_missing == 0
 
 
 def test_pr_is_the_mean_of_what_was_rated_from_1_to_5(tmp_path: Path) -> None:
-    rows = run(tmp_path, SWEEP).rows
+    rows = run(tmp_path, SWEEP).episodes
     judged(tmp_path, rows, Bar(by_predictions))
-    for cell in main_cells(make_cells(rows)):
-        (found,) = bench(tmp_path, rows).judged[cell.title]
-        counts = found.ratings.counts
-        first, scored = len(cell.rows), sum(row.scored for row in cell.rows)
+    for group in main_groups(rows):
+        (found,) = bench(tmp_path, rows).ratings[group.method]
+        counts = found.mean.counts
+        first, scored = len(group.rows), sum(row.scored for row in group.rows)
         assert counts[-1] == first, "nothing is predicted of a greeting"
         assert counts[5] == scored
-        assert counts[1] == sum(row.turns for row in cell.rows) - first - scored > 0
+        assert counts[1] == sum(row.turns for row in group.rows) - first - scored > 0
         assert found.spread is not None
         means = []
-        for rows_of_run in cell.runs:
+        for rows_of_run in group.runs:
             fives = sum(row.scored for row in rows_of_run)
             ones = sum(row.turns - row.scored - 1 for row in rows_of_run)
             means.append((5 * fives + ones) / (fives + ones))
@@ -105,10 +111,10 @@ def test_pr_is_the_mean_of_what_was_rated_from_1_to_5(tmp_path: Path) -> None:
 
 
 def test_what_failed_is_counted_asked_for_again_and_in_no_mean(tmp_path: Path) -> None:
-    rows = run(tmp_path, SWEEP).rows
+    rows = run(tmp_path, SWEEP).episodes
     wrong = judged(tmp_path, rows, Bar(lambda said: "no" if "Turn 5," in said else rating(3)))
     assert "cases without a rating" in wrong[0]
-    (found,) = bench(tmp_path, rows).judged["Reasoning, cautious 0.7"]
+    (found,) = bench(tmp_path, rows).ratings["Reasoning, cautious 0.7"]
     assert found.n_missing > 0
     assert found.spread is not None
     assert found.spread.mean == 3
@@ -116,7 +122,7 @@ def test_what_failed_is_counted_asked_for_again_and_in_no_mean(tmp_path: Path) -
     assert judged(tmp_path, rows, again) == []
     assert again.asked
     assert all("Turn 5," in said for said in again.asked), "only what was missing"
-    (found,) = bench(tmp_path, rows).judged["Reasoning, cautious 0.7"]
+    (found,) = bench(tmp_path, rows).ratings["Reasoning, cautious 0.7"]
     assert found.n_missing == 0
 
 
@@ -133,27 +139,27 @@ def asked_otherwise(**changes: Any) -> JudgeFile:
     ],
 )
 def test_another_way_of_asking_is_another_judge(tmp_path: Path, other: JudgeFile) -> None:
-    rows = run(tmp_path, SWEEP).rows
+    rows = run(tmp_path, SWEEP).episodes
     judged(tmp_path, rows, Bar(lambda _: rating(2)))
     bar = Bar(lambda said: "no" if "Turn 5," in said else rating(5))
     judged(tmp_path, rows, bar, other)
     assert bar.asked
-    (found,) = bench(tmp_path, rows).judged["Reasoning, cautious 0.7"]
+    (found,) = bench(tmp_path, rows).ratings["Reasoning, cautious 0.7"]
     assert found.spread is not None
     assert found.spread.mean == 5, "the last way counts"
     assert found.n_missing > 0, "and what it lacks is not taken from the first"
 
 
 def test_only_the_turns_of_table_1_that_were_not_lost_are_rated(tmp_path: Path) -> None:
-    sweep = replace(SWEEP, timings=("pace",), paces=(SLOW, FAST), runs=1)
-    rows = run(tmp_path, sweep).rows
+    sweep = {**SWEEP, "timing": ["pace"], "token_ms": [SLOW, FAST], "run": range(1)}
+    rows = run(tmp_path, sweep).episodes
     bar = Bar(lambda _: rating(3))
     judged(tmp_path, rows, bar)
     main = [row for row in rows if row.part == "main"]
     assert 0 < sum(row.lost for row in main) < sum(row.turns for row in main)
-    found = bench(tmp_path, rows).judged
+    found = bench(tmp_path, rows).ratings
     kept = sum(row.turns - row.lost for row in main)
-    assert sum(each.ratings.n_rated for (each,) in found.values()) == kept
+    assert sum(each.mean.n_rated for (each,) in found.values()) == kept
     expected = set()
     for row in main:
         conversed = read_conversation(read_record(tmp_path / "episodes" / f"{row.key}.jsonl"))
@@ -167,22 +173,20 @@ def test_only_the_turns_of_table_1_that_were_not_lost_are_rated(tmp_path: Path) 
 
 
 def test_another_file_than_ratings_is_refused(tmp_path: Path) -> None:
-    rows = run(tmp_path, SWEEP).rows
+    rows = run(tmp_path, SWEEP).episodes
     (tmp_path / FILE).write_bytes(b"{}\n")
     with pytest.raises(RecordError, match="line 1"):
         bench(tmp_path, rows)
 
 
 def test_the_tables_name_the_judge_its_cost_and_say_where_there_was_none(tmp_path: Path) -> None:
-    rows = run(tmp_path, SWEEP).rows
-    assert bench(tmp_path, rows) == NOBODY
-    assert "no judge was asked" in text_tables(rows, {"source": {"size": 2}})
+    rows = run(tmp_path, SWEEP).episodes
+    assert bench(tmp_path, rows) == NO_JUDGE
+    assert "no judge was asked" in describe_judges(NO_JUDGE)
     judged(tmp_path, rows, Bar(lambda _: rating(4)))
     lines = [
         msgspec.json.decode(line, type=Rating)
         for line in (tmp_path / FILE).read_bytes().splitlines()
     ]
-    said = text_tables(rows, {"source": {"size": 2}}, bench(tmp_path, rows))
-    assert f"PR by judge (m), {len(lines)} requests" in " ".join(said.split())
-    assert "4.000" in said
-    assert max(map(len, said.splitlines())) <= 80
+    said = describe_judges(bench(tmp_path, rows))
+    assert f"PR by judge (m), {len(lines)} requests" in said

@@ -9,19 +9,16 @@ pytest.importorskip("yaml")
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
 
-from tests.suites.proactor.material import RIG, SMALL, foresee, run, turns
+from tests.suites.proactor.material import SMALL, foresee, run, turns
 from timeful.agents.proactive import agent, parse
 from timeful.dialogues.prediction import Prediction
 from timeful.errors import SettingsError
+from timeful.experiments.run import report_suite
 from timeful.metrics.proactor.episodes import Conversed, SentPrediction
 from timeful.metrics.proactor.files import PredictedTurn
 from timeful.reports.results import read_results
-from timeful.runs.experiment import report_again
-from timeful.suites.proactor.published import PUBLISHED
-from timeful.suites.proactor.run import experiment
-from timeful.suites.proactor.tables import text_tables
+from timeful.suites.proactor.suite import NOTES, suite
 from timeful.suites.proactor.timeline import BAR, COLOURS, draw, rows_of
-from timeful.suites.proactor.words import NOTES
 
 PAY = foresee("pay", "ready_to_trigger", "Ada <b>")
 
@@ -88,53 +85,27 @@ def test_what_came_late_is_faint_in_the_turn_that_it_was_for() -> None:
     assert 'opacity="0.55"' not in draw(conversed(made, lost=(1,), predictions=(in_time,)))
 
 
-def test_a_report_labels_stand_ins_and_published_rows_and_loads_nothing(tmp_path: Path) -> None:
-    finished = run(tmp_path)
-    page = finished.report.read_text()
-    assert "no language model was run" in page
-    assert "Nobody ever held these conversations" in page
-    assert "none of it was run here" in page
-    assert page.count("<h2>Dialogue ") == RIG.source.size
-    assert len(list((tmp_path / "dialogues").glob("*.html"))) == RIG.source.size
-    assert not re.search(r"<script|<link|<iframe|src=\"http|@import", page)
-    found = read_results(tmp_path / "results.json")
-    assert all((row.value is None) == (row.method not in OURS) for row in found if row.published)
-    assert not any(row.published for row in found if row.method in OURS)
-    further = {row.metric for row in found if row.method in OURS}
-    assert {"ATR", "false triggered", "FRR", "AD", "IC by tfidf"} <= further
-    assert "run-to-run consistency, combined" in further
-    assert {row.metric for row in found if row.method == "the references"} >= {"EC, sigma 4"}
-    assert {row.method for row in found if row.published is None} == {*OURS, "the references"}
-    pri = [row for row in found if row.metric.startswith("PRI in the group")]
-    assert len(pri) == len(OURS)
-    assert all(name in pri[0].metric for name in OURS)
-
-
 OURS = {"Non-Reasoning, cautious 0.7", "Non-Reasoning, eager 0.2"}
 
 
-def test_tables_fit_a_terminal_and_name_their_group(tmp_path: Path) -> None:
-    rows = run(tmp_path, SMALL).rows
-    said = text_tables(rows, {"source": {"size": 2}})
-    assert max(map(len, said.splitlines())) <= 80
-    assert said.count("± over 2 runs") == 4, "in Table 1 and in the further metrics"
-    group = said.partition("PRI within this group")[2].partition("\n\n")[0]
-    assert all(name in " ".join(group.split()) for name in OURS)
-    for title in (
-        "Table 1: domain shop",
-        "Further metrics",
-        "EC, ready so many turns",
-        "Published, ABCD+",
-        "Table 8",
-        "By action",
-        "By subflow",
-    ):
-        assert title in said
-    assert "Next: --domain loan" in said
-    asked = text_tables(rows, {"source": {"size": 2, "domain": "loan"}, "asks": True})
-    assert "Next: --data FILE" in asked, "what was not tried, and nothing else"
-    lost = [line.split()[1] for line in said.splitlines() if re.match(r" +(1000|50)  ", line)]
-    assert len(lost) == 4
+def test_a_report_labels_stand_ins_and_published_rows_and_loads_nothing(tmp_path: Path) -> None:
+    results = run(tmp_path)
+    page = results.report().read_text()
+    assert suite.notice in page
+    assert page.count("<h2>Dialogue ") == SMALL["dialogues"]
+    assert len(list((tmp_path / "dialogues").glob("*.html"))) == SMALL["dialogues"]
+    assert not re.search(r"<script|<link|<iframe|src=\"http|@import", page)
+    rows = read_results(tmp_path / "results.json")
+    assert {row.method for row in rows if row.published is None} == {*OURS, "the references"}
+    metrics = {row.metric for row in rows if row.method in OURS}
+    assert {"ATR", "AD", "IC by tfidf", "run-to-run consistency, combined"} <= metrics
+    assert {row.metric for row in rows if row.method == "the references"} >= {"EC, sigma 4"}
+    for data in ("ABCD+", "Home Loan"):
+        assert page.count(f"Table 5, published: {data}") == 1
+    text = results.table()
+    assert max(map(len, text.splitlines())) <= 80
+    for title in ("Table 1: domain shop", "Further metrics", "Table 8", "Time: "):
+        assert title in text
 
 
 def test_only_what_is_wrong_is_red_in_the_table_of_turns(tmp_path: Path) -> None:
@@ -147,31 +118,23 @@ def test_only_what_is_wrong_is_red_in_the_table_of_turns(tmp_path: Path) -> None
     assert re.search(r"<div>(in time|early): ", page)
 
 
-def test_the_published_rows_of_each_data_stand_once(tmp_path: Path) -> None:
-    page = run(tmp_path, SMALL).report.read_text()
-    for data in PUBLISHED:
-        assert page.count(f"Table 5, published: {data}.") == 1
-
-
 def test_what_agents_note_is_explained(tmp_path: Path) -> None:
-    rows = run(tmp_path, SMALL).rows
     topics = re.findall(r"^\| `(.+)` \|", str(parse.__doc__), re.MULTILINE)
     topics += re.findall(r"`(\w+-\w+)`", str(agent.__doc__))
     assert set(topics) == set(NOTES) - {"refused-prediction"}
-    said = " ".join(text_tables(rows, {"source": {"size": 2}}).split())
-    assert re.search(r"Noted: skipped-turns \d+, times that the next turns came", said)
+    assert any("Noted: skipped-turns" in line for line in run(tmp_path).table().splitlines())
     page = (Path(__file__).parents[3] / "docs" / "proactor.md").read_text()
     assert all(f"`{topic}`" in page for topic in NOTES)
 
 
 def test_any_dialogue_can_be_opened_and_the_usual_report_stays_light(tmp_path: Path) -> None:
     run(tmp_path)
-    names = [row.dialogue for row in report_again(experiment(), tmp_path).rows if row.run == 0]
+    names = [row.dialogue for row in report_suite(suite, tmp_path).episodes if row.run == 0]
     first, second = sorted(set(names))
     folder = tmp_path / "dialogues"
 
     def drawn(pages: int | str) -> list[str]:
-        report_again(experiment(pages=pages), tmp_path)
+        report_suite(suite, tmp_path, {"pages": pages})
         return sorted(path.name for path in folder.glob("*.html"))
 
     assert drawn(1) == ["001.html"]

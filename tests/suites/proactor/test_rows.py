@@ -5,7 +5,7 @@ import pytest
 from tests.suites.proactor.material import foresee, turns
 from timeful.errors import RecordError
 from timeful.records.events import EpisodeStarted
-from timeful.suites.proactor.rows import actions_of, summarize, verdict
+from timeful.suites.proactor.rows import count_actions, summarize, verdict
 
 PAY = foresee("pay", "ready_to_trigger", "Ada")
 
@@ -28,7 +28,7 @@ def test_a_ready_prediction_of_what_is_never_ready_is_false_and_others_say_nothi
 def test_each_action_is_counted_by_hand() -> None:
     send = foresee("send", "ready_to_trigger")
     half = foresee("pay", "pending")
-    found = actions_of(turns([PAY], [half, send], [PAY, PAY], [], [PAY], pay=(3, 4), open=(2,)))
+    found = count_actions(turns([PAY], [half, send], [PAY, PAY], [], [PAY], pay=(3, 4), open=(2,)))
     pay = found["pay"]
     assert (pay.predicted, pay.early, pay.in_time, pay.too_late, pay.false) == (5, 1, 2, 1, 0)
     assert pay.matched == 2, "both of turn 3; the reference has no pay at the others"
@@ -39,9 +39,9 @@ def test_each_action_is_counted_by_hand() -> None:
 
 
 def test_what_came_after_the_last_ready_turn_foresaw_nothing() -> None:
-    found = actions_of(turns([], [PAY], pay=(1,)))["pay"]
+    found = count_actions(turns([], [PAY], pay=(1,)))["pay"]
     assert (found.too_late, found.found, found.lead) == (1, 0, 0)
-    late = actions_of(turns([], [PAY], pay=(1, 2)))["pay"]
+    late = count_actions(turns([], [PAY], pay=(1, 2)))["pay"]
     assert (late.in_time, late.found, late.lead) == (1, 1, -1), "in time, a turn after it began"
 
 

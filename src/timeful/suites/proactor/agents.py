@@ -1,11 +1,11 @@
-"""The agents of a run by their files: who speaks for each, and which actions they know.
+"""The agents of a run by their files: their models and their catalogs.
 
-| a run says | an agent of the package | a file of one's own |
+| options | a built-in agent | an agent of a file |
 | --- | --- | --- |
-| nothing | the stand-in | its model, if its file says where that is; else the stand-in |
+| none | the stand-in | its model, if its file has the address; else the stand-in |
 | an address | the stand-in | its model at that address |
 | a model and an address | that model | that model there |
-| a model | none, it has no address | that model, where its file says |
+| a model | an error, it has no address | that model, at the address in its file |
 """
 
 from collections.abc import Iterable, Mapping
@@ -29,21 +29,21 @@ from timeful.models.role import ModelRole
 
 @lru_cache(maxsize=16)
 def agent_file(name: str) -> AgentFile:
-    """An agent of the package by its name, or a file.
+    """Load a built-in agent by its name, or from a file.
 
     Raises:
-        SettingsError: If there is none, or it is wrong.
+        SettingsError: If there is no such agent, or its file is wrong.
     """
     return load_agent(name)
 
 
-def digests(agents: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """A name for what each agent's file says."""
-    found = ((name, msgspec.json.encode(load_agent(name), order="sorted")) for name in agents)
-    return tuple((name, sha256(text).hexdigest()[:16]) for name, text in found)
+def digest_agents(agents: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """A digest of the content of each agent's file."""
+    texts = ((name, msgspec.json.encode(load_agent(name), order="sorted")) for name in agents)
+    return tuple((name, sha256(text).hexdigest()[:16]) for name, text in texts)
 
 
-def endpoints(
+def find_endpoints(
     agents: Iterable[str],
     *,
     model: str = "",
@@ -51,33 +51,33 @@ def endpoints(
     temperature: float | None = None,
     record: str | None = None,
 ) -> dict[str, ModelRole]:
-    """The agents for which the model of their own file speaks.
+    """The agents that think with the model of their own file.
 
     Args:
-        agents: Agents of the package, or files.
-        model: The name of the model that is asked, in place of what the files say.
-        base_url: Where all of these models are, in place of what the files say.
-        temperature: The sampling temperature, in place of what the files say.
-        record: The cassette that their answers are recorded to.
+        agents: Built-in agents, or files.
+        model: The name of the model, in place of the files' names.
+        base_url: The address of all of these models, in place of the files' addresses.
+        temperature: The sampling temperature, in place of the files' temperatures.
+        record: The cassette that records their answers.
 
     Raises:
-        SettingsError: If a file says where its model is and not which, or cannot be read.
+        SettingsError: If a file has an address and no model, or cannot be read.
     """
-    found = {}
+    roles = {}
     for agent in agents:
-        llm, where = agent_file(agent).llm, base_url or agent_file(agent).llm.base_url
-        if agent in agent_names() or not where:
+        llm, address = agent_file(agent).llm, base_url or agent_file(agent).llm.base_url
+        if agent in agent_names() or not address:
             continue
         if not (model or llm.model):
-            raise SettingsError(f"{agent}: llm.model: there is none, though there is a base_url")
+            raise SettingsError(f"{agent}: llm.model is missing, though there is a base_url")
         choice = ModelSpec(
             spec=f"openai:{model or llm.model_name}",
-            base_url=where,
+            base_url=address,
             temperature=llm.temperature if temperature is None else temperature,
             record=record,
         )
-        found[agent] = ModelRole(stand_in="rules", choice=choice)
-    return found
+        roles[agent] = ModelRole(stand_in="rules", choice=choice)
+    return roles
 
 
 def key_names(agents: Iterable[str]) -> set[str]:
@@ -88,14 +88,14 @@ def key_names(agents: Iterable[str]) -> set[str]:
 def connect(
     agent: str, choice: ModelSpec, *, pace: Pace | None, scope: str, keys: Mapping[str, str]
 ) -> Model:
-    """The model of an agent's own file, ready.
+    """Make the model of an agent's own file.
 
     Args:
-        agent: Whose.
-        choice: What `endpoints` said of it.
-        pace: What a token costs; None if a wall clock tells.
-        scope: Whose requests a cassette holds.
-        keys: Keys by the names that files have for them.
+        agent: The file.
+        choice: The model of `find_endpoints`.
+        pace: The price of tokens; None on a wall clock.
+        scope: The key of the episode's requests on a cassette.
+        keys: Keys by their names in the files.
     """
     llm: Endpoint = msgspec.structs.replace(
         agent_file(agent).llm,
@@ -112,33 +112,33 @@ def connect(
 
 @lru_cache(maxsize=16)
 def _ready(model: OpenAIModel) -> OpenAIModel:
-    """One of all models that are equal, so that episodes share its thread and connections."""
+    """Keep one of all equal models, so that episodes share its thread and connections."""
     model.warm_up()
     return model
 
 
-def tools_of(agents: Iterable[str]) -> ToolCatalog:
-    """The one domain or catalog that the files of agents name; those of the package take any.
+def find_catalog(agents: Iterable[str]) -> ToolCatalog:
+    """The domain or catalog that the files of agents name; built-in agents take any.
 
     Returns:
         It, its path complete; empty if no file names one.
 
     Raises:
-        SettingsError: If they name several: what is heard in a run is about one domain.
+        SettingsError: If they name several: the dialogues of a run have one domain.
     """
-    named = {agent: _tools(agent) for agent in agents if agent not in agent_names()}
-    told = {agent: tools for agent, tools in named.items() if tools != ToolCatalog()}
-    if len(set(told.values())) > 1:
-        each = ", ".join(f"{agent}: {one.catalog or one.domain}" for agent, one in told.items())
+    catalogs = {agent: _catalog(agent) for agent in agents if agent not in agent_names()}
+    named = {agent: tools for agent, tools in catalogs.items() if tools != ToolCatalog()}
+    if len(set(named.values())) > 1:
+        listed = ", ".join(f"{agent}: {t.catalog or t.domain}" for agent, t in named.items())
         raise SettingsError(
-            f"the agents' files name several catalogs ({each}); give --domain or --catalog"
+            f"the agents' files name several catalogs ({listed}); give --domain or --catalog"
         )
-    return next(iter(told.values()), ToolCatalog())
+    return next(iter(named.values()), ToolCatalog())
 
 
-def _tools(agent: str) -> ToolCatalog:
-    said, folder = agent_file(agent).tool_catalog, Path(agent).parent
+def _catalog(agent: str) -> ToolCatalog:
+    tools, folder = agent_file(agent).tool_catalog, Path(agent).parent
     return ToolCatalog(
-        domain=str(domain_from(said.domain, folder)) if said.domain else "",
-        catalog=str(folder / said.catalog) if said.catalog else "",
+        domain=str(domain_from(tools.domain, folder)) if tools.domain else "",
+        catalog=str(folder / tools.catalog) if tools.catalog else "",
     )

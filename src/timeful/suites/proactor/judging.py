@@ -1,41 +1,58 @@
-"""Proactiveness ratings, PR: a judge is asked once of each case, and what it said is kept.
+"""Proactiveness ratings, PR: a judge rates each case once, and its answers are kept.
 
 `ratings.jsonl` in a run folder has a line for each answer. A case is the conversation up to a turn
-and what was predicted there: it is rated once, whoever predicted it in whichever run. Only the
-episodes of Table 1 are rated, and of them no turn that was lost.
+and the predictions there; it is rated once for all agents and runs. Only the episodes of Table 1
+are rated, without their lost turns.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import chain, islice
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
 from timeful.dialogues.opportunity import write_opportunities
 from timeful.dialogues.transcript import transcript
+from timeful.errors import SettingsError
+from timeful.experiments.suite import ReportData
 from timeful.judges.proactiveness import Case, Rubric, judge
-from timeful.judges.settings import JudgeFile, Judger
+from timeful.judges.settings import JudgeFile, Judger, read_judges
 from timeful.metrics.proactor.episodes import read_conversation
 from timeful.metrics.proactor.judge_score import MeanRating, mean_rating
 from timeful.metrics.proactor.spread import Spread, over_runs
+from timeful.models.chat import OpenAIModel
 from timeful.models.model import Model
 from timeful.records.recorder import read_record
 from timeful.records.store import KeyedLog, read_log
-from timeful.suites.proactor.numbers import Cell
 from timeful.suites.proactor.rows import ProactorRow
 
 FILE = "ratings.jsonl"
 _BATCH = 32
-"""So many cases are asked for at a time; after each, what was said is on disk."""
+"""The number of cases that are asked at a time; after each batch the answers are on disk."""
+
+
+class Agent(Protocol):
+    """A group of completed episodes that is rated."""
+
+    @property
+    def method(self) -> str:
+        """Its name in tables."""
+        ...
+
+    @property
+    def runs(self) -> list[list[ProactorRow]]:
+        """Its rows by run."""
+        ...
 
 
 class Rating(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of the file: what a judge said of a case; without a rating it failed.
+    """A line of the file: the answer of a judge to a case; without a rating it failed.
 
-    `judge` and `rubric` name who was asked, and a digest of its settings and prompts; `case` is a
-    digest of the conversation up to the turn and of the predictions.
+    `rubric` is a digest of the judge's settings and prompts; `case` is a digest of the conversation
+    up to the turn and of the predictions.
     """
 
     judge: str
@@ -51,21 +68,21 @@ class Rating(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """What one judge said of an agent.
+class AgentRating:
+    """The ratings of an agent by one judge.
 
     Attributes:
         judge: Its name.
         model: Its model.
         spread: PR over runs; None if nothing was rated from 1 to 5.
-        ratings: All runs together.
+        mean: All runs together.
         n_missing: Cases without a rating.
     """
 
     judge: str
     model: str
     spread: Spread | None
-    ratings: MeanRating
+    mean: MeanRating
     n_missing: int
 
 
@@ -74,21 +91,54 @@ class Bench:
     """All judges of a run.
 
     Attributes:
-        judged: By the title of the agent, what each judge said of it.
-        requests: By judge, how often it was asked, failures and repetitions included.
-        errors: By judge, why it gave no rating, the last time that it gave none.
+        ratings: By agent, the ratings of each judge.
+        requests: By judge, the number of requests, failures and repetitions included.
+        errors: By judge, the last error.
     """
 
-    judged: dict[str, tuple[Judged, ...]]
+    ratings: dict[str, tuple[AgentRating, ...]]
     requests: dict[str, int]
     errors: dict[str, str]
 
 
-NOBODY = Bench(judged={}, requests={}, errors={})
-"""Where no judge was asked."""
+NO_JUDGE = Bench(ratings={}, requests={}, errors={})
+
+
+def find_judges(judge: str, base_url: str | None) -> JudgeFile:
+    """The judges of `openai:NAME` or of a YAML file.
+
+    Raises:
+        SettingsError: If there are none, or the file is wrong.
+    """
+    kind, _, model = judge.partition("openai:")
+    if kind:
+        return read_judges(Path(judge))
+    if not model or not base_url:
+        raise SettingsError(f"the judge {judge} needs a model's name and --base-url")
+    return JudgeFile(
+        judgers=(Judger(name=model, model=model, base_url=base_url, using_short_model_name=False),)
+    )
 
 
 # --- asking ---------------------------------------------------------------------------------------
+
+
+def finish(data: ReportData, keys: Mapping[str, str], say: Callable[[str], None]) -> list[str]:
+    """Ask the judge of a run, if it has one, before its report."""
+    if not data.options["judge"]:
+        return []
+    judges = find_judges(data.options["judge"], data.options["base_url"])
+    models: list[OpenAIModel] = []
+
+    def open_judge(judger: Judger) -> Model:
+        models.append(judger.endpoint(keys.get(judger.api_key_name, "")))
+        return models[-1]
+
+    try:
+        return rate(data.out, data.rows, judges, open_judge, say)
+    finally:
+        for model in models:
+            model.close()
 
 
 def rate(
@@ -98,14 +148,14 @@ def rate(
     open_judge: Callable[[Judger], Model],
     say: Callable[[str], None],
 ) -> list[str]:
-    """Have rated what is not rated yet.
+    """Ask for the ratings that are missing.
 
     Args:
         out: The run folder.
         rows: Its episodes.
-        judges: Who rates, and what they are told.
+        judges: The judges and their prompts.
         open_judge: Makes the model of a judge.
-        say: Told how many requests there will be, before any.
+        say: Shows the number of requests, before any.
 
     Returns:
         What went wrong, a sentence for each judge that failed.
@@ -117,69 +167,69 @@ def rate(
         key=lambda rating: (rating.judge, rating.rubric, rating.case),
         sync=True,
     )
-    wrong = []
+    problems = []
     for judger in judges.judgers:
         rubric = _rubric(judger, judges)
         keys = ((digest, (judger.name, rubric, digest)) for digest in cases)
         rated = {digest for digest, key in keys if key in log and log[key].rating is not None}
-        left = [(digest, case) for digest, case in cases.items() if digest not in rated]
+        missing = [(digest, case) for digest, case in cases.items() if digest not in rated]
         say(
-            f"judge {judger.name}: {len(cases)} different cases, {len(cases) - len(left)} rated "
-            f"before: {len(left)} requests or more"
+            f"judge {judger.name}: {len(cases)} different cases, {len(cases) - len(missing)} rated "
+            f"before: {len(missing)} requests or more"
         )
-        if left:
-            wrong += _rate(log, left, judger, judges, open_judge(judger))
-    return wrong
+        if missing:
+            problems += _rate(log, missing, judger, judges, open_judge(judger))
+    return problems
 
 
 def _rate(
     log: KeyedLog[tuple[str, str, str], Rating],
-    left: Sequence[tuple[str, Case]],
+    missing: Sequence[tuple[str, Case]],
     judger: Judger,
     judges: JudgeFile,
     model: Model,
 ) -> list[str]:
-    how = Rubric(
+    rubric = Rubric(
         system=judges.system_prompt,
         task=judges.task_prompt,
         max_tokens=judger.max_tokens,
         tries=judger.tries,
     )
-    failed, why = 0, ""
-    every = iter(left)
-    while batch := list(islice(every, _BATCH)):
-        verdicts = judge(model, [case for _, case in batch], how)
-        lines = [
+    failed, error = 0, ""
+    remaining = iter(missing)
+    while batch := list(islice(remaining, _BATCH)):
+        verdicts = judge(model, [case for _, case in batch], rubric)
+        ratings = [
             Rating(
                 judge=judger.name,
                 model=judger.model,
                 rubric=_rubric(judger, judges),
                 case=digest,
-                dialogue=one.dialogue,
-                turn=one.turn,
-                rating=one.rating,
-                reasoning=one.reasoning,
-                error=one.error,
-                tries=one.tries,
+                dialogue=verdict.dialogue,
+                turn=verdict.turn,
+                rating=verdict.rating,
+                reasoning=verdict.reasoning,
+                error=verdict.error,
+                tries=verdict.tries,
             )
-            for (digest, _), one in zip(batch, verdicts, strict=True)
+            for (digest, _), verdict in zip(batch, verdicts, strict=True)
         ]
-        for line in lines:
-            log.put(line)
-        failed += sum(line.rating is None for line in lines)
-        why = next((line.error for line in lines if line.error), why)
-        if all(one.failure == "endpoint" for one in verdicts):
-            return [f"{judger.name} does not answer, and is asked no more: {why}"]
+        for rating in ratings:
+            log.put(rating)
+        failed += sum(rating.rating is None for rating in ratings)
+        error = next((rating.error for rating in ratings if rating.error), error)
+        if all(verdict.failure == "endpoint" for verdict in verdicts):
+            return [f"{judger.name} does not answer, and is asked no more: {error}"]
     if not failed:
         return []
-    return [f"{judger.name} left {failed} of {len(left)} cases without a rating: {why}"]
+    return [f"{judger.name} left {failed} of {len(missing)} cases without a rating: {error}"]
 
 
 def _rubric(judger: Judger, judges: JudgeFile) -> str:
-    # Not where it is: a server of one's own may move, and answers as it did.
-    how = (judger.model, judger.temperature, judger.max_tokens, judger.extra)
-    asked = (*how, judges.system_prompt, judges.task_prompt)
-    return sha256(msgspec.json.encode(asked, order="sorted")).hexdigest()[:16]
+    # Without the address: a server that moves answers as before.
+    settings = (judger.model, judger.temperature, judger.max_tokens, judger.extra)
+    question = (*settings, judges.system_prompt, judges.task_prompt)
+    return sha256(msgspec.json.encode(question, order="sorted")).hexdigest()[:16]
 
 
 def _cases(out: Path, rows: Iterable[ProactorRow]) -> Iterator[tuple[str, Case]]:
@@ -197,50 +247,69 @@ def _cases(out: Path, rows: Iterable[ProactorRow]) -> Iterator[tuple[str, Case]]
                     context=transcript(conversed.transcript, until=turn.turn),
                     predictions=turn.predictions,
                 )
-                said = (case.context, write_opportunities(case.predictions))
-                yield sha256(msgspec.json.encode(said)).hexdigest()[:24], case
+                content = (case.context, write_opportunities(case.predictions))
+                yield sha256(msgspec.json.encode(content)).hexdigest()[:24], case
 
 
 # --- reading --------------------------------------------------------------------------------------
 
 
-def read_bench(out: Path, cells: Sequence[Cell]) -> Bench:
-    """What the judges of a run folder said of some agents; nothing is asked.
+def read_bench(out: Path, agents: Sequence[Agent]) -> Bench:
+    """Read the ratings of some agents in a run folder; no judge is asked.
 
     Of a judge that was asked in several ways, the last way counts.
 
     Raises:
         RecordError: If the file cannot be read.
     """
-    every = list(read_log(out / FILE, Rating))
-    if not every:
-        return NOBODY
-    last = {one.judge: (one.rubric, one.model) for one in every}
+    lines = list(read_log(out / FILE, Rating))
+    if not lines:
+        return NO_JUDGE
+    last = {line.judge: (line.rubric, line.model) for line in lines}
     requests: dict[str, int] = {}
-    found: dict[str, dict[str, int]] = {name: {} for name in last}
-    for one in every:
-        requests[one.judge] = requests.get(one.judge, 0) + one.tries
-        if one.rubric == last[one.judge][0] and one.rating is not None:
-            found[one.judge][one.case] = one.rating
-    judged = {}
-    for cell in cells:
-        runs = [[digest for digest, _ in _cases(out, run)] for run in cell.runs]
-        judged[cell.title] = tuple(
-            _judged(runs, name, last[name][1], ratings) for name, ratings in found.items()
+    scores: dict[str, dict[str, int]] = {name: {} for name in last}
+    for line in lines:
+        requests[line.judge] = requests.get(line.judge, 0) + line.tries
+        if line.rubric == last[line.judge][0] and line.rating is not None:
+            scores[line.judge][line.case] = line.rating
+    ratings = {}
+    for agent in agents:
+        runs = [[digest for digest, _ in _cases(out, rows)] for rows in agent.runs]
+        ratings[agent.method] = tuple(
+            _rating(runs, name, last[name][1], by_case) for name, by_case in scores.items()
         )
-    errors = {one.judge: one.error for one in every if one.rating is None}
-    return Bench(judged=judged, requests=requests, errors=errors)
+    errors = {line.judge: line.error for line in lines if line.rating is None}
+    return Bench(ratings=ratings, requests=requests, errors=errors)
 
 
-def _judged(
-    runs: Sequence[Sequence[str]], name: str, model: str, ratings: dict[str, int]
-) -> Judged:
-    rated = [[ratings[case] for case in run if case in ratings] for run in runs]
+def _rating(
+    runs: Sequence[Sequence[str]], name: str, model: str, by_case: dict[str, int]
+) -> AgentRating:
+    rated = [[by_case[case] for case in run if case in by_case] for run in runs]
     means = [mean for run in rated if (mean := mean_rating(run).mean) is not None]
-    return Judged(
+    return AgentRating(
         judge=name,
         model=model,
         spread=over_runs(means) if means else None,
-        ratings=mean_rating(chain.from_iterable(rated)),
+        mean=mean_rating(chain.from_iterable(rated)),
         n_missing=sum(map(len, runs)) - sum(map(len, rated)),
     )
+
+
+def describe_judges(bench: Bench) -> str:
+    """The judges, their requests and what is missing."""
+    if not bench.ratings:
+        return "PR: no judge was asked; --judge names a language model."
+    sentences = []
+    for index, first in enumerate(next(iter(bench.ratings.values()), ())):
+        ratings = [by_judge[index] for by_judge in bench.ratings.values()]
+        missing = sum(rating.n_missing for rating in ratings)
+        error = bench.errors.get(first.judge, "not asked")
+        reason = f": {error}; --judge asks again" if missing else ""
+        sentences.append(
+            f"PR by {first.judge} ({first.model}), {bench.requests[first.judge]:,} requests: "
+            f"{sum(rating.mean.n_rated for rating in ratings):,} turns rated from 1 to 5, "
+            f"{sum(rating.mean.n_unjudged for rating in ratings):,} that cannot be judged, "
+            f"{missing:,} without an answer{reason}."
+        )
+    return " ".join(sentences)

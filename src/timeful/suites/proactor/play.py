@@ -7,7 +7,7 @@ from functools import lru_cache, partial
 from timeful.agents.proactive.agent import proactive
 from timeful.agents.proactive.features import Lookup
 from timeful.agents.proactive.retrieval import Retrieval
-from timeful.core.clock import Clock, VirtualClock, WallClock
+from timeful.core.clock import VirtualClock, WallClock
 from timeful.core.units import seconds
 from timeful.domains.dialogue_set import DialogueSource, load_dialogue_set
 from timeful.environments.dialogue.world import Conversation
@@ -19,87 +19,85 @@ from timeful.records.recorder import Recorder
 from timeful.runs.episode import EpisodeSetting, play_episode
 from timeful.seeding import child_seed
 from timeful.suites.proactor.agents import agent_file, connect
-from timeful.suites.proactor.spec import ProactorSpec, Rig
+from timeful.suites.proactor.episode import ProactorEpisode
 
 
 def play(
-    spec: ProactorSpec,
+    episode: ProactorEpisode,
     recorder: Recorder,
     *,
     api_key: str = "",
     keys: Mapping[str, str] | None = None,
 ) -> bool:
-    """Play an episode and write its record; True if it came to its end.
+    """Play an episode and write its record; return whether it completed.
 
-    In a run, everybody meets a conversation at the same pace, whatever thinks how fast.
+    In a run, all agents meet a conversation at the same pace of people.
     """
-    rig = spec.rig
-    about = load_dialogue_set(rig.source)
-    dialogue = about.dialogues[spec.place]
-    seed = child_seed(rig.seed, "proactor", dialogue.id, spec.run)
-    catalog = about.knowledge.catalog
+    dialogue_set = load_dialogue_set(episode.source)
+    dialogue = dialogue_set.dialogues[episode.place]
+    seed = child_seed(episode.seed, "proactor", dialogue.id, episode.run)
+    catalog = dialogue_set.knowledge.catalog
+    name = episode.interface_name
+    has_span = name in ("polling", "fixed-rate")
     return play_episode(
-        EpisodeSetting(settings=spec.settings(), seed=seed, transcripts=rig.transcripts),
+        EpisodeSetting(settings=episode.settings(), seed=seed, transcripts=episode.transcripts),
         environment=Conversation(
             dialogue,
-            spec.law,
+            episode.make_timing(episode.timing),
             seed=child_seed(seed, "pace"),
             actions=tuple(catalog.actions),
-            workflows=about.knowledge.ontology.orders().values(),
+            workflows=dialogue_set.knowledge.ontology.orders().values(),
         ),
         interface=make_interface(
-            rig.law,
-            span=seconds(rig.span_s) if rig.law in ("polling", "fixed-rate") else None,
-            full=rig.transcripts == "full",
+            name,
+            span=seconds(episode.interface_span) if has_span else None,
+            full=episode.transcripts == "full",
         ),
         agent=partial(
             proactive,
-            model=model(spec, api_key=api_key, keys=keys or {}),
-            file=agent_file(spec.agent),
+            model=make_model(episode, api_key=api_key, keys=keys or {}),
+            file=agent_file(episode.agent),
             catalog=catalog,
-            asks=rig.asks,
-            policy=rig.policy,
+            asks=episode.questions,
+            policy=episode.policy,
         ),
-        clock=_clock(rig),
+        clock=WallClock() if episode.clock == "wall" else VirtualClock(),
         recorder=recorder,
     )
 
 
-def model(spec: ProactorSpec, *, api_key: str, keys: Mapping[str, str]) -> Model:
-    """Who thinks; an endpoint samples at the temperature that the agent's file says."""
-    choice, arrives = spec.voice.choice, spec.rig.arrival
-    if spec.is_own and choice is not None:
-        pace = None if arrives else spec.pace
-        return connect(spec.agent, choice, pace=pace, scope=spec.scope, keys=keys)
+def make_model(episode: ProactorEpisode, *, api_key: str, keys: Mapping[str, str]) -> Model:
+    """Make the model; an endpoint samples at the temperature of the agent's file."""
+    pace, scope = episode.token_pace, episode.scope
+    choice = episode.voice.choice
+    if episode.is_own and choice is not None:
+        real = None if episode.arrival else pace
+        return connect(episode.agent, choice, pace=real, scope=scope, keys=keys)
 
-    def stand_in() -> Model:
+    def make_stand_in() -> Model:
         rule = Retrieval(
-            _lookup(spec.rig.source),
-            threshold=spec.threshold or 0.0,
-            temperature=spec.rig.temperature,
-            thinking=spec.rig.thinking,
+            _lookup(episode.source),
+            threshold=episode.threshold or 0.0,
+            temperature=episode.stand_in_temperature,
+            thinking=episode.thinking,
         )
-        return RuleModel(rule, name=f"retrieval({spec.who})", pace=spec.pace)
+        return RuleModel(rule, name=f"retrieval({episode.who})", pace=pace)
 
-    made = _speaker(spec.voice, spec.agent)
-    if arrives and made.choice is not None:
-        return made.choice.make("planner", pace=None, scope=spec.scope, api_key=api_key)
-    return made.make(stand_in, pace=spec.pace, scope=spec.scope, api_key=api_key)
+    role = _with_temperature(episode.voice, episode.agent)
+    if episode.arrival and role.choice is not None:
+        return role.choice.make("planner", pace=None, scope=scope, api_key=api_key)
+    return role.make(make_stand_in, pace=pace, scope=scope, api_key=api_key)
 
 
-def _speaker(voice: ModelRole, agent: str) -> ModelRole:
-    choice = voice.choice
+def _with_temperature(role: ModelRole, agent: str) -> ModelRole:
+    choice = role.choice
     if choice is None or not choice.is_sampled or choice.temperature is not None:
-        return voice
+        return role
     temperature = agent_file(agent).llm.temperature
-    return replace(voice, choice=replace(choice, temperature=temperature))
-
-
-def _clock(rig: Rig) -> Clock:
-    return WallClock() if rig.clock == "wall" else VirtualClock()
+    return replace(role, choice=replace(choice, temperature=temperature))
 
 
 @lru_cache(maxsize=2)
 def _lookup(source: DialogueSource) -> Lookup:
-    about = load_dialogue_set(source)
-    return Lookup(about.knowledge, observes=about.observes)
+    dialogue_set = load_dialogue_set(source)
+    return Lookup(dialogue_set.knowledge, observes=dialogue_set.observes)

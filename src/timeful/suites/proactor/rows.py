@@ -8,6 +8,7 @@ import numpy as np
 
 from timeful.core.units import in_seconds
 from timeful.dialogues.opportunity import Opportunity
+from timeful.domains.dialogue_set import DialogueSource
 from timeful.errors import RecordError
 from timeful.metrics.proactor.alignment import margins
 from timeful.metrics.proactor.episodes import Conversed, read_conversation
@@ -19,7 +20,14 @@ from timeful.records.events import Entry, EpisodeEnded, EpisodeFailed, EpisodeSt
 from timeful.records.recorder import record_hash
 
 Verdict = Literal["early", "in time", "too late", "false", "not ready"]
-"""What a prediction comes to, beside the ready range of its name: see `verdict`."""
+"""The outcome of a prediction, compared with the ready range of its name: see `verdict`."""
+
+TITLES = {
+    "non-reasoning": "Non-Reasoning",
+    "reasoning": "Reasoning",
+    "reasoning-asg": "Reasoning + ASG",
+}
+"""The built-in agents, under their names in the paper."""
 
 _FIELDS: Mapping[Verdict, str] = {
     "early": "early",
@@ -30,21 +38,21 @@ _FIELDS: Mapping[Verdict, str] = {
 
 
 class ActionCounts(msgspec.Struct, kw_only=True):
-    """What became of one action in a conversation.
+    """The predictions of one action in a conversation.
 
     Attributes:
         predicted: Predictions of it.
-        matched: The sum of their best matches, from which its AC is made.
+        matched: The sum of their best matches; AC is their mean.
         early: Ready predictions before its first ready turn.
         in_time: Ready predictions from its first to its last ready turn.
-        too_late: Ready predictions after its last.
-        false: Ready predictions where it is ready at no turn.
+        too_late: Ready predictions after its last ready turn.
+        false: Ready predictions of an action that is ready at no turn.
         due: Turns at which it is ready in the reference.
-        met: Those of them at which it was predicted as ready, in time.
-        needed: Whether it is ready in the reference at all.
-        found: Whether it then was predicted as ready at its last ready turn or before.
-        lead: By how many turns the first such prediction was before the first ready turn; below
-            0 where it came after it.
+        met: Such turns at which it was predicted as ready, in time.
+        needed: Whether it is ready in the reference at any turn.
+        found: Whether it was predicted as ready at its last ready turn or before.
+        lead: The number of turns from the first such prediction to the first ready turn; negative
+            if the prediction came after it.
     """
 
     predicted: int = 0
@@ -65,19 +73,19 @@ class ActionCounts(msgspec.Struct, kw_only=True):
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
-Asked = tuple[tuple[str, ...], tuple[str, ...]]
-"""The questions of a turn, those predicted and those of the reference, where there are any."""
+QuestionPair = tuple[tuple[str, ...], tuple[str, ...]]
+"""The predicted questions of a turn, and those of the reference."""
 
 
 class ProactorRow(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of one episode; of a failed one, only which it was.
+    """The outcome of one episode; of a failed one, its identity alone.
 
-    `sums` are over the `scored` turns, those with predictions. Of the others, `lost` had no
-    prediction in time (`lost_late` of them one that came late), and `empty` an empty set.
-    `ready` is the number of ready predictions of every turn, 0 where it is lost. `has_references`
-    is false where only ready ranges are known, so that there is nothing to be consistent with.
-    `ad` is among the sums where the workflows are known. `margins` says of each observed action by
-    how many turns the reference was ready before it, None where it never is.
+    `sums` are over the `scored` turns, which have predictions. Of the other turns, `lost` had no
+    prediction in time (`lost_late` of them had a late one), and `empty` had an empty set. `ready`
+    is the number of ready predictions of every turn, 0 for a lost turn. `has_references` is false
+    if only ready ranges are known. `ad` is among the sums if the workflows are known. `margins` is,
+    for each observed action, the number of turns by which the reference is ready before it, None
+    if it never is. `source` is the title of the dialogue set.
     """
 
     key: str
@@ -109,111 +117,119 @@ class ProactorRow(msgspec.Struct, frozen=True, kw_only=True):
     ready: tuple[int, ...]
     sums: dict[str, float]
     actions: dict[str, ActionCounts]
-    asked: tuple[Asked, ...]
+    asked: tuple[QuestionPair, ...]
     margins: tuple[int | None, ...]
     notes: dict[str, int]
+    source: str
     sha256: str
+
+    @property
+    def method(self) -> str:
+        """The name of the agent and of its model in tables."""
+        return f"{TITLES.get(self.agent, self.agent)}, {self.who}"
+
+    @property
+    def tokens_per_s(self) -> float | None:
+        """The pace of the model; None where the conversation waits, or tokens take no time."""
+        return 1e9 / self.token_ns if self.token_ns and self.timing != "by-turn" else None
+
+    def mean(self, name: str) -> float | None:
+        """The mean of a metric over the scored turns."""
+        return self.sums[name] / self.scored if self.scored else None
 
 
 def summarize(events: Iterable[Entry]) -> ProactorRow:
-    """Sum up one episode; the settings of its record name it.
+    """Make the row of one episode; the settings in its record identify it.
 
     Raises:
-        RecordError: If the events are no whole record of a conversation.
+        RecordError: If the events are not a whole record of a conversation.
     """
-    every = list(events)
-    if not every or not isinstance(every[0], EpisodeStarted):
+    entries = list(events)
+    if not entries or not isinstance(entries[0], EpisodeStarted):
         raise RecordError("the record has no beginning")
-    end = next((e for e in reversed(every) if isinstance(e, EpisodeEnded | EpisodeFailed)), None)
+    end = next((e for e in reversed(entries) if isinstance(e, EpisodeEnded | EpisodeFailed)), None)
     if end is None:
         raise RecordError("the record has no end")
-    conversed = read_conversation(every)
+    conversed = read_conversation(entries)
     try:
         return ProactorRow(
-            **_named(every[0].settings),
-            **(_NOTHING if conversed is None else _counted(conversed)),
+            **_identity(entries[0].settings),
+            **(_NOTHING if conversed is None else _count(conversed)),
             status="ok" if conversed is not None else "failed",
             error=end.error if isinstance(end, EpisodeFailed) else None,
             ended_s=in_seconds(end.at),
-            sha256=record_hash(every),
+            sha256=record_hash(entries),
         )
     except (KeyError, TypeError) as error:
         raise RecordError(f"the record is not that of a proactive agent: {error}") from None
 
 
 _NOTHING: dict[str, Any] = {
-    "dialogue": "",
-    "subflow": "",
-    "synthetic": False,
-    "has_references": False,
+    **dict.fromkeys(("dialogue", "subflow"), ""),
+    **dict.fromkeys(("synthetic", "has_references"), False),
     **dict.fromkeys(("turns", "scored", "lost", "lost_late", "empty", "late"), 0),
-    "revised": 0,
-    "tokens": 0,
-    "ready": (),
-    "sums": {},
-    "actions": {},
-    "asked": (),
-    "margins": (),
-    "notes": {},
+    **dict.fromkeys(("revised", "tokens"), 0),
+    **dict.fromkeys(("ready", "asked", "margins"), ()),
+    **{name: {} for name in ("sums", "actions", "notes")},
 }
 
 
-def _named(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Which episode it is, from the settings of its record."""
-    told = dict(settings["episode"])
-    told["first_ns"], told["token_ns"] = told.pop("pace")
-    return told
+def _identity(settings: Mapping[str, Any]) -> dict[str, Any]:
+    identity = dict(settings["episode"])
+    identity["first_ns"], identity["token_ns"] = identity.pop("pace")
+    return {**identity, "source": DialogueSource(**settings["source"]).title}
 
 
-def _counted(found: Conversed) -> dict[str, Any]:
-    scores = [turn_scores for turn in found.turns if (turn_scores := turn.scores())]
-    scored = len(scores)
+def _count(conversed: Conversed) -> dict[str, Any]:
+    turns = conversed.turns
+    scores = [turn_scores for turn in turns if (turn_scores := turn.scores())]
     return {
-        "dialogue": found.dialogue,
-        "subflow": found.subflow,
-        "synthetic": found.synthetic,
-        "has_references": any(turn.references for turn in found.turns),
-        "turns": len(found.turns),
-        "scored": scored,
-        "lost": len(found.lost),
-        "lost_late": len(set(found.lost) & set(found.late)),
-        "empty": len(found.turns) - scored - len(found.lost),
-        "late": len(found.late),
-        "revised": found.revised,
-        "tokens": found.tokens,
-        "ready": tuple(sum(one.is_ready for one in turn.predictions) for turn in found.turns),
+        "dialogue": conversed.dialogue,
+        "subflow": conversed.subflow,
+        "synthetic": conversed.synthetic,
+        "has_references": any(turn.references for turn in turns),
+        "turns": len(turns),
+        "scored": len(scores),
+        "lost": len(conversed.lost),
+        "lost_late": len(set(conversed.lost) & set(conversed.late)),
+        "empty": len(turns) - len(scores) - len(conversed.lost),
+        "late": len(conversed.late),
+        "revised": conversed.revised,
+        "tokens": conversed.tokens,
+        "ready": tuple(sum(p.is_ready for p in turn.predictions) for turn in turns),
         "sums": {
             **{name: float(np.sum([getattr(turn, name) for turn in scores])) for name in METRICS},
-            **_dependency(found),
+            **_dependency(conversed),
         },
-        "actions": actions_of(found.turns),
-        "asked": tuple(pair for pair in found.questions if any(pair)),
-        "margins": tuple(_margins(found)),
-        "notes": dict(found.notes),
+        "actions": count_actions(turns),
+        "asked": tuple(pair for pair in conversed.questions if any(pair)),
+        "margins": tuple(_margins(conversed)),
+        "notes": dict(conversed.notes),
     }
 
 
-def _dependency(found: Conversed) -> dict[str, float]:
-    """The sum of AD over the turns with predictions; nothing where no workflow is known."""
-    if not found.workflows:
+def _dependency(conversed: Conversed) -> dict[str, float]:
+    """The sum of AD over the turns with predictions; nothing if no workflow is known."""
+    if not conversed.workflows:
         return {}
-    known = transitions(found.workflows, found.actions)
-    mean = known.mean([[[one.name for one in turn.predictions] for turn in found.turns]])
+    matrix = transitions(conversed.workflows, conversed.actions)
+    names = [[opportunity.name for opportunity in turn.predictions] for turn in conversed.turns]
+    mean = matrix.mean([names])
     return {"ad": (mean.mean or 0.0) * (mean.n_turns - mean.n_skipped)}
 
 
-def _margins(found: Conversed) -> list[int | None]:
-    done = ((turn.number, one.name) for turn in found.transcript for one in turn.observed)
-    return margins(done, found.turns[0].ready_ranges if found.turns else {})
+def _margins(conversed: Conversed) -> list[int | None]:
+    observed = ((t.number, action.name) for t in conversed.transcript for action in t.observed)
+    return margins(observed, conversed.turns[0].ready_ranges if conversed.turns else {})
 
 
-def verdict(one: Opportunity, turn: int, due: tuple[int, ...]) -> Verdict:
-    """What a prediction at a turn comes to, beside the turns at which its name is ready.
+def verdict(prediction: Opportunity, turn: int, due: tuple[int, ...]) -> Verdict:
+    """Compare a prediction at a turn with the turns at which its name is ready.
 
-    Between its first and its last ready turn it counts as in time, also in a gap: that is how PT
-    sees it, to which early ones count as well.
+    Between its first and its last ready turn it counts as in time, also in a gap: PT does the
+    same, for which early predictions count too.
     """
-    if not one.is_ready:
+    if not prediction.is_ready:
         return "not ready"
     if not due:
         return "false"
@@ -222,28 +238,28 @@ def verdict(one: Opportunity, turn: int, due: tuple[int, ...]) -> Verdict:
     return "in time" if turn <= due[-1] else "too late"
 
 
-def actions_of(turns: Iterable[PredictedTurn]) -> dict[str, ActionCounts]:
-    """What became of each action that was predicted, or is ready in the reference."""
-    found: dict[str, ActionCounts] = {}
+def count_actions(turns: Iterable[PredictedTurn]) -> dict[str, ActionCounts]:
+    """Count the predictions of each action that was predicted, or is ready in the reference."""
+    actions: dict[str, ActionCounts] = {}
     first: dict[str, int] = {}
     ranges: Mapping[str, tuple[int, ...]] = {}
     for turn in turns:
         ranges = turn.ready_ranges
-        for one in turn.predictions:
-            due = ranges.get(one.name, ())
-            counts = found.setdefault(one.name, ActionCounts())
+        for prediction in turn.predictions:
+            due = ranges.get(prediction.name, ())
+            counts = actions.setdefault(prediction.name, ActionCounts())
             counts.predicted += 1
-            counts.matched += best_match(one, turn.references)
-            what = verdict(one, turn.turn, due)
-            if what in _FIELDS:
-                setattr(counts, _FIELDS[what], getattr(counts, _FIELDS[what]) + 1)
-            if what in ("early", "in time"):
-                first.setdefault(one.name, turn.turn)
-        for name in {one.name for one in turn.predictions if one.is_ready}:
-            found[name].met += turn.turn in ranges.get(name, ())
+            counts.matched += best_match(prediction, turn.references)
+            outcome = verdict(prediction, turn.turn, due)
+            if outcome in _FIELDS:
+                setattr(counts, _FIELDS[outcome], getattr(counts, _FIELDS[outcome]) + 1)
+            if outcome in ("early", "in time"):
+                first.setdefault(prediction.name, turn.turn)
+        for name in {prediction.name for prediction in turn.predictions if prediction.is_ready}:
+            actions[name].met += turn.turn in ranges.get(name, ())
     for name, due in ranges.items():
-        counts = found.setdefault(name, ActionCounts())
+        counts = actions.setdefault(name, ActionCounts())
         counts.due, counts.needed = len(due), int(bool(due))
         if name in first:
             counts.found, counts.lead = 1, due[0] - first[name]
-    return dict(sorted(found.items()))
+    return dict(sorted(actions.items()))

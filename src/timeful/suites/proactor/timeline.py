@@ -1,8 +1,8 @@
-"""A conversation drawn: what was ready when, and what an agent made of it.
+"""A conversation as a figure: ready turns of the reference, and the predictions of an agent.
 
 A row for each action, a column for each turn. Bars are ready turns of the reference, marks are
-predictions; a filled one said that it is ready. Nothing needs a script: a mark tells more when
-it is pointed at.
+predictions; a filled mark is a ready prediction. The title of a mark has its details; the figure
+needs no script.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ COLOURS: dict[Verdict, str] = {
     "false": "#D55E00",
     "not ready": INK,
 }
-"""Okabe and Ito, safe for colour-blind readers; each has a shape of its own as well."""
+"""The palette of Okabe and Ito, safe for colour-blind readers; each mark also has a shape."""
 
 BAR = "#56B4E9"
 _LOST = "#7F7F7F"
@@ -30,10 +30,10 @@ _LABEL, _WIDTH, _ROW, _TOP, _LEGEND = 190, 893, 22, 26, 46
 
 
 def draw(conversed: Conversed) -> str:
-    """Draw one agent's part in a conversation, as SVG of the page's width."""
+    """Draw the predictions of an agent in a conversation, as SVG of the page's width."""
     turns = conversed.turns
-    came_late = [one for sent in conversed.predictions for one in sent.prediction.opportunities]
-    names = rows_of(turns, came_late)
+    late = [o for sent in conversed.predictions for o in sent.prediction.opportunities]
+    names = rows_of(turns, late)
     step = (_WIDTH - _LABEL - 6) / max(len(turns), 1)
     height = _TOP + _ROW * len(names) + 8 + _LEGEND
     parts = [
@@ -46,23 +46,23 @@ def draw(conversed: Conversed) -> str:
     for column, turn in enumerate(turns):
         for name in names:
             parts += _bar(turn, name, names, column, step)
-        for one in turn.predictions:
-            parts.append(_prediction(turn, one, names, column, step))
+        for prediction in turn.predictions:
+            parts.append(_prediction(turn, prediction, names, column, step))
     parts += _late(conversed, names, step)
     return "\n".join([*parts, *_legend(height - _LEGEND + 13), "</svg>\n"])
 
 
 def rows_of(turns: Sequence[PredictedTurn], more: Sequence[Opportunity] = ()) -> list[str]:
-    """The actions that are drawn: those of the reference as they become ready, then the others."""
+    """The actions of a figure: those of the reference in the order of their turns, then others."""
     ranges = dict(turns[0].ready_ranges) if turns else {}
     due = sorted((name for name in ranges if ranges[name]), key=lambda name: ranges[name])
-    others = {one.name: None for turn in turns for one in turn.predictions}
-    others |= {one.name: None for one in more}
+    others = {prediction.name: None for turn in turns for prediction in turn.predictions}
+    others |= {prediction.name: None for prediction in more}
     return due + [name for name in others if name not in due]
 
 
 def _columns(conversed: Conversed, step: float, bottom: float) -> Iterator[str]:
-    """The numbers of the turns, and those that were lost in grey."""
+    """The numbers of the turns, and lost turns in grey."""
     for column, turn in enumerate(conversed.turns):
         left = _LABEL + step * column
         if turn.turn in conversed.lost:
@@ -101,65 +101,66 @@ def _bar(
 
 
 def _prediction(
-    turn: PredictedTurn, one: Opportunity, names: Sequence[str], column: int, step: float
+    turn: PredictedTurn, prediction: Opportunity, names: Sequence[str], column: int, step: float
 ) -> str:
-    what = verdict(one, turn.turn, turn.ready_ranges.get(one.name, ()))
-    x, y = _LABEL + step * (column + 0.5), _TOP + _ROW * names.index(one.name) + 9
-    told = ", ".join(f"{each.name}={each.value}" for each in one.inputs.all() if each.provided)
-    says = f"turn {turn.turn}: {one.name}, {one.status} ({what})"
+    name = prediction.name
+    outcome = verdict(prediction, turn.turn, turn.ready_ranges.get(name, ()))
+    x, y = _LABEL + step * (column + 0.5), _TOP + _ROW * names.index(name) + 9
+    values = ", ".join(f"{i.name}={i.value}" for i in prediction.inputs.all() if i.provided)
+    title = f"turn {turn.turn}: {name}, {prediction.status} ({outcome})"
     if turn.references:
-        says += f", match {best_match(one, turn.references):.2f}"
-    says += f"; {told}" if told else ""
-    return f"<g>{mark(what, x, y)}<title>{escape(says)}</title></g>"
+        title += f", match {best_match(prediction, turn.references):.2f}"
+    title += f"; {values}" if values else ""
+    return f"<g>{mark(outcome, x, y)}<title>{escape(title)}</title></g>"
 
 
 def _late(conversed: Conversed, names: Sequence[str], step: float) -> Iterator[str]:
-    """What was predicted for a turn when it was over, faint: it stands for nothing."""
-    place = {turn.turn: column for column, turn in enumerate(conversed.turns)}
+    """The predictions that came after their turn, faint: they do not count."""
+    columns = {turn.turn: column for column, turn in enumerate(conversed.turns)}
     for sent in conversed.predictions:
         if sent.is_late and sent.prediction.turn in conversed.lost:
-            column = place[sent.prediction.turn]
+            column = columns[sent.prediction.turn]
             turn = conversed.turns[column]
-            for one in sent.prediction.opportunities:
-                drawn = _prediction(turn, one, names, column, step)
-                yield f'<g opacity="0.55">{drawn}</g>'
+            for prediction in sent.prediction.opportunities:
+                faint = _prediction(turn, prediction, names, column, step)
+                yield f'<g opacity="0.55">{faint}</g>'
 
 
-def mark(what: Verdict, x: float, y: float) -> str:
+def mark(outcome: Verdict, x: float, y: float) -> str:
     """The mark of a verdict: each has a colour and a shape."""
-    colour, r = COLOURS[what], 5
-    # An edge in the colour of the text keeps it apart from a bar, by day and by night.
+    colour, r = COLOURS[outcome], 5
+    # An edge in the colour of the text keeps it apart from a bar, in light and dark mode.
     filled = f'fill="{colour}" stroke="{INK}" stroke-width="0.8"'
-    if what == "not ready":
+    if outcome == "not ready":
         return (
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.2" fill="none" stroke="{colour}" '
             'stroke-width="1.2"/>'
         )
-    if what == "in time":
+    if outcome == "in time":
         return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r}" {filled}/>'
-    if what == "false":
+    if outcome == "false":
         return (
             f'<path d="M{x - 4:.1f} {y - 4:.1f}l8 8m0 -8l-8 8" stroke="{colour}" '
             'stroke-width="2.6" fill="none"/>'
         )
-    if what == "early":  # points to what is to come
+    if outcome == "early":  # points to the later turns
         return f'<path d="M{x - 4:.1f} {y - r:.1f}l9 {r}l-9 {r}z" {filled}/>'
     return f'<path d="M{x + 4:.1f} {y - r:.1f}l-9 {r}l9 {r}z" {filled}/>'
 
 
 def _legend(y: float) -> Iterator[str]:
-    """Two lines, so that what a narrow window shows of the figure has all of it."""
+    """The legend in two lines, so that a narrow window shows all of it."""
     x = 20.0
     yield (
         f'<rect x="{x}" y="{y - 7}" width="26" height="14" fill="{BAR}" fill-opacity="0.45"/>'
         f'<text x="{x + 32}" y="{y + 4}">ready in the reference</text>'
     )
     x += 185
-    for what in COLOURS:
-        if what == "not ready":
+    for outcome in COLOURS:
+        if outcome == "not ready":
             x, y = 33.0, y + 20
-        yield f'{mark(what, x, y)}<text x="{x + 10:.1f}" y="{y + 4}">{what}</text>'
-        x += 28 + 7.2 * len(what)
+        yield f'{mark(outcome, x, y)}<text x="{x + 10:.1f}" y="{y + 4}">{outcome}</text>'
+        x += 28 + 7.2 * len(outcome)
     yield (
         f'<rect x="{x}" y="{y - 7}" width="14" height="14" fill="{_LOST}" fill-opacity="0.3"/>'
         f'<text x="{x + 20:.1f}" y="{y + 4}">lost turn; faint: came late</text>'
