@@ -69,7 +69,7 @@ class DialogueStateTracker:
     def __call__(self, dialogue: Dialogue) -> References:
         """The reference opportunities of a dialogue, by turn."""
         turns = dialogue.turns
-        values_by_turn = [self._finder.known(turns[: index + 1]) for index in range(len(turns))]
+        values_by_turn = [self._finder.find(turns[: index + 1]) for index in range(len(turns))]
         spans = list(self._spans(dialogue, values_by_turn))
         references: References = {}
         for index, turn in enumerate(turns):

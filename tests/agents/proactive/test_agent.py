@@ -17,7 +17,7 @@ from tests.agents.proactive.material import (
 )
 from tests.environments.dialogue.material import SECOND, one, talk
 from timeful.agents.connection import Interface
-from timeful.agents.proactive.agent import Shown
+from timeful.agents.proactive.agent import PromptView
 from timeful.core.clock import WallClock
 from timeful.core.source import Chunk
 from timeful.core.units import Duration, milliseconds, seconds
@@ -41,7 +41,7 @@ def thinker(took: Any, said: Any = None) -> ScriptedModel:
 
     def answer(prompt: Prompt) -> list[Chunk]:
         shown = prompt.view
-        assert isinstance(shown, Shown)
+        assert isinstance(shown, PromptView)
         number = shown.turns[-1].number
         span = took(number, shown.asks) if callable(took) else took
         text = said(shown) if said else (PAY if shown.asks == "actions" else questions("Who?"))
@@ -232,7 +232,7 @@ def test_the_prompts_show_the_catalog_the_turns_so_far_and_the_states_and_no_ref
     assert list(played.said) == [1, 2, 3]
     for prompt in model.asked:
         shown = prompt.view
-        assert isinstance(shown, Shown)
+        assert isinstance(shown, PromptView)
         system, task = (message.content for message in prompt.messages)
         assert '"name": "send"' in system
         assert "ANSWER {}" in system
@@ -241,7 +241,7 @@ def test_the_prompts_show_the_catalog_the_turns_so_far_and_the_states_and_no_ref
         assert "secret" not in system + task
         assert "Who is there" not in system + task
     last = model.asked[-1].view
-    assert isinstance(last, Shown)
+    assert isinstance(last, PromptView)
     assert [(each.name, each.status) for each in last.states] == [
         ("pay", "ready_to_trigger"),
         ("open", "triggered"),
@@ -263,7 +263,7 @@ def test_what_was_done_is_taken_into_the_states_once_and_only_where_they_are_tra
 
 
 def test_what_a_restricted_graph_rejects_is_noted_and_not_said() -> None:
-    def said(shown: Shown) -> str:
+    def said(shown: PromptView) -> str:
         status = "ready_to_trigger" if len(shown.turns) == 1 else "pending"
         return actions(one("pay", status), one("open", "pending"))  # type: ignore[arg-type]
 

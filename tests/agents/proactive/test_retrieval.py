@@ -14,7 +14,7 @@ pytest.importorskip("yaml")
 pytest.importorskip("jinja2")
 
 from tests.agents.proactive.material import Played
-from timeful.agents.proactive.agent import Shown
+from timeful.agents.proactive.agent import PromptView
 from timeful.agents.proactive.features import Lookup
 from timeful.agents.proactive.parse import read_actions, read_questions
 from timeful.agents.proactive.retrieval import CAUTIOUS, EAGER, Retrieval, retrieval
@@ -60,8 +60,8 @@ def rule(name: str, threshold: float, *, temperature: float = 0.0, thinking: int
     return Retrieval(lookup(name), threshold=threshold, temperature=temperature, thinking=thinking)
 
 
-def shown(turns: tuple[Turn, ...], **more: object) -> Shown:
-    return Shown(**{"asks": "actions", "reasons": False, "turns": turns} | more)  # type: ignore[arg-type]
+def shown(turns: tuple[Turn, ...], **more: object) -> PromptView:
+    return PromptView(**{"asks": "actions", "reasons": False, "turns": turns} | more)  # type: ignore[arg-type]
 
 
 def predicted(name: str, threshold: float) -> Iterator[PredictedTurn]:
@@ -319,7 +319,7 @@ def test_values_are_found_by_lists_by_counts_by_names_and_by_questions() -> None
     finder = Finder(domain("shop").knowledge.catalog)
 
     def known(*lines: tuple[str, str]) -> dict[str, str]:
-        return finder.known(
+        return finder.find(
             [
                 Turn(number=n, speaker=who, text=text)  # type: ignore[arg-type]
                 for n, (who, text) in enumerate(lines, 1)
@@ -340,12 +340,12 @@ def test_values_are_found_by_lists_by_counts_by_names_and_by_questions() -> None
     assert known(("agent", "57214946")) == {}, "what an agent says is not told by the customer"
     loan = Finder(domain("loan").knowledge.catalog)
     told = "I was born on the 3rd of May, 1960, and the house is at 26 Castle Hill."
-    assert loan.known([Turn(number=1, speaker="customer", text=told)]) == {
+    assert loan.find([Turn(number=1, speaker="customer", text=told)]) == {
         "birth_date": "3rd of May, 1960",
         "property_address": "26 Castle Hill",
     }, "and a year is no sum of what is not spoken of"
     asks = Turn(number=1, speaker="customer", text="What, 45 of them?")
-    assert loan.known([asks]) == {}, "what is no word that a sum is of"
+    assert loan.find([asks]) == {}, "what is no word that a sum is of"
     assert known(("customer", "My voucher is invalid.")) == {}, "a lid is no part of that word"
     assert known(("customer", "The amount of order 57214946")) == {"order_number": "57214946"}
     assert known(("customer", "The amount of order 57214946 is 50 euros"))["amount"] == "50"

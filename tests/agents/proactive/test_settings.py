@@ -62,7 +62,7 @@ def test_a_file_of_ones_own_restricts_the_graph(tmp_path: Path) -> None:
         ),
         (
             'question_prompts: {system_prompt: "", task_prompt: "What?"}',
-            "must say {dialogue_context}",
+            "must contain {dialogue_context}",
         ),
         ("question_prompts: [", "not valid YAML"),
     ],
@@ -80,7 +80,7 @@ def test_what_is_wrong_in_a_file_is_named(tmp_path: Path, change: str, said: str
 @pytest.mark.parametrize("missing", ["tool_catalog", "dialogue_context"])
 def test_prompts_for_actions_must_show_the_catalog_and_the_conversation(missing: str) -> None:
     text = "{tool_catalog} {dialogue_context}".replace(f"{{{missing}}}", missing)
-    with pytest.raises(ValueError, match=rf"action_prompts must say \{{{missing}\}}"):
+    with pytest.raises(ValueError, match=rf"action_prompts must contain \{{{missing}\}}"):
         AgentFile(name="mine", action_prompts=Prompts(system_prompt="", task_prompt=text))
 
 

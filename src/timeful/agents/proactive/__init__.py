@@ -1,1 +1,1 @@
-"""Proactive agents: they listen to a conversation, and say what could be done and asked."""
+"""Proactive agents: they observe a conversation, and predict actions and questions."""

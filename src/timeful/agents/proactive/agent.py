@@ -1,23 +1,23 @@
-"""The proactive agent: at each turn it thinks what could be done and asked, and says so.
+"""The proactive agent: at each turn it predicts opportunities and questions.
 
-One thought a turn for opportunities and, where questions are raised, one beside it for these; both
-begin when the turn is seen, and one intervention says what came of both. The next turn does not
-wait for that. When it comes while the agent still thinks, the agent goes on by a policy:
+Each turn starts one thought for opportunities and, if questions are enabled, a concurrent one for
+questions. One prediction contains both results. A policy decides about a thought that is still
+active at the next turn:
 
-* `finish`: think it to the end, say it though it is late, and go on with the latest turn then;
-* `drop`: drop the thought, and begin anew with the turn that came.
+* `finish`: complete the thought, predict late, and continue with the latest turn;
+* `drop`: cancel the thought, and start again with the new turn.
 
-Turns that were passed over are lost. What went wrong with an answer is noted under the topics of
-`reading.py`, and what went on with time under `dropped-thought`, `skipped-turns` and
-`cut-thought`; a change of status that the action state graph does not have is `rejected-status`,
-and not said. (ProActor, section 4.2 and appendix E.)
+Skipped turns get no prediction. Notes report the problems of an answer under the topics of
+`parse.py`, and timing under `dropped-thought`, `skipped-turns` and `cut-thought`. A status change
+without an edge in the action state graph is noted as `rejected-status` and not predicted.
+(ProActor, section 4.2 and appendix E.)
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from timeful.agents.proactive.parse import Read, read_actions, read_questions
+from timeful.agents.proactive.parse import ParsedAnswer, read_actions, read_questions
 from timeful.agents.proactive.settings import CONTEXT, STATES, TOOLS, AgentFile, Prompts
 from timeful.agents.proactive.states import observed, states_text, update
 from timeful.agents.session import Session
@@ -37,14 +37,14 @@ Asks = Literal["actions", "questions"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
-    """What a prompt shows, for stand-ins that do not read prose.
+class PromptView:
+    """The content of a prompt as values, for rules in the place of a language model.
 
     Attributes:
-        asks: What is asked for.
-        reasons: Whether to think between tags before answering between others.
+        asks: The requested kind of answer.
+        reasons: Whether the answer has tags for reasoning and for the result.
         turns: The conversation so far.
-        states: The action states; none where they are not tracked.
+        states: The action states; empty if they are not tracked.
     """
 
     asks: Asks
@@ -55,7 +55,7 @@ class Shown:
 
 @dataclass(slots=True)
 class _Mind:
-    """What the agent keeps from turn to turn."""
+    """The state of the agent between turns."""
 
     session: Session
     file: AgentFile
@@ -66,7 +66,7 @@ class _Mind:
     taken_in: int = 0
 
     def look(self) -> tuple[Turn, ...]:
-        """The conversation so far; what was done in it is taken into the states, once."""
+        """Return the conversation so far, and add its new observed actions to the states."""
         turns = dialogue_view(self.session).turns
         for turn in turns:
             if turn.number > self.taken_in and turn.observed:
@@ -76,7 +76,7 @@ class _Mind:
         return turns
 
     def prompt(self, asks: Asks, prompts: Prompts, turns: tuple[Turn, ...]) -> Prompt:
-        """What is asked about the latest of some turns."""
+        """The prompt about the latest turn."""
         states = self.states if self.tracks else ()
         tools = self.catalog_text
 
@@ -94,11 +94,11 @@ class _Mind:
         return Prompt(
             label="react" if asks == "actions" else "main",
             render=render,
-            view=Shown(asks=asks, reasons=self.file.reasons, turns=turns, states=states),
+            view=PromptView(asks=asks, reasons=self.file.reasons, turns=turns, states=states),
         )
 
-    def read(self, asks: Asks, answer: str) -> Read:
-        """What an answer says, with a note of what is wrong with it."""
+    def read(self, asks: Asks, answer: str) -> ParsedAnswer:
+        """Parse an answer, and note its problems."""
         section = ("action" if asks == "actions" else "question") if self.file.reasons else ""
         result = (
             read_actions(answer, section=section, names=self.catalog.actions)
@@ -110,7 +110,7 @@ class _Mind:
         return result
 
     def filter_rejected(self, predicted: tuple[Opportunity, ...]) -> tuple[Opportunity, ...]:
-        """Take predictions into the states; those that the graph rejects are not said."""
+        """Add predictions to the states, and return those that the graph accepts."""
         if not self.tracks:
             return predicted
         self.states, rejected = update(
@@ -132,16 +132,16 @@ async def proactive(
     policy: Policy = "finish",
     thought_limit: Duration | None = None,
 ) -> None:
-    """Listen to a conversation until it is over.
+    """Observe a conversation until it ends.
 
     Args:
         session: The session, in the world of a dialogue.
-        model: Who thinks.
-        file: What it is told, and how it answers.
-        catalog: The actions that there are.
-        asks: Whether it raises questions as well, if the file says how.
-        policy: What becomes of a thought when the next turn comes.
-        thought_limit: The longest span of a thought; what was said by then is read.
+        model: The model of the thoughts.
+        file: The prompts and the form of the answers.
+        catalog: The available actions.
+        asks: Whether to predict questions too, if the file has prompts for them.
+        policy: The treatment of an active thought at the next turn.
+        thought_limit: The maximum duration of a thought; its text until then is parsed.
     """
     mind = _Mind(session, file, catalog, catalog.text(), file.tracks)
     requests: list[tuple[Asks, Prompts]] = [("actions", file.action_prompts)]
@@ -173,7 +173,7 @@ async def proactive(
 async def _finish(
     session: Session, thoughts: Sequence[Thought], number: int, policy: Policy
 ) -> bool:
-    """Think to the end, or until the policy or the end of the conversation cuts it short."""
+    """Wait for the thoughts; return False if the policy or the end of the session stops them."""
     for thought in thoughts:
         while not await session.run_until_event(thought):
             if session.over:
@@ -187,7 +187,7 @@ async def _finish(
 
 
 def _predict(mind: _Mind, number: int, kinds: Sequence[Asks], thoughts: Sequence[Thought]) -> None:
-    """Read what was thought, and say it as the prediction for a turn."""
+    """Parse the thoughts, and submit them as the prediction for a turn."""
     opportunities: tuple[Opportunity, ...] = ()
     questions: tuple[str, ...] = ()
     for kind, thought in zip(kinds, thoughts, strict=True):
@@ -205,12 +205,12 @@ def _predict(mind: _Mind, number: int, kinds: Sequence[Asks], thoughts: Sequence
 
 
 def dialogue_view(session: Session) -> DialogueView:
-    """What can be seen, in this world's terms."""
+    """The view of a session, checked to be of a dialogue."""
     view = session.view
-    assert isinstance(view, DialogueView), "a proactive agent listens to a conversation"
+    assert isinstance(view, DialogueView), "a proactive agent needs a dialogue"
     return view
 
 
 def latest(turns: Sequence[Turn]) -> int:
-    """The number of the latest of some turns; 0 if there are none."""
+    """The number of the latest turn; 0 without turns."""
     return turns[-1].number if turns else 0

@@ -1,21 +1,19 @@
-"""What a model said, read strictly: opportunities and questions, and what became of the rest.
+"""Strict parsing of model answers: opportunities, questions, and problems.
 
-Nothing that a model says breaks an agent. What cannot be used is left out, under a topic:
+A malformed answer does not stop an agent. Each problem has a topic:
 
-| topic | what was said | what becomes of it |
+| topic | problem | effect |
 | --- | --- | --- |
-| `no-json` | no JSON object | nothing is predicted |
-| `bad-json` | an object that breaks off, has a field twice, or is no JSON | nothing is predicted |
-| `bad-shape` | JSON without the list that was asked for | nothing is predicted |
-| `no-section` | JSON, but not between its tags | it counts all the same |
-| `further-json` | a second object with the list that was asked for | the first one counts |
-| `bad-opportunity` | an opportunity with a missing field or a wrong type | it alone is left out |
-| `unknown-status` | one with a status that there is not | it alone is left out |
-| `unknown-action` | one of an action that the catalog has not | it alone is left out |
-| `duplicate-name` | a further one of the same action | the first one counts |
-| `bad-question` | a question that is no text | it alone is left out |
-
-"Nothing is predicted" is an empty set, in time or not: the conversation goes on.
+| `no-json` | no JSON object | empty prediction |
+| `bad-json` | an incomplete or malformed object, or a repeated field | empty prediction |
+| `bad-shape` | JSON without the requested list | empty prediction |
+| `no-section` | JSON outside of its tags | the JSON counts |
+| `further-json` | a second object with the requested list | the first object counts |
+| `bad-opportunity` | an opportunity with a missing field or a wrong type | it is left out |
+| `unknown-status` | an opportunity with an unknown status | it is left out |
+| `unknown-action` | an opportunity with an action outside of the catalog | it is left out |
+| `duplicate-name` | a second opportunity with the same action | the first one counts |
+| `bad-question` | a question that is not a string | it is left out |
 """
 
 import re
@@ -35,80 +33,80 @@ from timeful.dialogues.opportunity import (
 
 ACTIONS = "proactive_action_opportunities"
 QUESTIONS = "raised_questions"
-"""The fields of an answer that hold the lists (Figures 13 to 15)."""
+"""The fields of an answer with the lists (Figures 13 to 15)."""
 
 _THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _ATTEMPTS = 20
-"""Braces from which JSON is looked for: prose may have some, and garbage has thousands."""
+"""The maximum number of opening braces at which to look for JSON."""
 
 Problem = tuple[str, str]
-"""A topic, and the details."""
+"""A topic and its details."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Read:
-    """What an answer said that can be used, and the problems with the rest."""
+class ParsedAnswer:
+    """The valid content of an answer, and its problems."""
 
     opportunities: tuple[Opportunity, ...] = ()
     questions: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
-def read_actions(said: str, *, section: str, names: Collection[str]) -> Read:
+def read_actions(answer: str, *, section: str, names: Collection[str]) -> ParsedAnswer:
     """Read the opportunities of an answer.
 
     Args:
-        said: The answer, with its thinking or without.
-        section: The tag that they stand in; empty where the answer is JSON alone.
-        names: The actions that there are.
+        answer: The text, with or without reasoning.
+        section: The tag around the JSON; empty if the answer is JSON alone.
+        names: The available actions.
     """
-    items, problems = _items(said, section, ACTIONS)
-    found: dict[str, Opportunity] = {}
+    items, problems = _items(answer, section, ACTIONS)
+    opportunities: dict[str, Opportunity] = {}
     for item in items:
         try:
-            one = read_opportunity(item)
+            opportunity = read_opportunity(item)
         except BadOpportunityError as error:
-            problems.append((_wrong(item), str(error)))
+            problems.append((_topic(item), str(error)))
             continue
-        if one.name not in names:
-            problems.append(("unknown-action", one.name))
-        elif one.name in found:
-            problems.append(("duplicate-name", one.name))
+        if opportunity.name not in names:
+            problems.append(("unknown-action", opportunity.name))
+        elif opportunity.name in opportunities:
+            problems.append(("duplicate-name", opportunity.name))
         else:
-            found[one.name] = one
-    return Read(opportunities=tuple(found.values()), problems=tuple(problems))
+            opportunities[opportunity.name] = opportunity
+    return ParsedAnswer(opportunities=tuple(opportunities.values()), problems=tuple(problems))
 
 
-def read_questions(said: str, *, section: str) -> Read:
+def read_questions(answer: str, *, section: str) -> ParsedAnswer:
     """Read the questions of an answer; arguments as for `read_actions`."""
-    items, problems = _items(said, section, QUESTIONS)
-    asked = []
+    items, problems = _items(answer, section, QUESTIONS)
+    questions = []
     for item in items:
         if isinstance(item, str) and item.strip():
-            asked.append(item.strip())
+            questions.append(item.strip())
         else:
             problems.append(("bad-question", _short(item)))
-    return Read(questions=tuple(asked), problems=tuple(problems))
+    return ParsedAnswer(questions=tuple(questions), problems=tuple(problems))
 
 
-def _wrong(item: object) -> str:
+def _topic(item: object) -> str:
     status = item.get("action_trigger_status") if isinstance(item, dict) else None
     is_unknown = isinstance(status, str) and status not in STATUSES
     return "unknown-status" if is_unknown else "bad-opportunity"
 
 
-def _items(said: str, section: str, field: str) -> tuple[list[Any], list[Problem]]:
-    """The list that was asked for, and what is wrong with the whole answer."""
+def _items(answer: str, section: str, field: str) -> tuple[list[Any], list[Problem]]:
+    """The requested list, and the problems of the whole answer."""
     problems: list[Problem] = []
-    body = _spoken(said)
+    body = _strip_reasoning(answer)
     if section:
-        found = re.findall(rf"<{section}>(.*?)(?:</{section}>|\Z)", body, re.DOTALL)
-        if not found:
+        sections = re.findall(rf"<{section}>(.*?)(?:</{section}>|\Z)", body, re.DOTALL)
+        if not sections:
             problems.append(("no-section", f"no <{section}> in {_short(body)}"))
         else:
-            body = "\n".join(found)
+            body = "\n".join(sections)
     objects, broken = _objects(body)
-    answers = [one for one in objects if field in one]
+    answers = [candidate for candidate in objects if field in candidate]
     if not answers:
         if broken:
             return [], [*problems, ("bad-json", broken)]
@@ -122,43 +120,43 @@ def _items(said: str, section: str, field: str) -> tuple[list[Any], list[Problem
     return answers[0][field], problems
 
 
-def _spoken(said: str) -> str:
-    """What was said, not thought, also where the opening tag was part of the prompt."""
-    return _THOUGHT.sub("", said).rpartition("</think>")[2]
+def _strip_reasoning(answer: str) -> str:
+    """Remove the reasoning; its opening tag may be missing because the prompt contained it."""
+    return _THOUGHT.sub("", answer).rpartition("</think>")[2]
 
 
 def _objects(text: str) -> tuple[list[dict[str, Any]], str]:
-    """The objects in a text, and what is wrong with the first that is none.
+    """The objects in a text, and the problem of the first malformed one.
 
-    The standard library finds where an object ends; what it means, msgspec says strictly: no NaN,
-    and no half of a character, which a record could not hold.
+    The standard library finds the end of an object. msgspec decodes it strictly: records cannot
+    contain NaN or lone surrogates.
     """
-    found: list[dict[str, Any]] = []
+    objects: list[dict[str, Any]] = []
     broken = ""
-    place = text.find("{")
+    start = text.find("{")
     for _ in range(_ATTEMPTS):
-        if place < 0:
+        if start < 0:
             break
-        end = place + 1
+        end = start + 1
         try:
-            _, end = _decoder.raw_decode(text, place)
-            found.append(msgspec.json.decode(text[place:end].encode()))
+            _, end = _decoder.raw_decode(text, start)
+            objects.append(msgspec.json.decode(text[start:end].encode()))
         except (ValueError, RecursionError) as error:
-            broken = broken or f"{error} in {_short(text[place:])}"
-        place = text.find("{", end)
-    return found, broken
+            broken = broken or f"{error} in {_short(text[start:])}"
+        start = text.find("{", end)
+    return objects, broken
 
 
-def _each_once(pairs: list[tuple[str, Any]]) -> None:
-    """Refuse an object with a field twice: nobody knows which is meant."""
-    seen = set()
+def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> None:
+    """Refuse an object with a repeated field, which is ambiguous."""
+    names = set()
     for name, _ in pairs:
-        if name in seen:
+        if name in names:
             raise ValueError(f"the field {_short(name)} stands twice")
-        seen.add(name)
+        names.add(name)
 
 
-_decoder = JSONDecoder(object_pairs_hook=_each_once)
+_decoder = JSONDecoder(object_pairs_hook=_refuse_duplicates)
 
 
 def _short(value: object) -> str:

@@ -1,23 +1,19 @@
-"""A stand-in for a language model: it looks up which workflow a conversation is like.
+"""A stand-in for a language model: it retrieves the workflow most similar to a conversation.
 
-**No model is behind it.** It answers the prompts of a proactive agent in the words that a model
-would use, from what the prompt shows and from the workflows and guidelines of the domain; it sees
-no reference. Its confidence in an action is the chance, as it reckons, that the action is the next
-one; half of that for the one after it. One threshold makes it cautious or eager:
+It answers the prompts of a proactive agent in the format of a model, from the prompt and from the
+workflows and guidelines of the domain. It has no access to references. Its confidence in an action
+estimates the probability that the action is next; each further step halves it. A threshold sets
+its caution:
 
-* an action is named if the confidence is at least half the threshold,
-* and is ready if the confidence, halved where something that it needs is not known, is at least
-  the threshold.
+* an action is predicted if its confidence is at least half of the threshold;
+* it is ready if its confidence, halved if required values are unknown, reaches the threshold;
+* an action that was ready stays ready, if the prompt contains the states.
 
-An eager one thus names more and readies it sooner, also for nothing, and a cautious one waits.
-Shown the states of its actions, it keeps ready what was ready.
+The temperature T imitates sampling: at each thought the share of each workflow is multiplied by
+exp(T z), with a normal z from the seed of the thought. At T = 0 equal prompts get equal answers.
 
-Like a model that samples, it has a temperature T: at every thought, how much each workflow is like
-the conversation is multiplied by exp(T z), z normal and from the thought's own seed. At 0 nothing
-is left to chance, and equal prompts get equal answers.
-
-Where nobody records what is done, it takes an action for done when the agent says something that
-is no question, speaks of nothing to come, and is like what is written of the action.
+In domains without recorded actions, an action counts as done if the agent reports it: an utterance
+similar to the texts of the action that is neither a question nor an announcement.
 """
 
 import json
@@ -28,8 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from timeful.agents.proactive.agent import Shown
-from timeful.agents.proactive.features import Found, Lookup
+from timeful.agents.proactive.agent import PromptView
+from timeful.agents.proactive.features import Features, Lookup
 from timeful.agents.proactive.parse import ACTIONS, QUESTIONS
 from timeful.agents.proactive.slot_filling import label
 from timeful.catalogs.knowledge import Knowledge
@@ -41,21 +37,21 @@ from timeful.models.rules import Answer, RuleModel
 
 CAUTIOUS = 0.7
 EAGER = 0.2
-"""The thresholds of the two settings."""
+"""The thresholds of the two presets."""
 
 TEMPERATURE = 0.3
-"""Usual: two workflows that are equally alike change places often, and a clear leader seldom."""
+"""The default: it often swaps two workflows of equal similarity, and seldom a clear leader."""
 
 _UNKNOWN = 0.5
-"""What is left of the confidence to act where something that the action needs is not known."""
+"""The factor on the confidence if required values of the action are unknown."""
 _AHEAD = 3
-"""How many actions of a workflow are looked ahead."""
+"""The number of next actions considered in each workflow."""
 _BYTES_PER_TOKEN = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chance:
-    """An action that may come next: how likely, whether it was done at this turn."""
+    """A possible next action: its confidence, and whether it was done at this turn."""
 
     name: str
     confidence: float
@@ -63,13 +59,13 @@ class Chance:
 
 
 class Retrieval:
-    """Answers what a proactive agent asks; a rule of `RuleModel`.
+    """Answers the prompts of a proactive agent; a rule of `RuleModel`.
 
     Args:
-        lookup: Where it looks things up; several may share one.
-        threshold: How sure it must be that an action comes next, from 0 to 1.
-        temperature: How much chance there is in what it finds alike, from 0 to 2.
-        thinking: Tokens that it is charged for thinking, beyond its words, where it is asked to.
+        lookup: Computes the features; rules may share it.
+        threshold: The confidence that makes an action ready, from 0 to 1.
+        temperature: The standard deviation of the noise on log shares, from 0 to 2.
+        thinking: Tokens added to each answer with reasoning.
 
     Raises:
         SettingsError: If one of them is out of range.
@@ -94,94 +90,96 @@ class Retrieval:
         self._temperature = temperature
         self._thinking = thinking
 
-    def __call__(self, shown: Shown, rng: np.random.Generator) -> Answer:
+    def __call__(self, prompt: PromptView, rng: np.random.Generator) -> Answer:
         """Answer a prompt."""
-        found = self._lookup(shown.turns)
-        chances, known = self._chances(found, shown.turns, rng), found.known
-        said: dict[str, Any]
-        if shown.asks == "actions":
-            named = self._opportunities(chances, known, shown.states)
-            said, section = {ACTIONS: write_opportunities(named)}, "action"
+        features = self._lookup(prompt.turns)
+        chances, values = self._chances(features, prompt.turns, rng), features.values
+        answer: dict[str, Any]
+        if prompt.asks == "actions":
+            opportunities = self._opportunities(chances, values, prompt.states)
+            answer, section = {ACTIONS: write_opportunities(opportunities)}, "action"
         else:
-            said, section = {QUESTIONS: self._questions(chances, known)}, "question"
-        text = json.dumps(said)
-        if shown.reasons:
+            answer, section = {QUESTIONS: self._questions(chances, values)}, "question"
+        text = json.dumps(answer)
+        if prompt.reasons:
             text = f"<think>{_thought(chances)}</think>\n<{section}>{text}</{section}>"
-        thinking = self._thinking if shown.reasons else 0
+        thinking = self._thinking if prompt.reasons else 0
         return Answer(text, ceil(len(text.encode()) / _BYTES_PER_TOKEN) + thinking)
 
     def chances(self, turns: Sequence[Turn], rng: np.random.Generator) -> list[Chance]:
-        """The actions that were done at the latest turn, and those that may come next by chance."""
+        """The actions done at the latest turn, and the possible next ones by confidence."""
         return self._chances(self._lookup(turns), turns, rng)
 
     def _chances(
-        self, found: Found, turns: Sequence[Turn], rng: np.random.Generator
+        self, features: Features, turns: Sequence[Turn], rng: np.random.Generator
     ) -> list[Chance]:
-        shares = self._sampled(found.shares, rng)
+        shares = self._sampled(features.shares, rng)
         total = sum(shares.values()) or 1.0
         likely: dict[str, float] = {}
         for name, share in shares.items():
-            left = [one for one in self._lookup.orders[name] if one not in found.done]
-            for place, action in enumerate(left[:_AHEAD]):
-                likely[action] = likely.get(action, 0.0) + share / total / 2**place
+            order = self._lookup.orders[name]
+            remaining = [action for action in order if action not in features.done]
+            for index, action in enumerate(remaining[:_AHEAD]):
+                likely[action] = likely.get(action, 0.0) + share / total / 2**index
         now = [
-            Chance(name=one, confidence=1.0, is_done=True)
-            for one, turn in found.done.items()
+            Chance(name=action, confidence=1.0, is_done=True)
+            for action, turn in features.done.items()
             if turn == turns[-1].number
         ]
-        rest = [Chance(name=name, confidence=chance) for name, chance in likely.items()]
-        return now + sorted(rest, key=lambda one: (-one.confidence, one.name))
+        coming = [Chance(name=name, confidence=chance) for name, chance in likely.items()]
+        return now + sorted(coming, key=lambda chance: (-chance.confidence, chance.name))
 
     def _sampled(self, shares: Mapping[str, float], rng: np.random.Generator) -> dict[str, float]:
         if not self._temperature:
             return dict(shares)
-        # One draw for every workflow, so that what is alike shifts no other's chance.
-        drawn = rng.standard_normal(len(self._lookup.orders))
-        draws = dict(zip(self._lookup.orders, drawn, strict=True))
-        return {name: each * exp(self._temperature * draws[name]) for name, each in shares.items()}
+        # One draw for each workflow, similar or not: shares do not shift the draws of others.
+        normals = rng.standard_normal(len(self._lookup.orders))
+        draws = dict(zip(self._lookup.orders, normals, strict=True))
+        noise = {name: exp(self._temperature * draw) for name, draw in draws.items()}
+        return {name: share * noise[name] for name, share in shares.items()}
 
     def _opportunities(
-        self, chances: Sequence[Chance], known: Mapping[str, str], states: Sequence[Opportunity]
+        self, chances: Sequence[Chance], values: Mapping[str, str], states: Sequence[Opportunity]
     ) -> list[Opportunity]:
-        found = []
-        before = {one.name: one.status for one in states}
-        for one in chances:
-            entry = self._catalog.actions[one.name]
-            is_complete = entry.is_complete(known)
-            was_ready = before.get(one.name) == "ready_to_trigger"
+        opportunities = []
+        before = {state.name: state.status for state in states}
+        for chance in chances:
+            entry = self._catalog.actions[chance.name]
+            is_complete = entry.is_complete(values)
+            factor = 1 if is_complete else _UNKNOWN
+            was_ready = before.get(chance.name) == "ready_to_trigger"
             status: Status = "pending"
-            if one.is_done:
+            if chance.is_done:
                 status = "triggered"
-            elif was_ready or one.confidence * (1 if is_complete else _UNKNOWN) >= self._threshold:
+            elif was_ready or chance.confidence * factor >= self._threshold:
                 status = "ready_to_trigger"
-            elif one.confidence < self._threshold / 2:
+            elif chance.confidence < self._threshold / 2:
                 continue
-            have = any(part.name in known for part in entry.parameters)
+            have = any(parameter.name in values for parameter in entry.parameters)
             maturity: Level = "high" if is_complete else "medium" if have else "low"
-            found.append(
+            opportunities.append(
                 Opportunity(
-                    name=one.name,
+                    name=chance.name,
                     description=entry.description,
-                    inputs=entry.inputs(known),
+                    inputs=entry.inputs(values),
                     readiness_maturity=maturity,
-                    trigger_confidence=_level(one.confidence),
+                    trigger_confidence=_level(chance.confidence),
                     status=status,
                 )
             )
-        return found
+        return opportunities
 
-    def _questions(self, chances: Sequence[Chance], known: Mapping[str, str]) -> list[str]:
-        """A question for what the likeliest action lacks."""
-        for one in chances:
-            if one.is_done or one.confidence < self._threshold / 2:
+    def _questions(self, chances: Sequence[Chance], values: Mapping[str, str]) -> list[str]:
+        """A question for the unknown values of the most likely action."""
+        for chance in chances:
+            if chance.is_done or chance.confidence < self._threshold / 2:
                 continue
-            entry = self._catalog.actions[one.name]
-            if entry.is_complete(known):
+            entry = self._catalog.actions[chance.name]
+            if entry.is_complete(values):
                 continue
-            lacks = [part.name for part in entry.parameters if part.name not in known]
-            needed = [part.name for part in entry.parameters if part.required]
-            asked = [name for name in lacks if name in needed] or lacks[: entry.at_least]
-            return [f"May I have your {' and '.join(map(label, asked))}?"]
+            lacking = [item for item in entry.parameters if item.name not in values]
+            items = [item for item in lacking if item.required] or lacking[: entry.at_least]
+            return [f"May I have your {' and '.join(label(item.name) for item in items)}?"]
         return []
 
 
@@ -194,7 +192,7 @@ def retrieval(
     thinking: int = 0,
     pace: Pace = TOKEN_TIME,
 ) -> RuleModel:
-    """The stand-in as a model, named by its threshold; arguments as for `Retrieval`."""
+    """Make a model with the rule, named by its threshold; arguments as for `Retrieval`."""
     rule = Retrieval(
         Lookup(knowledge, observes=observes),
         threshold=threshold,
@@ -205,7 +203,7 @@ def retrieval(
 
 
 def check_temperature(temperature: float) -> None:
-    """Refuse what is no temperature of a stand-in.
+    """Check a temperature.
 
     Raises:
         SettingsError: If it is not from 0 to 2.
@@ -215,8 +213,8 @@ def check_temperature(temperature: float) -> None:
 
 
 def _thought(chances: Sequence[Chance]) -> str:
-    """What it could say of how it decided."""
-    likely = [f"{one.name} ({one.confidence:.2f})" for one in chances[:_AHEAD]]
+    """The text of the reasoning."""
+    likely = [f"{chance.name} ({chance.confidence:.2f})" for chance in chances[:_AHEAD]]
     return f"By the guidelines, what comes next is {', '.join(likely) or 'not clear yet'}."
 
 

@@ -7,8 +7,8 @@
     action_prompts: {system_prompt: ..., task_prompt: ...}
     question_prompts: {system_prompt: ..., task_prompt: ...}
 
-Three lie in the package: `non-reasoning`, `reasoning` and `reasoning-asg`. Prompts say
-`{tool_catalog}` and `{dialogue_context}`, and `{action_states}` where states are tracked.
+The package has three: `non-reasoning`, `reasoning` and `reasoning-asg`. Prompts contain the fields
+`{tool_catalog}`, `{dialogue_context}` and, to track states, `{action_states}`.
 """
 
 from importlib.resources import as_file, files
@@ -28,13 +28,13 @@ TOOLS = "tool_catalog"
 STATES = "action_states"
 
 ALIASES = {"asg": "reasoning-asg"}
-"""What the agents in the package may be called for short."""
+"""The short names of bundled agents."""
 
 
 class ToolCatalog(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where the actions come from, unless a run says otherwise: a domain, or a catalog's file.
+    """The default source of the actions: a domain, or the file of a catalog.
 
-    Paths start at the folder of the agent's file.
+    Paths are relative to the folder of the agent file.
     """
 
     domain: str = ""
@@ -46,7 +46,7 @@ class ToolCatalog(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class Prompts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the model is told."""
+    """The messages to the model."""
 
     system_prompt: str
     task_prompt: str
@@ -56,15 +56,15 @@ class AgentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """An agent.
 
     Attributes:
-        name: What it is, for who reads it; tables call it as its file is called.
-        llm: Its model; where it has a base_url, that thinks unless a run says otherwise.
-        tool_catalog: Its actions.
-        reasons: Whether it thinks between tags before it answers between others.
-        transitions: The action state graph, the statuses that may follow each; a status that is
-            left out may be followed by none. Without it all are connected.
-        action_prompts: How opportunities are asked for.
-        question_prompts: How questions are asked for; none are raised without. States are tracked
-            where any of these prompts says `{action_states}`.
+        name: A descriptive name; tables use the name of the file.
+        llm: The model; with a base_url it is the default of a run.
+        tool_catalog: The actions.
+        reasons: Whether answers have tags for reasoning and for the result.
+        transitions: The action state graph: the statuses that may follow each status. The default
+            connects all; a missing status has no successor.
+        action_prompts: The prompts for opportunities.
+        question_prompts: The prompts for questions; without them there are none. States are
+            tracked if any of these prompts contains `{action_states}`.
     """
 
     name: str
@@ -87,15 +87,15 @@ class AgentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
                 except SettingsError as error:
                     raise ValueError(str(error)) from None
             if CONTEXT not in _names(prompts):
-                raise ValueError(f"{kind} must say {{{CONTEXT}}}, or nobody knows what was said")
+                raise ValueError(f"{kind} must contain {{{CONTEXT}}}")
         if TOOLS not in _names(self.action_prompts):
-            raise ValueError(f"action_prompts must say {{{TOOLS}}}, or nobody knows the actions")
+            raise ValueError(f"action_prompts must contain {{{TOOLS}}}")
 
     @property
     def tracks(self) -> bool:
-        """Whether it is shown the action states."""
-        each = (self.action_prompts, self.question_prompts)
-        return any(prompts is not None and STATES in _names(prompts) for prompts in each)
+        """Whether any prompt contains the action states."""
+        requests = (self.action_prompts, self.question_prompts)
+        return any(prompts is not None and STATES in _names(prompts) for prompts in requests)
 
 
 def _names(prompts: Prompts) -> frozenset[str]:
@@ -103,9 +103,9 @@ def _names(prompts: Prompts) -> frozenset[str]:
 
 
 def agent_names() -> tuple[str, ...]:
-    """The agents in the package."""
+    """The names of the bundled agents."""
     folder = files("timeful.agents.proactive") / "bundled"
-    return tuple(sorted(one.name.removesuffix(".yaml") for one in folder.iterdir()))
+    return tuple(sorted(path.name.removesuffix(".yaml") for path in folder.iterdir()))
 
 
 def load_agent(name: str | Path) -> AgentFile:
@@ -115,8 +115,8 @@ def load_agent(name: str | Path) -> AgentFile:
         name: One of `agent_names()`, or the path of a YAML (or JSON) file.
 
     Raises:
-        SettingsError: If there is none, or it is wrong, with the entry and the field; or if the
-            extra `proactor` is not installed.
+        SettingsError: If the agent is unknown or its file is invalid, or if the extra `proactor`
+            is not installed.
     """
     if str(name) in agent_names():
         with as_file(files("timeful.agents.proactive") / "bundled" / f"{name}.yaml") as path:

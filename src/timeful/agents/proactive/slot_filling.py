@@ -1,8 +1,8 @@
-"""What a customer has told, by the parameters of a catalog: closed lists and patterns.
+"""Heuristic slot filling: the values that a customer states, by the parameters of a catalog.
 
-Of a stand-in for a language model, and as good as that. A value is found by the closed list of
-its parameter, by what its description counts ("two letters and six digits"), by the words of its
-name (`email`, `birth_year`), or as a short answer to a question that names it.
+A value is found by the closed list of its parameter, by a count in its description ("two letters
+and six digits"), by the words of its name (`email`, `birth_year`), or as a short answer to a
+question that names the parameter.
 """
 
 import re
@@ -34,93 +34,94 @@ _LEAD_IN = re.compile(
 )
 _EMPTY = {"the", "what", "that", "and", "for", "who", "how"}
 _SHORT = 4
-"""The most words of an answer that is a value as a whole."""
+"""The maximum number of words of an answer that is a value as a whole."""
 
 
 class Finder:
-    """Finds values of the parameters of a catalog in what a customer says."""
+    """Finds values of the parameters of a catalog in the turns of a customer."""
 
     def __init__(self, catalog: Catalog) -> None:
         parameters = {
-            one.name: one for action in catalog.actions.values() for one in action.parameters
+            parameter.name: parameter
+            for action in catalog.actions.values()
+            for parameter in action.parameters
         }
-        self._patterns = {name: _pattern(one) for name, one in parameters.items()}
+        self._patterns = {name: _pattern(parameter) for name, parameter in parameters.items()}
         self._sums = {
             name: _cues((label(name), parameters[name].description))
             for name, pattern in self._patterns.items()
             if pattern is not None and pattern.pattern == _MONEY
         }
-        # A conversation is gone through anew at each of its turns.
-        self._heard = lru_cache(maxsize=4096)(self._told)
+        # Each turn of a conversation searches all earlier turns again.
+        self._find_cached = lru_cache(maxsize=4096)(self._find)
         self._lists = {
-            name: {str(value).casefold(): str(value) for value in one.enum}
-            for name, one in parameters.items()
-            if one.enum
+            name: {str(value).casefold(): str(value) for value in parameter.enum}
+            for name, parameter in parameters.items()
+            if parameter.enum
         }
 
-    def known(self, turns: Sequence[Turn]) -> dict[str, str]:
-        """What has been told in some turns; what was told last counts."""
-        found: dict[str, str] = {}
+    def find(self, turns: Sequence[Turn]) -> dict[str, str]:
+        """The latest stated value of each parameter."""
+        assignments: dict[str, str] = {}
         question = ""
         for turn in turns:
             if turn.speaker == "agent":
                 question = " ".join(asked_in(turn.text)).casefold()
             elif turn.speaker == "customer":
-                told = self._heard(turn.text, question)
+                new_values = self._find_cached(turn.text, question)
                 if "name" not in turn.text.casefold() + question:
-                    # Two capital letters are a name at most where none is known yet.
-                    told = {one: told[one] for one in told if one not in found or "name" not in one}
-                found.update(told)
-        return found
+                    # Two capitalised words replace no known name.
+                    names = {name for name in assignments if "name" in name}
+                    new_values = {k: v for k, v in new_values.items() if k not in names}
+                assignments.update(new_values)
+        return assignments
 
-    def _told(self, text: str, question: str) -> dict[str, str]:
-        found: dict[str, str] = {}
+    def _find(self, text: str, question: str) -> dict[str, str]:
+        assignments: dict[str, str] = {}
         folded = text.casefold()
         for name, values in self._lists.items():
             for value, as_listed in values.items():
                 if re.search(rf"(?<!\w){re.escape(value)}(?!\w)", folded):
-                    found[name] = as_listed
+                    assignments[name] = as_listed
         likely = {
             name: match[0]
             for name, pattern in self._patterns.items()
             if pattern is not None and name not in self._sums and (match := pattern.search(text))
         }
-        others = [*found.values(), *likely.values()]
-        # The street of an address is no name, and the year of a date no sum.
-        found |= {name: one for name, one in likely.items() if not _is_part(one, others)}
+        spans = [*assignments.values(), *likely.values()]
+        # For example, the street of an address is not a name.
+        assignments |= {name: span for name, span in likely.items() if not _is_part(span, spans)}
         cues = _cues((question, text))
         for name in self._sums:
-            # Any number may be a sum: one that is an order or a year is none, and what it is of
-            # must be said.
-            sums = [
-                one for one in re.findall(_MONEY, text) if not any(one in each for each in others)
-            ]
+            # A number is a sum if it is no other value and the text has a cue for the sum.
+            numbers = re.findall(_MONEY, text)
+            sums = [n for n in numbers if not any(n in span for span in spans)]
             if sums and self._sums[name] & cues:
-                found[name] = sums[0]
+                assignments[name] = sums[0]
         answer = _LEAD_IN.sub("", text.strip()).strip(" .,!?")
         if question and answer and len(answer.split()) <= _SHORT:
             for name, pattern in self._patterns.items():
                 is_open = name not in self._lists and (pattern is None or "A-Z" in pattern.pattern)
-                if is_open and name not in found and _names(name, question):
-                    found[name] = answer
-        return found
+                if is_open and name not in assignments and _names(name, question):
+                    assignments[name] = answer
+        return assignments
 
 
-def _is_part(value: str, others: Iterable[str]) -> bool:
-    return any(value != one and value in one for one in others)
+def _is_part(value: str, spans: Iterable[str]) -> bool:
+    return any(value != span and value in span for span in spans)
 
 
 def _cues(texts: Iterable[str]) -> set[str]:
-    """The beginnings of the words that say what a sum is of."""
-    return {one[:4] for one in words(texts)} - _EMPTY
+    """The beginnings of the words that identify a sum."""
+    return {word[:4] for word in words(texts)} - _EMPTY
 
 
 def _pattern(parameter: Parameter) -> re.Pattern[str] | None:
-    """What a value looks like; None where only its list or a question tells."""
+    """The pattern of a value; None if only its list or a question identifies it."""
     if parameter.enum:
         return None
-    if counted := _COUNTED.search(parameter.description.lower()):
-        letters, digits = (_COUNTS.index(n) if n in _COUNTS else 0 for n in counted.groups(""))
+    if match := _COUNTED.search(parameter.description.lower()):
+        letters, digits = (_COUNTS.index(n) if n in _COUNTS else 0 for n in match.groups(""))
         if digits:
             return re.compile(rf"\b[A-Za-z]{{{letters}}}\d{{{digits}}}\b")
     for word in reversed(parameter.name.split("_")):
@@ -140,5 +141,5 @@ def label(parameter: str) -> str:
 
 
 def words(texts: Iterable[str]) -> list[str]:
-    """The words of texts, in lower case and cut to their first letters, without the short ones."""
-    return [one[:5] for text in texts for one in re.findall(r"[a-z]{3,}", text.lower())]
+    """The words of three or more letters, in lower case, cut to five letters."""
+    return [word[:5] for text in texts for word in re.findall(r"[a-z]{3,}", text.lower())]

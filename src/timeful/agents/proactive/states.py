@@ -1,8 +1,8 @@
-"""The action state graph, ASG: what was predicted and done so far, in the memory of an agent.
+"""The action state graph (ASG): the memory of an agent about predicted and observed actions.
 
-A node is a status, an edge a change of it that is allowed. By default all five statuses are
-connected, each also with itself (equation 21), so that nothing is ever rejected; a table of one's
-own may restrict that. (ProActor, appendix E.3 and Algorithm 1.)
+A node is a status, an edge is an allowed change. By default all five statuses are connected, also
+with themselves (equation 21), and every change is accepted. A custom table may restrict the
+changes. (ProActor, appendix E.3 and Algorithm 1.)
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ from timeful.dialogues.dialogue import ObservedAction
 from timeful.dialogues.opportunity import STATUSES, Inputs, Opportunity, Status
 
 Transitions = Mapping[Status, tuple[Status, ...]]
-"""The statuses that may follow each; a status that is no key may be followed by none."""
+"""The statuses that may follow each status; a missing status has no successor."""
 
 ALL: Transitions = dict.fromkeys(STATUSES, STATUSES)
 """The fully connected graph."""
@@ -23,7 +23,7 @@ ALL: Transitions = dict.fromkeys(STATUSES, STATUSES)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rejected:
-    """A change of status that the graph has no edge for."""
+    """A change of status without an edge in the graph."""
 
     name: str
     before: Status
@@ -40,17 +40,17 @@ def update(
     triggered: bool,
     transitions: Transitions = ALL,
 ) -> tuple[tuple[Opportunity, ...], tuple[Rejected, ...]]:
-    """Take in new actions one after the other (Algorithm 1).
+    """Add actions one by one (Algorithm 1).
 
     Args:
-        states: The actions so far, each name once, in the order in which they came up.
-        new: What is new.
-        triggered: Whether it was observed to be done: that overwrites what is there, whatever
-            the graph says. Else it was predicted, and replaces what is there only along an edge.
+        states: The actions so far, with unique names, in order of first appearance.
+        new: The new actions.
+        triggered: Whether they were observed. An observed action overwrites its state; a predicted
+            one replaces it along an edge only.
         transitions: The graph.
 
     Returns:
-        The actions now, and what was rejected. What has not come up before is appended.
+        The updated actions, with unseen ones appended, and the rejected changes.
     """
     states_by_name = {action.name: action for action in states}
     rejected = []
@@ -64,7 +64,7 @@ def update(
 
 
 def observed(action: ObservedAction, catalog: Catalog) -> Opportunity:
-    """An action that was taken, as a state. Values whose slot nobody knows are left out."""
+    """The state of an observed action, without the values of unknown slots."""
     entry = catalog.actions.get(action.name)
     return Opportunity(
         name=action.name,
@@ -79,6 +79,6 @@ def observed(action: ObservedAction, catalog: Catalog) -> Opportunity:
 def states_text(states: Iterable[Opportunity]) -> str:
     """The states as JSON, `{action_states}` in a prompt.
 
-    As Figure 12, without its wrapper: a state looks like what the model is to answer.
+    As Figure 12 without its wrapper: a state has the form of an answer.
     """
     return msgspec.json.format(msgspec.json.encode(list(states)), indent=1).decode()

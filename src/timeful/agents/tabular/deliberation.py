@@ -146,7 +146,7 @@ def evaluate(
     counts, modes = compiled(loop).evaluate(rng, world.rules(), numbers, policy.values, episodes)
     columns: Sequence[str] = loop.COLUMNS
     return DeliberationPlayed(
-        counts={name: counts[:, place] for place, name in enumerate(columns)}, modes=modes
+        counts={name: counts[:, index] for index, name in enumerate(columns)}, modes=modes
     )
 
 
@@ -170,5 +170,5 @@ async def deliberate(
         await session.sleep(durations[mode])
         session.act(answer(task.number, mode + 1))
         # Only the event that the answer caused says where time and tasks are now.
-        while not session.over and not any("mode" in seen.data for seen in session.observe()):
+        while not session.over and not any("mode" in event.data for event in session.observe()):
             await session.wait_for_tick()

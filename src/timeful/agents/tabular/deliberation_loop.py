@@ -59,23 +59,23 @@ def learn(
             if slack <= 0:
                 earned += learner.discounts[mode] * rules.penalty
                 continue
-            before, before_bin, taken = slack_bin, difficulty_bin, mode
+            before, before_bin, last_mode = slack_bin, difficulty_bin, mode
             slack_bin = bin_of(slack, learner.slack_edges)
             difficulty_bin = bin_of(difficulty, learner.difficulty_edges)
-            if taken >= 0:
+            if last_mode >= 0:
                 ahead = values[slack_bin, difficulty_bin].max()
                 _back_up(
                     values[before, before_bin],
                     visits[before, before_bin],
-                    taken,
+                    last_mode,
                     learner.rate,
-                    earned + learner.discounts[taken] * ahead,
+                    earned + learner.discounts[last_mode] * ahead,
                 )
             mode = greedy(values[slack_bin, difficulty_bin])
             if rng.random() < _epsilon(learner, episode):
                 mode = int(rng.random() * len(rules.durations))
-            left = slack - rules.durations[mode]
-            earned = reward_of(rules, outcome(rules, mode, left, difficulty, luck))
+            remaining = slack - rules.durations[mode]
+            earned = reward_of(rules, outcome(rules, mode, remaining, difficulty, luck))
             clock += rules.durations[mode]
         _back_up(
             values[slack_bin, difficulty_bin],
@@ -100,7 +100,7 @@ def evaluate(
         chosen at each slack bin.
     """
     counts = np.zeros((episodes, 6))
-    chosen = np.zeros((values.shape[0], values.shape[2]), dtype=np.int64)
+    mode_counts = np.zeros((values.shape[0], values.shape[2]), dtype=np.int64)
     deepest = len(rules.durations) - 1
     for episode in range(episodes):
         deadlines, chances = draw_deadlines(rng, rules), draw_chances(rng, rules)
@@ -114,17 +114,17 @@ def evaluate(
                 slack_bin = bin_of(slack, learner.slack_edges)
                 difficulty_bin = bin_of(difficulty, learner.difficulty_edges)
                 mode = greedy(values[slack_bin, difficulty_bin])
-                left = slack - rules.durations[mode]
-                became = outcome(rules, mode, left, difficulty, luck)
+                remaining = slack - rules.durations[mode]
+                became = outcome(rules, mode, remaining, difficulty, luck)
                 clock += rules.durations[mode]
-                chosen[slack_bin, mode] += 1
+                mode_counts[slack_bin, mode] += 1
                 row[4] += 1
                 row[5] += mode == deepest
             row[0] += reward_of(rules, became)
             row[1] += 1
             row[2] += became == SUCCEEDED
             row[3] += became == TIMED_OUT
-    return counts, chosen
+    return counts, mode_counts
 
 
 def greedy(values: NDArray[np.float64]) -> int:
@@ -136,8 +136,8 @@ def _epsilon(learner: Numbers, episode: int) -> float:
     """How likely a random mode is: it falls in a line, then stays."""
     if episode >= learner.decay:
         return learner.last_epsilon
-    part = episode / learner.decay
-    return learner.first_epsilon + part * (learner.last_epsilon - learner.first_epsilon)
+    progress = episode / learner.decay
+    return learner.first_epsilon + progress * (learner.last_epsilon - learner.first_epsilon)
 
 
 def _back_up(

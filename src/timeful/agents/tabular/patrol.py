@@ -150,7 +150,7 @@ def evaluate(
     counts = np.zeros((episodes, len(COUNTS)))
     kernels = compiled(patrol_episodes)
     kernels.play(world.rules(), fresh_state(kernels), table, is_loop, rng, counts)
-    return {name: counts[:, place] for place, name in enumerate(COUNTS)}
+    return {name: counts[:, index] for index, name in enumerate(COUNTS)}
 
 
 async def patrol(session: Session, table: NDArray[np.bool_]) -> None:
