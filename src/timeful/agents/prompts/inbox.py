@@ -1,4 +1,4 @@
-"""How the assistant is asked: to write a part of its main task, and to decide about an email."""
+"""Prompts of the assistant: write a section of the main task, and decide about an email."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ FORMS: Forms = {
     "ignore": {"id": True},
     "return": {},
 }
-"""What may be answered about an email."""
+"""The elements that an answer about an email may contain."""
 
 _WRITER = """\
 You write workplace documents. Answer with the text of the part that is asked for and nothing
@@ -46,12 +46,12 @@ be shown to you again at a later look."""
 _USUAL = InboxSettings()
 
 PricedBy = Literal["decision", "tokens"]
-"""A decision takes the same time whatever is said, as in Table 17, or that of its tokens."""
+"""A decision takes a constant time, as in Table 17, or the time of its tokens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Writing:
-    """A part to be written, from 1, and the parts before it as they were written."""
+    """The number of a section, from 1, and the texts of the sections before it."""
 
     task: MainTask
     number: int
@@ -65,9 +65,9 @@ class Writing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is to become of an email that was opened, given all that can be seen.
+    """A decision about an open email.
 
-    `refused` says why the last answer about it could not be used; empty if there was none.
+    `refused` is the reason why the last answer about it was invalid; empty without one.
     """
 
     view: InboxView
@@ -82,10 +82,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Briefing:
-    """What stays the same from email to email.
+    """The constants of all decisions.
 
-    `hints` shows what is recommended about an email, as the paper's emails carry it (appendix D);
-    `priced_by` is what the time of a decision depends on.
+    `hints` shows the recommended actions of an email, as in the paper (appendix D); `priced_by`
+    selects the time of a decision.
     """
 
     world: InboxSettings = field(default=_USUAL)
@@ -94,12 +94,12 @@ class Briefing:
 
 
 def write_prompt(task: MainTask, number: int, before: Sequence[str]) -> Prompt:
-    """Ask for a part of the main task.
+    """Ask for a section of the main task.
 
     Args:
         task: The main task.
-        number: Which part, from 1.
-        before: The parts before it.
+        number: The number of the section, from 1.
+        before: The texts of the sections before it.
     """
     writing = Writing(task=task, number=number, before=tuple(before))
     return Prompt(label="main", render=lambda: _writing(writing), view=writing)
@@ -123,7 +123,7 @@ def _writing(writing: Writing) -> list[Message]:
 
 
 def triage_prompt(question: Question, briefing: Briefing) -> Prompt:
-    """Ask what is to become of an email, which must have been opened."""
+    """Ask for a decision about an email, which must be open."""
     return Prompt(
         label="triage",
         render=lambda: [
@@ -196,7 +196,7 @@ def _line(view: InboxView, letter: Letter) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What was decided about an email, as an action of the world; empty, and why, if nothing."""
+    """A decision as an action of the world; an empty action with the reason if invalid."""
 
     action: str
     detail: str
@@ -206,8 +206,8 @@ def read_decision(text: str, number: int) -> Decision:
     """Read a decision about an email.
 
     Args:
-        text: All that the model said.
-        number: The email that it was asked about.
+        text: The answer of the model.
+        number: The number of the email.
     """
     tag = parse_tag(text, FORMS)
     problem = _problem(tag, number)
@@ -220,7 +220,7 @@ def read_decision(text: str, number: int) -> Decision:
 
 
 def _problem(tag: ParsedTag, number: int) -> str:
-    """What is wrong with an answer; empty if nothing."""
+    """The problem of an answer; empty if it is valid."""
     if tag.outcome is not Outcome.OK:
         return f"{tag.outcome}: {tag.detail}"
     if tag.name == "return":

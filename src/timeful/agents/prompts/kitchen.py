@@ -1,8 +1,8 @@
-"""What the controller of the kitchen is told, in our own words, and how its answer is read.
+"""Prompts of the kitchen controller, and the parser of its answers.
 
-The parts and their order are those of the Engagement Process, appendix E, "Shared controller prompt
-template": role, clock, XML protocol, tutoring segments, visible state, utility, continuity, and
-last the rule of the interface, which is the experiment's to word.
+Sections and order follow the Engagement Process, appendix E, "Shared controller prompt template":
+role, clock, XML protocol, tutoring segments, visible state, utility, continuity, and the rule of
+the interface, which the experiment words.
 """
 
 from collections.abc import Sequence
@@ -29,15 +29,15 @@ _USUAL = KitchenSettings()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
-    """What a controller decides on.
+    """The situation of a decision.
 
     Attributes:
-        view: What can be seen of the kitchen.
+        view: The view of the kitchen.
         now: The present.
-        history: What happened of late, a line each.
-        refused: Why the last answer could not be carried out; empty if it was.
-        calls: How many calls are left, this one included; None if they are not counted.
-        ends: When the time budget is used up; None if nobody says so.
+        history: The recent events, a line each.
+        refused: The reason of the last refusal; empty if the last answer was carried out.
+        calls: The remaining calls with this one; None without a limit.
+        ends: The end of the time budget; None without a limit.
     """
 
     view: KitchenView
@@ -50,7 +50,7 @@ class Situation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Briefing:
-    """What stays the same from call to call: the interface's rule and the kitchen's laws."""
+    """The constants of all calls: the rule of the interface and the settings of the kitchen."""
 
     rule: str = ""
     world: KitchenSettings = field(default=_USUAL)
@@ -77,7 +77,7 @@ FORMS: Forms = {
     "check": {},
     "end": {},
 }
-"""What a controller may answer."""
+"""The elements that an answer may contain."""
 
 
 def read_choice(answer: str) -> Action:
@@ -93,7 +93,7 @@ def read_choice(answer: str) -> Action:
 
 
 def rules(briefing: Briefing) -> str:
-    """All that holds throughout an episode."""
+    """The system message of an episode."""
     return join_sections(
         _ROLE,
         _CLOCK,
@@ -168,7 +168,7 @@ is done, end the episode."""
 
 
 def state(situation: Situation) -> str:
-    """What can be seen now."""
+    """The user message: the state of the kitchen."""
     view = situation.view
     kitchen = [_dish_line(dish, situation.now) for dish in view.dishes]
     problems = [
@@ -177,7 +177,7 @@ def state(situation: Situation) -> str:
         for problem in view.problems
     ]
     return join_sections(
-        f"## Tick {in_ticks(situation.now):g}\n\n{_left(situation)}"
+        f"## Tick {in_ticks(situation.now):g}\n\n{_limits(situation)}"
         f"You are in {view.mode} mode; {view.free_slots} of {view.stoves} stove slots are free.",
         "\n".join(["Dishes:", *kitchen]),
         "\n".join(["Tutoring problems:", *(problems or ["- none"])]),
@@ -190,8 +190,8 @@ def state(situation: Situation) -> str:
     )
 
 
-def _left(situation: Situation) -> str:
-    """What is left until the episode ends by itself."""
+def _limits(situation: Situation) -> str:
+    """The line with the remaining time and calls; empty without limits."""
     limits = []
     if situation.ends is not None:
         limits.append(f"{in_ticks(situation.ends - situation.now):g} ticks")
@@ -228,7 +228,7 @@ def _due(dish: DishView, now: Instant) -> str:
     return f"{end} ({ticks:g} ticks left)" if ticks >= 0 else f"{end}, which has passed"
 
 
-# --- in words of a fixed list, for agents that plan and react (a prompt kit) ---------------------
+# --- a fixed list of action words, for agents that plan and react (a prompt kit) -----------------
 
 
 def _words() -> dict[str, str]:
@@ -244,7 +244,7 @@ def _words() -> dict[str, str]:
 
 
 NAMES = _words()
-"""The words that stand for elements where an answer is given in a box, for the largest case."""
+"""The action words for answers in a box, for the largest case."""
 
 _STATE_FORM = """\
 - `"at"`: the instant, in nanoseconds; a tick is a million of them
@@ -254,13 +254,13 @@ _STATE_FORM = """\
 
 
 def plan(view: View) -> str:
-    """Ask for the actions to come, in order."""
+    """Ask for a sequence of actions."""
     task = "Plan the next actions, in the order in which they should be taken."
     return _boxed(view, task, example="STAGE-D1\nTUTOR-Q1")
 
 
 def react(view: View, guidance: Sequence[Guidance]) -> str:
-    """Ask for the action to take now, with what planners have said."""
+    """Ask for the next action, with the advice of planners."""
     task = "Choose the action to take now. You have little time, so be brief."
     return join_sections(_boxed(view, task, example="STAGE-D1"), guidance_section(guidance))
 

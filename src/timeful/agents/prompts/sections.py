@@ -1,4 +1,4 @@
-"""What the prompts of all games share: how advice is quoted, and how to answer."""
+"""Sections that the prompts of all games share: advice, answer formats and state."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -15,12 +15,12 @@ current state wherever the two disagree."""
 
 
 def join_sections(*sections: str) -> str:
-    """Put sections below each other, empty ones left out."""
+    """Join the nonempty sections with blank lines."""
     return "\n\n".join(section.strip("\n") for section in sections if section)
 
 
 def guidance_section(guidance: Sequence[Guidance]) -> str:
-    """Quote what planners have said, each under the turn that it saw; empty if nothing was said."""
+    """The section that quotes planners, each with the turn of its state; empty without advice."""
     quotes = [advice for advice in guidance if advice.text.strip()]
     return join_sections(_ADVICE, *(_quoted(advice) for advice in quotes)) if quotes else ""
 
@@ -31,11 +31,11 @@ def _quoted(advice: Guidance) -> str:
 
 
 def one_action_answer(names: Mapping[str, str], *, example: str) -> str:
-    """How a reactive model is asked to answer.
+    """The answer format of a reactive model.
 
     Args:
         names: The word of each letter, such as UP for U.
-        example: The letter that is shown as an example.
+        example: The letter in the example.
     """
     return (
         "## Answer\n\n"
@@ -47,12 +47,12 @@ def one_action_answer(names: Mapping[str, str], *, example: str) -> str:
 
 
 def plan_answer(names: Mapping[str, str], *, turn: int, example: str) -> str:
-    """How a planning model is asked to answer.
+    """The answer format of a planning model.
 
     Args:
         names: The word of each letter, such as UP for U.
         turn: The turn of the plan's first action.
-        example: The letters that are shown as an example.
+        example: The letters in the example.
     """
     lines = "\n".join(f"Turn {turn + ahead}: {letter}" for ahead, letter in enumerate(example))
     return (
@@ -65,11 +65,11 @@ def plan_answer(names: Mapping[str, str], *, turn: int, example: str) -> str:
 
 
 def code_answer(names: Mapping[str, str], *, form: str, example: str) -> str:
-    """How a model that writes a policy is asked to answer.
+    """The answer format of a model that writes a policy.
 
     Args:
         names: The word of each letter, such as UP for U.
-        form: The keys of the state, one a line, and what they hold.
+        form: The keys of the state and their content, one a line.
         example: The letter that the example returns.
     """
     return (
@@ -87,7 +87,7 @@ def code_answer(names: Mapping[str, str], *, form: str, example: str) -> str:
 
 
 def state_as_json(view: View) -> str:
-    """The current state as a policy would be given it now."""
+    """The current state, in the form that a policy receives."""
     return f"## State (turn {view.turn})\n\n```json\n{json.dumps(view.json_state())}\n```"
 
 

@@ -1,9 +1,8 @@
-"""What a model is told that works with tools under a time budget, in our own words.
+"""Prompts for a model that uses tools under a time budget.
 
-The parts are those of the Timely Machine, appendix A.1: time is scarce; gauge, allot, adapt,
-converge; what to put at the end; the tools. The case's own words come as the first message of the
-user, with the time limit if there is one. Where tools are offered in words, each is described,
-and how to call it.
+The sections follow the Timely Machine, appendix A.1: time is scarce; gauge, allot, adapt,
+converge; the final answer; the tools. The first user message contains the case and the time limit.
+Text tools are described with their call format.
 """
 
 import json
@@ -39,7 +38,7 @@ def fiction(view: TimedView, calls: Calls) -> Sequence[Message]:
     return _briefing(
         view,
         calls,
-        who="You play a text adventure through tools, and want as many points as you can get "
+        role="You play a text adventure through tools, and want as many points as you can get "
         "before the time is over.",
         work="finding out what can be done, exploring and scoring",
         hints="Every action is a call. The game goes on only when you act.",
@@ -52,7 +51,7 @@ def coding(view: TimedView, calls: Calls) -> Sequence[Message]:
     return _briefing(
         view,
         calls,
-        who="You solve a machine learning task by writing Python code and running it through a "
+        role="You solve a machine learning task by writing Python code and running it through a "
         "tool.",
         work="planning, coding and running code",
         hints="In each round, say in a few words what you are going to do, and then run the whole "
@@ -67,7 +66,7 @@ def reasoning(view: TimedView, calls: Calls) -> Sequence[Message]:
     return _briefing(
         view,
         calls,
-        who="You solve a problem by thinking, with a timer that tells how long it has taken.",
+        role="You solve a problem by thinking, with a timer that tells how long it has taken.",
         work="understanding, solving and checking",
         hints="Ask the timer between two steps of your reasoning: it answers at once, and nobody "
         "can tell by feeling.",
@@ -92,9 +91,9 @@ _SAMPLES: Mapping[Kind, object] = {"string": "...", "integer": 1, "number": 0.5,
 
 
 def _briefing(
-    view: TimedView, calls: Calls, *, who: str, work: str, hints: str, ends: Sequence[str]
+    view: TimedView, calls: Calls, *, role: str, work: str, hints: str, ends: Sequence[str]
 ) -> Sequence[Message]:
-    system = join_sections(who, _TIME.format(work=work), _tools(view, calls, hints), _end(ends))
+    system = join_sections(role, _TIME.format(work=work), _tools(view, calls, hints), _end(ends))
     budget = view.budget
     limit = "" if budget is None else f"Finish within {in_seconds(budget):.2f} seconds."
     return Message("system", system), Message("user", join_sections(view.opening, limit))

@@ -1,6 +1,6 @@
-"""What the tutor is asked: prose about a problem, begun or continued, and nothing about a kitchen.
+"""Prompts of the tutor: explain a problem, from the start or from the last words.
 
-The parts are those of the Engagement Process, appendix E, "Online tutor-generation subsystem".
+The sections follow the Engagement Process, appendix E, "Online tutor-generation subsystem".
 """
 
 from dataclasses import dataclass
@@ -10,21 +10,21 @@ from timeful.environments.kitchen.view import ProblemView
 from timeful.models.model import Message, Prompt
 
 _TAIL = 1_200
-"""How many characters of what was written before are shown."""
+"""The number of earlier characters in the prompt."""
 
 _CONTEXT = 6
-"""How many lines of what happened of late are shown."""
+"""The number of recent events in the prompt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lesson:
-    """What a tutor is to write.
+    """The task of a tutor.
 
     Attributes:
         problem: The problem.
-        transcript: What was written before; empty if it is begun.
-        left: How many tokens are to be written.
-        context: What happened of late, a line each.
+        transcript: The text so far; empty at the start.
+        left: The remaining tokens.
+        context: The recent events, a line each.
     """
 
     problem: ProblemView
@@ -34,7 +34,7 @@ class Lesson:
 
 
 def tutoring(lesson: Lesson) -> Prompt:
-    """Ask a tutor to begin or to go on."""
+    """Ask a tutor to start or continue an explanation."""
 
     def render() -> tuple[Message, ...]:
         return Message("system", _SYSTEM), Message("user", _user(lesson))
