@@ -130,7 +130,7 @@ def test_without_json_the_board_and_a_final_line_are_printed(play: Any) -> None:
         (("snake", "--tick", "nan"), "--tick must be 0.05 to 3600 seconds, got nan"),
         (("snake", "--tick", "inf"), "--tick must be 0.05 to 3600 seconds, got inf"),
         (("snake", "--json"), "--json needs --actions"),
-        (("snake", "--actions", "L", "--record", "x"), "--record is for a game by hand"),
+        (("snake", "--actions", "L", "--record", "x"), "--record requires a game by hand"),
         (("snake",), "playing by hand needs a terminal; from a script, give --actions"),
     ],
 )

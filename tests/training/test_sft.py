@@ -131,7 +131,7 @@ def test_it_learns_the_examples_and_goes_on_after_a_kill(
 
 def test_traces_of_ours_are_examples(start: Path, tmp_path: Path) -> None:
     """What `timeful traces` writes is read; its further columns are left alone."""
-    from timeful.training.data.columns import COLUMNS
+    from timeful.training.data.files import COLUMNS
 
     row: dict[str, Any] = dict.fromkeys(COLUMNS["sft"])
     row["messages"] = ROWS[0]["messages"]

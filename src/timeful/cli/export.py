@@ -11,12 +11,11 @@ from timeful.cli.suite import FILE, batch_options, refuse_idle, run
 
 if TYPE_CHECKING:
     from timeful.environments.reasoning.split import Split
-    from timeful.training.data.columns import Kind
     from timeful.training.data.episodes import LeftOut
+    from timeful.training.data.files import DatasetKind, Format
     from timeful.training.data.settings import Settings
     from timeful.training.data.traces import Judging, TraceResult
     from timeful.training.data.verify import Verdict
-    from timeful.training.data.writing import Format
 
 _LISTED = 20
 """The most failed episodes that are named; the others are counted."""
@@ -189,7 +188,7 @@ def export(
     refuse_idle({"reward": (kind != "prompts", "--as sft and --as preference")})
     exported = export_run(
         Run(folder, worth=find_worth(reward)),
-        cast("Kind", kind),
+        cast("DatasetKind", kind),
         Choice(
             split=cast("Split | None", split), minimum=minimum, is_best=best, is_in_time=in_time
         ),

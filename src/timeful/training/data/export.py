@@ -8,12 +8,20 @@ from typing import Any
 
 import msgspec
 
-from timeful.training.data.card import listed, write_card
-from timeful.training.data.columns import COLUMNS, Kind, told
 from timeful.training.data.episodes import LeftOut, Run
+from timeful.training.data.files import (
+    COLUMNS,
+    DatasetKind,
+    Format,
+    check_form,
+    check_target,
+    describe_columns,
+    number_names,
+    write_card,
+    write_rows,
+)
 from timeful.training.data.rewards import check_fits
 from timeful.training.data.rows import Choice, Counts, rows
-from timeful.training.data.writing import Format, check_form, check_target, write_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +36,7 @@ class Exported:
 
 def export_run(
     run: Run,
-    kind: Kind,
+    kind: DatasetKind,
     choice: Choice,
     out: Path,
     *,
@@ -69,7 +77,7 @@ def export_run(
         f"Episodes of {run.suite} as {_SAYS[kind]}",
         f"{count} rows, made by `timeful export --as {kind}` of the records of a run.",
         {
-            "Columns": told(COLUMNS[kind]),
+            "Columns": describe_columns(COLUMNS[kind]),
             "Rows by the side of their problem": dict(sorted(counts.splits.items())),
             "Episodes": {
                 "that came to their end": counts.episodes,
@@ -83,7 +91,7 @@ def export_run(
                 "that were cut": counts.cut,
                 "without another that began alike and was worth less or more": counts.ties,
             },
-            "Records that cannot be read": listed("record", left_out.broken),
+            "Records that cannot be read": number_names("record", left_out.broken),
             "Choice": {"reward": reward, **asdict(choice)},
             "The run": _about(run),
         },
@@ -92,7 +100,7 @@ def export_run(
     return Exported(rows=count, counts=counts, left_out=left_out, card=card)
 
 
-_SAYS: Mapping[Kind, str] = {
+_SAYS: Mapping[DatasetKind, str] = {
     "sft": "examples to follow",
     "preference": "pairs of a better and a worse one",
     "prompts": "prompts",

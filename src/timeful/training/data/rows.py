@@ -19,10 +19,9 @@ import msgspec
 
 from timeful.environments.reasoning.split import Split
 from timeful.errors import SettingsError
-from timeful.training.data.columns import Kind
 from timeful.training.data.conversations import Conversation
 from timeful.training.data.episodes import Episode, Run
-from timeful.training.data.writing import Row
+from timeful.training.data.files import DatasetKind, Row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +84,7 @@ class Counts:
         return episode
 
 
-def rows(run: Run, kind: Kind, choice: Choice, counts: Counts) -> Iterator[Row]:
+def rows(run: Run, kind: DatasetKind, choice: Choice, counts: Counts) -> Iterator[Row]:
     """The rows of a data set, one by one; no more than two episodes are in memory at a time."""
     make = {"sft": _sft, "preference": _preference, "prompts": _prompts}[kind]
     for row in make(run, choice, counts):

@@ -29,14 +29,20 @@ from timeful.runs.experiment import Experiment
 from timeful.tasks.episode import TaskEpisode
 from timeful.tasks.rows import TaskRow, summarize
 from timeful.training.data import generate
-from timeful.training.data.card import listed, write_card
-from timeful.training.data.columns import COLUMNS, told
 from timeful.training.data.episodes import Episode, LeftOut, Run
+from timeful.training.data.files import (
+    COLUMNS,
+    Columns,
+    Row,
+    describe_columns,
+    number_names,
+    write_card,
+    write_rows,
+)
 from timeful.training.data.filters import RULES, Rule, final_data, find_broken_rule
 from timeful.training.data.rows import sft_row
 from timeful.training.data.settings import Judge, Settings
 from timeful.training.data.verify import Answer, Verdict, judge_all
-from timeful.training.data.writing import Columns, Row, write_rows
 
 NAME = "traces"
 
@@ -244,14 +250,14 @@ def _write_card(settings: Settings, run: Run, result: TraceResult) -> None:
         "timer that is asked on the way. The times are those of the simulated clock: tokens at a "
         f"pace, weighed by alpha. {_describe_source(settings)}",
         {
-            "Columns": told(COLUMNS_OF_TRACES),
+            "Columns": describe_columns(COLUMNS_OF_TRACES),
             "Traces": result.splits,
             "Rejected, by the first rule that was broken": {
                 rule: count for rule, count in result.rejected.items() if count
             },
             "Answers that the rules found wrong, as the judge found them": result.judged,
             "Episodes that failed, by where": result.left_out.failed,
-            "Records that cannot be read": listed("record", result.left_out.broken),
+            "Records that cannot be read": number_names("record", result.left_out.broken),
             "Settings": _describe_settings(settings, run),
         },
         {split: f"{split}.jsonl" for split in files},
