@@ -178,5 +178,5 @@ def test_a_broken_timeline_is_told_as_a_bug_with_all_that_helps_to_find_it(
 def test_a_reader_that_has_gone_is_no_error() -> None:
     command = f"{sys.executable} -m timeful list | head -1"
     run = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
-    assert run.stdout.split()[:2] == ["runs", "engagement,"]
+    assert run.stdout.split()[:2] == ["worlds", "freeway,"]
     assert not run.stderr
