@@ -2,7 +2,7 @@
 
 from tests.training.quick import material
 from timeful.training import grpo, reward_functions
-from timeful.training.quick import grading
+from timeful.training.quick import steps
 from timeful.training.tiny import decoder, pretrain
 
-__all__ = ["decoder", "grading", "grpo", "material", "pretrain", "reward_functions"]
+__all__ = ["decoder", "grpo", "material", "pretrain", "reward_functions", "steps"]

@@ -9,48 +9,48 @@ import msgspec
 from timeful.reports.results import ResultRow
 from timeful.tasks.rows import TaskRow
 from timeful.training.quick.answers import Answer, Score, mean_rows, read_answers
-from timeful.training.quick.asked import Asked
 from timeful.training.quick.cells import make_all_cells
 from timeful.training.quick.claims import SeedClaim, check_claims
+from timeful.training.quick.plan import QuickRun
 from timeful.training.quick.recipe import BASE, find_recipe
-from timeful.training.quick.stages import Stage, perform
+from timeful.training.quick.steps import Step, perform
 
-Says = Callable[[Stage, int], tuple[int, bool]]
+Says = Callable[[Step, int], tuple[int, bool]]
 """How a model answers under a budget of so many tokens: its own tokens, and whether it is right."""
 
 
-def asked(recipe: str = "smoke", **others: Any) -> Asked:
+def asked(recipe: str = "smoke", **others: Any) -> QuickRun:
     """A run of all arms on its first seed."""
     found = find_recipe(recipe)
     usual = {"arms": tuple(arm.name for arm in found.arms), "seeds": found.seeds[:1]}
-    return Asked(recipe=found, **{**usual, **others})
+    return QuickRun(recipe=found, **{**usual, **others})
 
 
-def begin(out: Path, what: Asked) -> None:
+def begin(out: Path, what: QuickRun) -> None:
     """Write the settings of a run."""
     out.mkdir(parents=True, exist_ok=True)
     (out / "settings.json").write_bytes(msgspec.json.encode(what.settings()))
 
 
-def work(out: Path, what: Asked) -> None:
-    """Do all stages, one after the other."""
-    for stage in what.stages(out):
-        perform(stage)
+def work(out: Path, what: QuickRun) -> None:
+    """Do all steps, one after the other."""
+    for step in what.steps(out):
+        perform(step)
 
 
-def pretend(out: Path, what: Asked, says: Says, *, skip: Sequence[str] = ()) -> None:
+def pretend(out: Path, what: QuickRun, says: Says, *, skip: Sequence[str] = ()) -> None:
     """Write the rows of all gradings, as if models had answered so."""
     begin(out, what)
-    for stage in what.stages(out):
-        if stage.kind not in ("grade", "hurry") or stage.name in skip:
+    for step in what.steps(out):
+        if step.kind not in ("grade", "hurry") or step.name in skip:
             continue
-        stage.result.parent.mkdir(parents=True, exist_ok=True)
+        step.result.parent.mkdir(parents=True, exist_ok=True)
         language = what.recipe.language
         steps = [(what.recipe.budget(n), n) for n in language.budgets]
-        if stage.kind == "hurry":
+        if step.kind == "hurry":
             steps = [(f"{f:g}x", language.budgets[0]) for f in what.recipe.factors]
-        rows = [row(name, n, *says(stage, n)) for name, n in steps for _ in range(30)]
-        stage.result.write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in rows))
+        rows = [row(name, n, *says(step, n)) for name, n in steps for _ in range(30)]
+        step.result.write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in rows))
 
 
 def row(budget: str, allowed: int, tokens: int, is_right: bool) -> TaskRow:
@@ -70,17 +70,17 @@ def row(budget: str, allowed: int, tokens: int, is_right: bool) -> TaskRow:
     )
 
 
-def scores_of(out: Path, what: Asked) -> tuple[list[Answer], list[Score]]:
+def scores_of(out: Path, what: QuickRun) -> tuple[list[Answer], list[Score]]:
     answers = read_answers(what, out)
     return answers, mean_rows(Score, [answer for answer in answers if answer.exam != "misled"])
 
 
-def claims_of(out: Path, what: Asked) -> dict[tuple[str, str], SeedClaim]:
+def claims_of(out: Path, what: QuickRun) -> dict[tuple[str, str], SeedClaim]:
     """The claims, by name and model."""
     return {(c.name, c.model): c for c in check_claims(what, out, *scores_of(out, what))}
 
 
-def cells_of(out: Path, what: Asked) -> dict[tuple[str, ...], ResultRow]:
+def cells_of(out: Path, what: QuickRun) -> dict[tuple[str, ...], ResultRow]:
     """The cells, by experiment, setting, method and metric."""
     claims = list(claims_of(out, what).values())
     cells = make_all_cells(what, *scores_of(out, what), claims)

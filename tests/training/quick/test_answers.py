@@ -20,20 +20,20 @@ from timeful.tasks.rows import TaskRow
 from timeful.training.collapse_detection import find_collapse
 from timeful.training.curves import mean_curve
 from timeful.training.quick.answers import find_collapses, read_answers
-from timeful.training.quick.asked import Asked
 from timeful.training.quick.claims import OneLength, list_missing, one_lengths
+from timeful.training.quick.plan import QuickRun
 from timeful.training.quick.report import write_report
-from timeful.training.quick.stages import Stage
+from timeful.training.quick.steps import Step
 
 LONG = "correct, long cap"
 
 
-def leave(out: Path, what: Asked, model: str, rows: Sequence[TaskRow]) -> None:
+def leave(out: Path, what: QuickRun, model: str, rows: Sequence[TaskRow]) -> None:
     """Write the rows of a grading under the steps of the budget."""
-    for stage in what.stages(out):
-        if stage.kind == "grade" and model == ("base" if stage.arm is None else stage.arm.name):
-            stage.result.parent.mkdir(parents=True, exist_ok=True)
-            stage.result.write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in rows))
+    for step in what.steps(out):
+        if step.kind == "grade" and model == ("base" if step.arm is None else step.arm.name):
+            step.result.parent.mkdir(parents=True, exist_ok=True)
+            step.result.write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in rows))
 
 
 def failed(answer: TaskRow) -> TaskRow:
@@ -45,7 +45,7 @@ def both(tokens: int, is_right: bool, count: int = 1) -> list[TaskRow]:
     return [row(f"{n / 10:g}s", n, tokens, is_right) for n in (4, 8) for _ in range(count)]
 
 
-def lengths_of(out: Path, what: Asked) -> list[OneLength]:
+def lengths_of(out: Path, what: QuickRun) -> list[OneLength]:
     return one_lengths(what, read_answers(what, out))
 
 
@@ -114,11 +114,11 @@ def test_a_length_that_takes_all_of_a_budget_fits(tmp_path: Path) -> None:
 
 
 def test_the_accuracy_of_a_length_is_that_of_the_best_model(tmp_path: Path) -> None:
-    def says(stage: Stage, budget: int) -> tuple[int, bool]:
+    def says(step: Step, budget: int) -> tuple[int, bool]:
         # The base's 3 tokens are right in half of its answers, an arm's always; 14 fit in neither.
-        if stage.arm is None:
+        if step.arm is None:
             return 3, budget == 4
-        return (3 if budget == 4 else 14), stage.arm.reward == "ep_aware"
+        return (3 if budget == 4 else 14), step.arm.reward == "ep_aware"
 
     pretend(tmp_path, asked(), says)
     (best,) = lengths_of(tmp_path, asked())
@@ -140,7 +140,7 @@ def test_a_claim_is_counted_over_the_seeds_that_are_complete(tmp_path: Path) -> 
             leave(tmp_path, alone, "EP-aware", [short, longer])
     claims = claims_of(tmp_path, what)
     assert {claim.seeds for claim in claims.values()} == {(1, 2)}
-    assert {key: claim.held for key, claim in claims.items()} == {
+    assert {key: claim.confirmed for key, claim in claims.items()} == {
         ("best", "EP-aware"): (1,),
         ("length follows the budget", "EP-aware"): (1, 2),
         ("beats the best single way", "EP-aware"): (),
@@ -148,15 +148,15 @@ def test_a_claim_is_counted_over_the_seeds_that_are_complete(tmp_path: Path) -> 
         ("length follows the budget", LONG): (),
     }
     assert "0.750 against 0.750" in claims["beats the best single way", "EP-aware"].text
-    assert list_missing(what, tmp_path) == ["not graded: seed 3, EP-aware"]
+    assert list_missing(what, tmp_path) == ["not done: seed 3, grading EP-aware"]
     cells = cells_of(tmp_path, what)
     assert cells["claim", "all budgets", "EP-aware", "seeds: best"].value == 0.5
     assert cells["graded", "all budgets, seed 2", "always 3 tokens", "success"].value == 0.5
 
 
 def test_an_ablation_has_no_claims_and_keeps_its_fractions_apart(tmp_path: Path) -> None:
-    def says(stage: Stage, budget: int) -> tuple[int, bool]:
-        follows = stage.recipe.phases[0].follow == 0.5 and stage.arm is not None
+    def says(step: Step, budget: int) -> tuple[int, bool]:
+        follows = step.recipe.phases[0].follow == 0.5 and step.arm is not None
         return (5 if follows and budget == 8 else 3), follows
 
     what = asked(seeds=(1, 2), arms=("EP-aware",), fractions=(0.0, 0.5))
@@ -169,8 +169,8 @@ def test_an_ablation_has_no_claims_and_keeps_its_fractions_apart(tmp_path: Path)
 
 
 def test_means_are_over_seeds_and_one_seed_has_no_interval(tmp_path: Path) -> None:
-    def says(stage: Stage, budget: int) -> tuple[int, bool]:
-        return 3, stage.seed != 2
+    def says(step: Step, budget: int) -> tuple[int, bool]:
+        return 3, step.seed != 2
 
     what = asked(seeds=(1, 2, 3))
     pretend(tmp_path, what, says)

@@ -9,10 +9,10 @@ import pytest
 from timeful.environments.reasoning.split import Split
 from timeful.seeding import child
 from timeful.tasks.library import process_library
-from timeful.training.quick import stages
+from timeful.training.quick import steps
 from timeful.training.quick.cases import in_turn, lessons, relative, scenes
 from timeful.training.quick.recipe import find_recipe
-from timeful.training.quick.stages import Kind, Stage, perform
+from timeful.training.quick.steps import Kind, Step, perform
 from timeful.training.rollout_tasks import TimelyTask
 
 QUICK = find_recipe("quick")
@@ -71,7 +71,7 @@ def test_a_multiple_is_rounded_down_to_tokens_before_it_is_cut() -> None:
 
 def test_what_is_sampled_hangs_on_the_seed_and_on_the_scene(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="a player samples")
-    from timeful.training.quick.grading import grade
+    from timeful.training.quick.steps import write_rows
 
     class Nobody:
         def play(self, tasks: list[tuple[TimelyTask, int]]) -> list[None]:
@@ -80,7 +80,7 @@ def test_what_is_sampled_hangs_on_the_seed_and_on_the_scene(tmp_path: Path) -> N
 
     seeds: list[set[int]] = []
     for seed in (1, 2, 1):
-        grade(Nobody(), drawn("test", 5), seed=seed, out=tmp_path / "graded" / "base.jsonl")  # type: ignore[arg-type]
+        write_rows(Nobody(), drawn("test", 5), seed=seed, out=tmp_path / "graded" / "base.jsonl")  # type: ignore[arg-type]
     assert len(seeds[0] | seeds[1]) == 10
     assert seeds[0] == seeds[2]
     assert [path.name for path in tmp_path.rglob("*.*")] == ["base.jsonl"]
@@ -91,8 +91,8 @@ def test_a_recipe_is_chosen_by_problems_of_its_own(
     kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     played: list[TimelyTask] = []
-    monkeypatch.setattr(stages, "_play", lambda stage, cases, out: played.extend(cases))
-    monkeypatch.setattr(Stage, "took", lambda stage, split: [9] * stage.recipe.problems)
+    monkeypatch.setattr(steps, "_play", lambda step, cases, out: played.extend(cases))
+    monkeypatch.setattr(Step, "unhurried_tokens", lambda step, split: [9] * step.recipe.problems)
     recipe = replace(find_recipe("smoke", timer=True), exam="validation")
-    perform(Stage(kind=kind, recipe=recipe, seed=3, out=tmp_path))
+    perform(Step(kind=kind, recipe=recipe, seed=3, out=tmp_path))
     assert {side(question(scene)) for scene in played} == {"validation"}

@@ -12,23 +12,23 @@ from msgspec import structs
 
 from tests.training.quick.material import begin, cells_of, claims_of, row
 from timeful.training.quick.answers import read_answers
-from timeful.training.quick.asked import Asked
 from timeful.training.quick.claims import comparable_budgets, without_clock
+from timeful.training.quick.plan import QuickRun
 from timeful.training.quick.recipe import BASE, find_recipe
 from timeful.training.quick.report import write_report
 from timeful.training.quick.rows import ClockRow
-from timeful.training.quick.stages import Stage
+from timeful.training.quick.steps import Step
 
 SEEDS = (1, 2)
 TIMER = find_recipe("quick", timer=True)
 LANGUAGE = TIMER.language
-Says = Callable[[Stage, int | None], int | None]
+Says = Callable[[Step, int | None], int | None]
 """How many tokens all of an answer has after a reading in eighths; None leaves the timer alone."""
 
 
-def run(**others: object) -> Asked:
+def run(**others: object) -> QuickRun:
     arms = tuple(arm.name for arm in TIMER.arms)
-    return Asked(**{"recipe": TIMER, "arms": arms, "seeds": SEEDS, **others})  # type: ignore[arg-type]
+    return QuickRun(**{"recipe": TIMER, "arms": arms, "seeds": SEEDS, **others})  # type: ignore[arg-type]
 
 
 def answered(told: float, alpha: float, scale: float, budget: str, tokens: int | None) -> ClockRow:
@@ -50,30 +50,30 @@ def answered(told: float, alpha: float, scale: float, budget: str, tokens: int |
     )
 
 
-def pretend(out: Path, what: Asked, says: Says) -> None:
+def pretend(out: Path, what: QuickRun, says: Says) -> None:
     """Write the rows of all gradings, as if models had answered so."""
     begin(out, what)
     pairs = list(product(LANGUAGE.devices, LANGUAGE.allowed))
-    for stage in what.stages(out):
+    for step in what.steps(out):
         rows = []
-        if stage.kind == "hurry":
+        if step.kind == "hurry":
             for factor, alpha in product(TIMER.factors, LANGUAGE.devices):
                 room = factor * 48
-                said = says(stage, LANGUAGE.clock(room))
+                said = says(step, LANGUAGE.clock(room))
                 rows.append(answered(room * alpha, alpha, 1.0, f"{factor:g}x", said))
-        elif stage.kind in ("grade", "mislead"):
-            for scale in (1.0,) if stage.kind == "grade" else TIMER.lies:
+        elif step.kind in ("grade", "mislead"):
+            for scale in (1.0,) if step.kind == "grade" else TIMER.lies:
                 for alpha, room in pairs:
-                    said = says(stage, LANGUAGE.clock(room / scale))
+                    said = says(step, LANGUAGE.clock(room / scale))
                     rows.append(answered(room * alpha, alpha, scale, "1s", said))
         if rows:
-            stage.result.parent.mkdir(parents=True, exist_ok=True)
-            stage.result.write_bytes(b"".join(msgspec.json.encode(r) + b"\n" for r in rows))
+            step.result.parent.mkdir(parents=True, exist_ok=True)
+            step.result.write_bytes(b"".join(msgspec.json.encode(r) + b"\n" for r in rows))
 
 
-def heeding(stage: Stage, clock: int | None) -> int | None:
+def heeding(step: Step, clock: int | None) -> int | None:
     """Timely-RL says what there is room for by the clock; the others are long, and do not ask."""
-    if stage.arm is None or stage.arm.reward != "timely":
+    if step.arm is None or step.arm.reward != "timely":
         return None
     return {0: 48, 1: 28, 2: 18, 3: 13}.get(clock or 0, 9)
 
@@ -82,8 +82,10 @@ def held_of(out: Path, says: Says) -> dict[str, tuple[int, ...]]:
     """The seeds in which each claim about Timely-RL holds."""
     pretend(out, run(), says)
     claims = claims_of(out, run())
-    assert not any(claims["acts on the clock", model].held for model in (BASE, "GRPO"))
-    return {name: claim.held for (name, model), claim in claims.items() if model == "Timely-RL"}
+    assert not any(claims["acts on the clock", model].confirmed for model in (BASE, "GRPO"))
+    return {
+        name: claim.confirmed for (name, model), claim in claims.items() if model == "Timely-RL"
+    }
 
 
 def test_a_model_that_acts_on_the_clock_satisfies_the_claims(tmp_path: Path) -> None:
@@ -96,8 +98,8 @@ def test_a_model_that_acts_on_the_clock_satisfies_the_claims(tmp_path: Path) -> 
 
 
 def test_a_model_of_one_length_is_on_time_and_does_not_act_on_the_clock(tmp_path: Path) -> None:
-    def says(stage: Stage, clock: int | None) -> int | None:
-        return 9 if heeding(stage, clock) else None
+    def says(step: Step, clock: int | None) -> int | None:
+        return 9 if heeding(step, clock) else None
 
     assert held_of(tmp_path, says) == {
         "most often on time": SEEDS,
@@ -110,16 +112,16 @@ def test_a_model_of_one_length_is_on_time_and_does_not_act_on_the_clock(tmp_path
 def test_a_model_that_is_long_after_a_reading_in_the_middle_does_not_act_on_the_clock(
     tmp_path: Path,
 ) -> None:
-    def says(stage: Stage, clock: int | None) -> int | None:
-        return 28 if clock == 3 else heeding(stage, clock)
+    def says(step: Step, clock: int | None) -> int | None:
+        return 28 if clock == 3 else heeding(step, clock)
 
     assert held_of(tmp_path, says)["acts on the clock"] == ()
 
 
 def test_a_seed_that_ignores_wrong_timers_does_not_satisfy_the_claim(tmp_path: Path) -> None:
-    def says(stage: Stage, clock: int | None) -> int | None:
-        is_deaf = stage.seed == 2 and stage.kind == "mislead"
-        return heeding(stage, 2 if is_deaf else clock)
+    def says(step: Step, clock: int | None) -> int | None:
+        is_deaf = step.seed == 2 and step.kind == "mislead"
+        return heeding(step, 2 if is_deaf else clock)
 
     held = held_of(tmp_path, says)
     assert held["acts on the clock"] == SEEDS
@@ -129,8 +131,8 @@ def test_a_seed_that_ignores_wrong_timers_does_not_satisfy_the_claim(tmp_path: P
 def test_the_best_success_without_a_clock_by_hand(tmp_path: Path) -> None:
     """The base knows the way of 48 tokens alone, and always is right; Timely-RL that of 28 too."""
 
-    def says(stage: Stage, clock: int | None) -> int | None:
-        return 28 if heeding(stage, clock) and stage.seed == 2 else None
+    def says(step: Step, clock: int | None) -> int | None:
+        return 28 if heeding(step, clock) and step.seed == 2 else None
 
     what = run()
     pretend(tmp_path, what, says)
@@ -194,6 +196,6 @@ def test_the_report_has_80_columns_every_seed_and_the_same_bytes_again(tmp_path:
 def test_a_seed_that_lacks_a_model_is_left_out(tmp_path: Path) -> None:
     what = run()
     pretend(tmp_path, what, heeding)
-    gone = next(s for s in what.stages(tmp_path) if s.kind == "mislead" and s.seed == 2)
+    gone = next(s for s in what.steps(tmp_path) if s.kind == "mislead" and s.seed == 2)
     gone.result.unlink()
     assert {claim.seeds for claim in claims_of(tmp_path, what).values()} == {(1,)}

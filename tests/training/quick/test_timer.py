@@ -20,12 +20,12 @@ from timeful.models.local.sampler import Sampler
 from timeful.records.events import EpisodeStarted
 from timeful.rewards.registry import Reward
 from timeful.seeding import child
-from timeful.training.quick.asked import Asked
 from timeful.training.quick.cases import Limit, in_turn, relative, scenes
+from timeful.training.quick.plan import QuickRun
 from timeful.training.quick.recipe import BASE, TIMER, TIMER_SMOKE
 from timeful.training.quick.report import write_report
 from timeful.training.quick.rows import read_clocks, with_clock
-from timeful.training.quick.stages import Stage
+from timeful.training.quick.steps import Step
 from timeful.training.reward_functions import RecordReward
 from timeful.training.rollouts import Player, Rollout
 from timeful.training.tiny.language import eighths, ids
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # of libraries, about each ot
 
 KILLS = 3
 LANGUAGE = TIMER_SMOKE.language
-WHAT = Asked(recipe=TIMER_SMOKE, arms=("GRPO", "Timely-RL"), seeds=(1,))
+WHAT = QuickRun(recipe=TIMER_SMOKE, arms=("GRPO", "Timely-RL"), seeds=(1,))
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def test_a_run_that_is_killed_at_any_instant_comes_to_the_same_numbers(
         process.join(patience)
         process.kill()
         process.join()
-    assert all(stage.is_done for stage in WHAT.stages(tmp_path))
+    assert all(step.is_done for step in WHAT.steps(tmp_path))
     write_report(tmp_path)
     assert numbers(tmp_path) == numbers(whole)
 
@@ -161,21 +161,21 @@ def test_a_multiple_is_not_cut_where_the_clock_tells_the_rest() -> None:
 
 def test_the_command_of_the_timer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     both = CliRunner().invoke(app, ["train", "quick", "--timer", "--ablation"])
-    assert "leave one of them out" in str(both.exception)
-    seen: list[Stage] = []
+    assert "--timer" in str(both.exception)
+    seen: list[Step] = []
 
-    def run(stages: list[Stage], **_: object) -> list[str]:
-        seen.extend(stages)
+    def run(steps: list[Step], **_: object) -> list[str]:
+        seen.extend(steps)
         return []
 
-    monkeypatch.setattr("timeful.training.quick.run.run", run)
+    monkeypatch.setattr("timeful.training.quick.run.run_steps", run)
     monkeypatch.setattr("timeful.cli.train_quick.show", lambda out: None)
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(app, ["train", "quick", "--timer", "--seeds", "1"])
     assert result.exit_code == 0, result.output
     assert (tmp_path / "runs/quick-timer/settings.json").exists()
-    assert {stage.recipe for stage in seen} == {TIMER}
-    assert {stage.kind for stage in seen} == {
+    assert {step.recipe for step in seen} == {TIMER}
+    assert {step.kind for step in seen} == {
         "teach",
         "measure",
         "learn",

@@ -3,25 +3,21 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 import msgspec
 
 from timeful.metrics.budgets import right_in_time
 from timeful.tasks.rows import TaskRow
 from timeful.training.collapse_detection import find_collapse
-from timeful.training.quick.asked import Asked
-from timeful.training.quick.recipe import BASE
+from timeful.training.quick.plan import QuickRun
 from timeful.training.quick.rows import ClockRow, read_clocks, read_rows
-from timeful.training.quick.stages import Stage
+from timeful.training.quick.steps import EXAMS, Step
 
-Exam = Literal["graded", "hurried", "misled"]
 Trained = tuple[float | None, int, str]
 """A trained model: its cold start fraction, its seed and its name."""
 
 M = TypeVar("M", bound=msgspec.Struct)
-
-_EXAMS: dict[str, Exam] = {"grade": "graded", "hurry": "hurried", "mislead": "misled"}
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,7 +33,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     fraction: float | None
     seed: int
     model: str
-    exam: Exam
+    exam: str
     budget: str
     budget_ns: int
     alpha: float
@@ -57,7 +53,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
         return self.fraction, self.seed, self.model
 
     @property
-    def asked(self) -> bool:
+    def has_reading(self) -> bool:
         """Whether the timer was asked."""
         return self.clock is not None
 
@@ -68,7 +64,7 @@ class Score(msgspec.Struct, frozen=True, kw_only=True):
     fraction: float | None
     seed: int
     model: str
-    exam: Exam
+    exam: str
     budget: str
     seconds: float
     success: float
@@ -84,7 +80,7 @@ class ClockScore(msgspec.Struct, frozen=True, kw_only=True):
 
     seed: int
     model: str
-    exam: Exam
+    exam: str
     budget: str
     alpha: float
     scale: float
@@ -97,43 +93,27 @@ class ClockScore(msgspec.Struct, frozen=True, kw_only=True):
     accuracy: float
 
 
-def model_of(stage: Stage) -> str:
-    """The name of the model that a stage grades."""
-    return BASE if stage.arm is None else stage.arm.name
-
-
-def exams_of(run: Asked, out: Path) -> list[tuple[float | None, Stage]]:
-    """The gradings of a run, with their cold start fractions, whether they are done or not."""
-    fractions = {folder: fraction for fraction, _, folder in run.parts(out)}
-    return [(fractions[s.out], s) for s in run.stages(out) if s.kind in _EXAMS]
-
-
-def read_answers(run: Asked, out: Path) -> list[Answer]:
+def read_answers(run: QuickRun, out: Path) -> list[Answer]:
     """All answers that were graded.
 
     Raises:
         RecordError: If a file of them cannot be read.
     """
-    return [
-        answer
-        for fraction, stage in exams_of(run, out)
-        if stage.is_done
-        for answer in _answers(stage, fraction)
-    ]
+    return [answer for step in run.exams(out) if step.is_done for answer in _answers(step)]
 
 
-def _answers(stage: Stage, fraction: float | None) -> Iterator[Answer]:
-    recipe, exam = stage.recipe, _EXAMS[stage.kind]
-    rows: Sequence[TaskRow] = (read_clocks if recipe.language.opening else read_rows)(stage.result)
+def _answers(step: Step) -> Iterator[Answer]:
+    recipe, exam = step.recipe, EXAMS[step.kind]
+    rows: Sequence[TaskRow] = (read_clocks if recipe.language.opening else read_rows)(step.result)
     for row in rows:
         clock_row = row if isinstance(row, ClockRow) else None
         budget = row.budget
         if clock_row is not None and exam != "hurried":
             budget = recipe.budget(clock_row.room(recipe.language.pace))
         yield Answer(
-            fraction=fraction,
-            seed=stage.seed,
-            model=model_of(stage),
+            fraction=step.fraction,
+            seed=step.seed,
+            model=step.model_name,
             exam=exam,
             budget=budget,
             budget_ns=row.budget_ns or 0,

@@ -36,7 +36,7 @@ UNHURRIED = Limit(NO_LIMIT, None)
 
 
 def lessons(recipe: Recipe, rng: np.random.Generator) -> Iterator[Course]:
-    """Problems to be taught by, without end; none of them is for choosing or for the table."""
+    """An endless sequence of problems of the training split."""
     while True:
         course = draw(rng, recipe.language.events)
         if split_of(course.question) == "train":
@@ -44,7 +44,7 @@ def lessons(recipe: Recipe, rng: np.random.Generator) -> Iterator[Course]:
 
 
 def in_turn(recipe: Recipe, count: int) -> list[Limit]:
-    """The steps of the budget in turn; on devices, what there is room for in turn on each."""
+    """The steps of the budget in turn; with devices, the rooms in turn on each device."""
     language = recipe.language
     steps = []
     for alpha, room in product(language.devices, language.allowed):
@@ -54,25 +54,24 @@ def in_turn(recipe: Recipe, count: int) -> list[Limit]:
 
 
 def relative(recipe: Recipe, tokens: Sequence[int], factors: Sequence[float]) -> list[Limit]:
-    """Multiples of what each problem took unhurried, in turn, each cut to a step of the budget.
+    """Multiples of the time of each problem without a budget, in turn, each cut to a budget step.
 
-    The model has words for these steps only: it could not know of more. With a timer it can, and
-    nothing is cut; there each problem has a device, in turn, on which it would have taken longer or
-    shorter.
+    Without a timer the model has words for these steps only. With a timer nothing is cut, and
+    problems have the devices in turn.
 
     Args:
-        recipe: Whose steps.
-        tokens: What each took.
+        recipe: The settings.
+        tokens: The tokens of each problem without a budget.
         factors: The multiples.
     """
-    language, found = recipe.language, list[Limit]()
+    language, limits = recipe.language, list[Limit]()
     for took, factor, alpha in zip(tokens, cycle(factors), cycle(language.devices), strict=False):
         if language.opening:
             span = Duration(round(factor * took * alpha * language.pace.per_token))
         else:
             span = language.pace(language.reached(int(factor * took)))
-        found.append(Limit(Budget("times", factor), span, alpha))
-    return found
+        limits.append(Limit(Budget("times", factor), span, alpha))
+    return limits
 
 
 def scenes(
@@ -85,26 +84,26 @@ def scenes(
     cap: int,
     timer: TimerSettings = TRUE,
 ) -> list[TimelyTask]:
-    """Different problems, one for each limit; as many limits have the same problems.
+    """Different problems, one for each limit; equal numbers of limits have the same problems.
 
     Args:
-        recipe: Which problems.
-        split: On which side.
+        recipe: The settings.
+        split: The split of the problems.
         limits: The time for each.
-        model: The checkpoint, as records name who acted.
-        seed: Of the problems.
+        model: The checkpoint, as records name it.
+        seed: The seed of the problems.
         cap: The most tokens of a thought.
-        timer: What the timer says.
+        timer: The settings of the timer.
     """
     share: float = getattr(SHARES, split)
     count = len(limits)
-    # More than enough are made: what falls on a side is as good as never 40 % below its share.
+    # More than enough are made: a split is practically never 40 % below its share.
     source = TaskSource(
         sets=(f"levels:{recipe.language.events}",), size=round(count / share * 1.4) + 200
     )
     world = child_of_split(seed, split)
-    known = process_library().problems(source, world)
-    names = [name for name, one in known.items() if split_of(one.question) == split]
+    problems = process_library().problems(source, world)
+    names = [name for name, problem in problems.items() if split_of(problem.question) == split]
     assert len(names) >= count, f"{len(names)} problems for {split}, and {count} are needed"
     rig = SharedSettings(
         source=source,
@@ -134,5 +133,5 @@ def scenes(
 
 
 def child_of_split(seed: int, split: Split) -> int:
-    """The seed of the problems of a side."""
+    """The seed of the problems of a split."""
     return int(child(seed, "problems", split).integers(0, 2**31))

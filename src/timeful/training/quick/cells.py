@@ -18,7 +18,6 @@ from timeful.reports.published import Reference, load_reference
 from timeful.reports.results import ResultRow, Scalar, Where
 from timeful.reports.table import Context, Table
 from timeful.training.quick.answers import Answer, Score, find_collapses
-from timeful.training.quick.asked import SUITE, Asked
 from timeful.training.quick.claims import (
     SeedClaim,
     comparable_budgets,
@@ -26,6 +25,7 @@ from timeful.training.quick.claims import (
     one_lengths,
     without_clock,
 )
+from timeful.training.quick.plan import SUITE, QuickRun
 from timeful.training.quick.recipe import BASE
 
 METRICS = (
@@ -35,7 +35,7 @@ METRICS = (
     Metric("tokens", "tokens", digits=1, better=""),
 )
 AFTER = Metric("after", "after", digits=1, better="")
-ASKED = Metric("asked", "asked", digits=3, better="")
+ASKED = Metric("asked", "has_reading", digits=3, better="")
 COLLAPSED = Metric("collapsed", "value", digits=2, better="lower")
 ON_TIME_PERCENT = Metric("on time, %", "on_time", digits=1)
 
@@ -81,9 +81,9 @@ class View:
 
 
 def make_all_cells(
-    run: Asked, answers: Sequence[Answer], scores: Sequence[Score], claims: Sequence[SeedClaim]
+    run: QuickRun, answers: Sequence[Answer], scores: Sequence[Score], claims: Sequence[SeedClaim]
 ) -> list[ResultRow]:
-    """Compute all cells: by budget, over seeds and of each seed; claims; published numbers."""
+    """Compute all cells: by budget, over seeds and of length seed; claims; published numbers."""
     context, cells = make_context(run), list[ResultRow]()
     naming = partial(name_cell, context=context)
 
@@ -115,7 +115,9 @@ def make_all_cells(
     add(limits, [Metric("success", "value", digits=3)], _of_seed)
     for claim in claims:
         rows = [
-            Outcome(exam="claim", fraction=None, seed=s, model=claim.model, value=s in claim.held)
+            Outcome(
+                exam="claim", fraction=None, seed=s, model=claim.model, value=s in claim.confirmed
+            )
             for s in claim.seeds
         ]
         add(rows, [Metric(f"seeds: {claim.name}", "value")], _by_model)
@@ -127,9 +129,9 @@ def make_all_cells(
     return cells + list_not_run(context.reference, suite=SUITE, naming=naming)
 
 
-def _where(exam: str, row: Any, others: Where) -> dict[str, Scalar]:
+def _where(exam: str, row: Any, columns: Where) -> dict[str, Scalar]:
     fraction = {} if row.fraction is None else {"fraction": row.fraction}
-    return {"exam": exam, **fraction, "model": row.model, **others}
+    return {"exam": exam, **fraction, "model": row.model, **columns}
 
 
 def _by_budget(answer: Answer) -> Iterator[Where]:
@@ -149,12 +151,14 @@ def _by_model(outcome: Outcome) -> list[Where]:
     return [_where(outcome.exam, outcome, {})]
 
 
-def _limits(run: Asked, answers: Sequence[Answer]) -> Iterator[Outcome]:
+def _limits(run: QuickRun, answers: Sequence[Answer]) -> Iterator[Outcome]:
     if run.recipe.language.opening:
         limits = [("no clock", *limit) for limit in without_clock(run, answers).items()]
     else:
         best = one_lengths(run, answers)
-        limits = [(f"always {each.tokens} tokens", each.seed, each.success) for each in best]
+        limits = [
+            (f"always {length.tokens} tokens", length.seed, length.success) for length in best
+        ]
     for model, seed, value in limits:
         yield Outcome(exam="graded", fraction=None, seed=seed, model=model, value=value)
 
@@ -188,7 +192,7 @@ def name_cell(where: Where, context: Context) -> CellName:
 _COLUMNS = ("clock", "alpha", "scale", "problems")
 
 
-def views(run: Asked) -> list[View]:
+def views(run: QuickRun) -> list[View]:
     """The tables of the timer; none without one."""
     recipe, language = run.recipe, run.recipe.language
     if not language.opening:
@@ -200,7 +204,9 @@ def views(run: Asked) -> list[View]:
         for n in language.budgets
         if all(n / device in language.allowed for device in language.devices)
     ]
-    told = {(recipe.budget(int(n / device)), device) for n in shared for device in language.devices}
+    budgets = {
+        (recipe.budget(int(n / device)), device) for n in shared for device in language.devices
+    }
 
     def clock(answer: Answer) -> Scalar:
         return answer.clock if answer.exam == "graded" else None
@@ -209,7 +215,7 @@ def views(run: Asked) -> list[View]:
         return answer.alpha if answer.budget == factors[0] else None
 
     def same_budget(answer: Answer) -> Scalar:
-        is_shared = answer.exam == "graded" and (answer.budget, answer.alpha) in told
+        is_shared = answer.exam == "graded" and (answer.budget, answer.alpha) in budgets
         return answer.alpha if is_shared else None
 
     def problems(answer: Answer) -> Scalar:
@@ -236,7 +242,7 @@ def views(run: Asked) -> list[View]:
     ]
 
 
-def make_context(run: Asked) -> Context:
+def make_context(run: QuickRun) -> Context:
     """The order and the names of values in tables, and the published numbers."""
     recipe, language = run.recipe, run.recipe.language
     factors = [f"{factor:g}x" for factor in recipe.factors]
@@ -271,7 +277,7 @@ _GRADED, _HURRIED = {"exam": "graded"}, {"exam": "hurried"}
 _ROWS = ("model", "fraction")
 
 
-def tables(run: Asked) -> list[Table]:
+def tables(run: QuickRun) -> list[Table]:
     """The tables over seeds."""
     return [
         Table("By budget", _ROWS, "budget", ("success", "accuracy", "tokens"), where=_GRADED),
@@ -308,10 +314,10 @@ SEED_TABLES = (
     Table("Each seed", _SEED_ROWS, "budget", ("on_time",), where=_HURRIED),
     Table("Tokens do not follow the budget", _ROWS, "seed", ("collapsed",), where=_GRADED),
 )
-"""The tables of each seed."""
+"""The tables of length seed."""
 
 
-def figures(run: Asked) -> dict[str, Lines]:
+def figures(run: QuickRun) -> dict[str, Lines]:
     """The figures, by the names of their files."""
     panel = "fraction" if run.fractions else ""
     budgets = {

@@ -10,12 +10,10 @@ from timeful.training.collapse_detection import LEAST_SPREAD
 from timeful.training.quick.answers import (
     Answer,
     Score,
-    exams_of,
     find_collapses,
     mean_success,
-    model_of,
 )
-from timeful.training.quick.asked import Asked
+from timeful.training.quick.plan import QuickRun
 from timeful.training.quick.recipe import BASE, Recipe
 
 AWARE, TIMELY = "ep_aware", "timely"
@@ -35,7 +33,7 @@ class SeedClaim:
         model: The model.
         text: The statement.
         seeds: The seeds that it was checked in: those in which every model was graded.
-        held: The seeds in which it holds.
+        confirmed: The seeds in which it holds.
         is_promised: Whether it must hold in every seed.
     """
 
@@ -43,7 +41,7 @@ class SeedClaim:
     model: str
     text: str
     seeds: tuple[int, ...]
-    held: tuple[int, ...]
+    confirmed: tuple[int, ...]
     is_promised: bool = True
 
 
@@ -58,16 +56,16 @@ class OneLength:
 
 
 def check_claims(
-    run: Asked, out: Path, answers: Sequence[Answer], scores: Sequence[Score]
+    run: QuickRun, out: Path, answers: Sequence[Answer], scores: Sequence[Score]
 ) -> list[SeedClaim]:
     """Check the claims of a run; none for an ablation, or where no seed is complete."""
     is_timed = bool(run.recipe.language.opening)
     reward = TIMELY if is_timed else AWARE
-    model = next((arm.name for arm in run.learnt if arm.reward == reward), None)
-    exams = [stage for _, stage in exams_of(run, out) if is_timed or stage.kind == "grade"]
-    missing = {stage.seed for stage in exams if not stage.is_done}
+    model = next((arm.name for arm in run.trained_arms if arm.reward == reward), None)
+    exams = [step for step in run.exams(out) if is_timed or step.kind == "grade"]
+    missing = {step.seed for step in exams if not step.is_done}
     success = mean_success(scores)
-    names = {model_of(stage) for stage in exams}
+    names = {step.model_name for step in exams}
     seeds = tuple(
         seed
         for seed in run.seeds
@@ -81,7 +79,7 @@ def check_claims(
 
 
 def _budget_claims(
-    run: Asked,
+    run: QuickRun,
     answers: Sequence[Answer],
     scores: Sequence[Score],
     model: str,
@@ -89,7 +87,7 @@ def _budget_claims(
 ) -> Iterator[SeedClaim]:
     success, alarms = mean_success(scores), find_collapses(scores)
     models = list(dict.fromkeys(name for _, _, name in success))
-    limit = {each.seed: each.success for each in one_lengths(run, answers)}
+    limit = {length.seed: length.success for length in one_lengths(run, answers)}
 
     def is_best(seed: int) -> bool:
         return max(models, key=lambda name: success[None, seed, name]) == model
@@ -108,23 +106,23 @@ def _budget_claims(
         seeds,
         lambda seed: success[None, seed, model] > limit.get(seed, 0.0),
     )
-    for other in models:
-        if other != model:
-            yield _claim(name, other, text, seeds, follows(other), is_promised=False)
+    for rival in models:
+        if rival != model:
+            yield _claim(name, rival, text, seeds, follows(rival), is_promised=False)
 
 
 def _clock_claims(
-    run: Asked,
+    run: QuickRun,
     answers: Sequence[Answer],
     scores: Sequence[Score],
     model: str,
     seeds: tuple[int, ...],
 ) -> Iterator[SeedClaim]:
     success, limit = mean_success(scores), without_clock(run, answers)
-    models = [BASE, *(arm.name for arm in run.learnt)]
+    models = [BASE, *(arm.name for arm in run.trained_arms)]
     completed = [answer for answer in answers if answer.status == "ok"]
     first = f"{run.recipe.factors[0]:g}x"
-    known = comparable_budgets(run.recipe)
+    comparable = comparable_budgets(run.recipe)
 
     def select(seed: int, name: str) -> list[Answer]:
         return [a for a in completed if (a.seed, a.model) == (seed, name)]
@@ -133,7 +131,7 @@ def _clock_claims(
         return fmean(a.on_time for a in select(seed, name) if a.budget == first)
 
     def believes(seed: int) -> bool:
-        return is_misled([a for a in select(seed, model) if is_comparable(a, known)])
+        return is_misled([a for a in select(seed, model) if is_comparable(a, comparable)])
 
     yield _claim(
         "most often on time",
@@ -154,10 +152,10 @@ def _clock_claims(
         seeds,
         lambda seed: success[None, seed, model] > limit.get(seed, 0.0),
     )
-    for other in models:
-        if other != model:
-            check = [seed for seed in seeds if heeds_clock(select(seed, other))]
-            yield _claim(name, other, text, seeds, check.__contains__, is_promised=False)
+    for rival in models:
+        if rival != model:
+            check = [seed for seed in seeds if heeds_clock(select(seed, rival))]
+            yield _claim(name, rival, text, seeds, check.__contains__, is_promised=False)
 
 
 def _claim(
@@ -169,27 +167,27 @@ def _claim(
     *,
     is_promised: bool = True,
 ) -> SeedClaim:
-    held = tuple(seed for seed in seeds if check(seed))
+    confirmed = tuple(seed for seed in seeds if check(seed))
     statement = f"{model} {text}"
     return SeedClaim(
-        name=name, model=model, text=statement, seeds=seeds, held=held, is_promised=is_promised
+        name=name,
+        model=model,
+        text=statement,
+        seeds=seeds,
+        confirmed=confirmed,
+        is_promised=is_promised,
     )
 
 
-def list_missing(run: Asked, out: Path) -> list[str]:
+def list_missing(run: QuickRun, out: Path) -> list[str]:
     """The gradings that failed or were not reached."""
-    return [
-        f"not graded: seed {stage.seed}, {model_of(stage)}"
-        + (f", fraction {fraction:g}" if fraction is not None else "")
-        for fraction, stage in exams_of(run, out)
-        if not stage.is_done
-    ]
+    return [f"not done: {step.name}" for step in run.exams(out) if not step.is_done]
 
 
 # --- fixed lengths --------------------------------------------------------------------------------
 
 
-def one_lengths(run: Asked, answers: Sequence[Answer]) -> list[OneLength]:
+def one_lengths(run: QuickRun, answers: Sequence[Answer]) -> list[OneLength]:
     """The best fixed length of each seed, over all budgets."""
     language = run.recipe.language
     lengths = sorted({language.length(stride) for stride in language.strides})
@@ -197,16 +195,16 @@ def one_lengths(run: Asked, answers: Sequence[Answer]) -> list[OneLength]:
     best = []
     for seed in run.seeds:
         accuracy = _best_accuracy(answers, seed, {n: (n,) for n in lengths})
-        each = [
+        lengths_of_seed = [
             OneLength(seed=seed, tokens=n, accuracy=share, success=share * shares[n])
             for n, share in accuracy.items()
         ]
-        if each:
-            best.append(max(each, key=lambda length: (length.success, -length.tokens)))
+        if lengths_of_seed:
+            best.append(max(lengths_of_seed, key=lambda length: (length.success, -length.tokens)))
     return best
 
 
-def without_clock(run: Asked, answers: Sequence[Answer]) -> dict[int, float]:
+def without_clock(run: QuickRun, answers: Sequence[Answer]) -> dict[int, float]:
     """The best budgeted success of each seed for a policy that knows the told budget alone.
 
     For each told budget it takes the best length, without the token of the call of the timer.
@@ -219,10 +217,10 @@ def without_clock(run: Asked, answers: Sequence[Answer]) -> dict[int, float]:
         if accuracy := _best_accuracy(answers, seed, lengths):
             best[seed] = sum(
                 max(
-                    sum(share for room, alpha in pairs if room * alpha == told and n - 1 <= room)
+                    sum(share for room, alpha in pairs if room * alpha == budget and n - 1 <= room)
                     for n, share in accuracy.items()
                 )
-                for told in {room * alpha for room, alpha in pairs}
+                for budget in {room * alpha for room, alpha in pairs}
             ) / len(pairs)
     return best
 
@@ -248,11 +246,11 @@ def _best_accuracy(
 def comparable_budgets(recipe: Recipe) -> set[str]:
     """The budgets for which the lessons had a word for each reading, of right and wrong timers."""
     clock, rooms = recipe.language.clock, recipe.language.allowed
-    known = {clock(room) for room in rooms}
+    readings = {clock(room) for room in rooms}
     return {
         recipe.budget(room)
         for room in rooms
-        if all(clock(room / scale) in known for scale in recipe.lies)
+        if all(clock(room / scale) in readings for scale in recipe.lies)
     }
 
 

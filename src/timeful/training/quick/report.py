@@ -21,11 +21,11 @@ from timeful.training.quick.answers import (
     mean_rows,
     read_answers,
 )
-from timeful.training.quick.asked import Asked, read_asked
 from timeful.training.quick.cells import SEED_TABLES, figures, make_all_cells, make_context, tables
 from timeful.training.quick.claims import SeedClaim, check_claims, list_missing
+from timeful.training.quick.plan import QuickRun, read_run
 from timeful.training.quick.rows import read_metrics
-from timeful.training.quick.stages import Stage
+from timeful.training.quick.steps import Step
 from timeful.training.update_metrics import UpdateMetrics
 
 
@@ -56,7 +56,7 @@ def write_report(out: Path) -> QuickReport:
     Raises:
         RecordError: If the folder holds no such run, or a file of it cannot be read.
     """
-    run = read_asked(out)
+    run = read_run(out)
     answers = read_answers(run, out)
     scores = mean_rows(Score, [answer for answer in answers if answer.exam != "misled"])
     claims = check_claims(run, out, answers, scores)
@@ -65,12 +65,12 @@ def write_report(out: Path) -> QuickReport:
     grids = [grid for table in tables(run) for grid in lay_out(table, cells, context)]
     seed_cells = [cell for cell in cells if "seed" in cell.where]
     seed_grids = [grid for table in SEED_TABLES for grid in lay_out(table, seed_cells, context)]
-    drawn = {name: figure.draw(cells, context) for name, figure in figures(run).items()}
-    drawn["curves"] = _draw_curves(run, updates)
+    images = {name: figure.draw(cells, context) for name, figure in figures(run).items()}
+    images["curves"] = _draw_curves(run, updates)
     sections = [
         Section("Results", (Paragraph(_summary(run)), *grids), is_printed=True),
         *_claims(claims, (*_list_collapses(run, scores), *list_missing(run, out))),
-        Section("Figures", tuple(figure for figure in drawn.values() if figure)),
+        Section("Figures", tuple(figure for figure in images.values() if figure)),
         Section("Each seed", tuple(seed_grids), is_printed=True),
         Section("Notes", (Bullets(load_notes(Path(__file__).with_name("notes.md"))),)),
     ]
@@ -84,7 +84,7 @@ def write_report(out: Path) -> QuickReport:
     write_csv(list(_points(updates)), CurvePoint, out / "curves.csv")
     if is_timed:
         write_csv(mean_rows(ClockScore, answers), ClockScore, out / "clock.csv")
-    for name, figure in drawn.items():
+    for name, figure in images.items():
         if figure is not None:
             (out / f"{name}.svg").write_text(str(figure.image), encoding="utf-8", newline="\n")
     text = render_text(sections)
@@ -92,7 +92,7 @@ def write_report(out: Path) -> QuickReport:
     return QuickReport(text=text, page=path)
 
 
-def _summary(run: Asked) -> str:
+def _summary(run: QuickRun) -> str:
     recipe = run.recipe
     exam = "" if recipe.exam == "test" else f"{recipe.exam} "
     return (
@@ -107,24 +107,24 @@ def _claims(claims: list[SeedClaim], remarks: tuple[str, ...]) -> Iterator[Secti
         checked = [
             Claim(
                 text=claim.text,
-                held=len(claim.held),
+                held=len(claim.confirmed),
                 cases=len(claim.seeds),
                 is_promised=claim.is_promised,
             )
             for claim in claims
         ]
         promised = [claim for claim in checked if claim.is_promised]
-        held = sum(claim.holds for claim in promised)
-        text = f"Claims: {held} of {len(promised)} hold in each of the {promised[0].cases} seeds."
+        count = sum(claim.holds for claim in promised)
+        text = f"Claims: {count} of {len(promised)} hold in each of the {promised[0].cases} seeds."
         blocks += [Paragraph(text), claims_grid(checked)]
     blocks += bullets(remarks)
     if blocks:
         yield Section("Claims", tuple(blocks), is_printed=True)
 
 
-def _list_collapses(run: Asked, scores: list[Score]) -> Iterator[str]:
+def _list_collapses(run: QuickRun, scores: list[Score]) -> Iterator[str]:
     """The collapses of models that are rewarded for their time."""
-    timed = {arm.name for arm in run.learnt if arm.reward != "correctness"}
+    timed = {arm.name for arm in run.trained_arms if arm.reward != "correctness"}
     for (fraction, seed, model), alarm in find_collapses(scores).items():
         if alarm and model in timed:
             where = "" if fraction is None else f"fraction {fraction:g}, "
@@ -133,27 +133,25 @@ def _list_collapses(run: Asked, scores: list[Score]) -> Iterator[str]:
 
 # --- learning curves ------------------------------------------------------------------------------
 
-_Updates = tuple[float | None, Stage, list[UpdateMetrics]]
+_Updates = tuple[Step, list[UpdateMetrics]]
 
 
-def _read_updates(run: Asked, out: Path) -> Iterator[_Updates]:
+def _read_updates(run: QuickRun, out: Path) -> Iterator[_Updates]:
     """The updates of each arm of each seed that has begun."""
-    fractions = {folder: fraction for fraction, _, folder in run.parts(out)}
-    for stage in run.stages(out):
-        path = stage.model.with_name(METRICS)
-        if stage.kind == "learn" and path.exists():
-            yield fractions[stage.out], stage, read_metrics(path)
+    for step in run.steps(out):
+        path = step.model.with_name(METRICS)
+        if step.kind == "learn" and path.exists():
+            yield step, read_metrics(path)
 
 
 def _points(updates: list[_Updates]) -> Iterator[CurvePoint]:
-    for fraction, stage, lines in updates:
-        assert stage.arm is not None, "an arm learns"
+    for step, lines in updates:
         for line in lines:
             for budget in sorted(line.tokens, key=lambda name: float(name.removesuffix("s"))):
                 yield CurvePoint(
-                    fraction=fraction,
-                    seed=stage.seed,
-                    model=stage.arm.name,
+                    fraction=step.fraction,
+                    seed=step.seed,
+                    model=step.model_name,
                     update=line.update,
                     reward=line.reward,
                     budget=budget,
@@ -162,14 +160,13 @@ def _points(updates: list[_Updates]) -> Iterator[CurvePoint]:
                 )
 
 
-def _draw_curves(run: Asked, updates: list[_Updates]) -> Figure | None:
+def _draw_curves(run: QuickRun, updates: list[_Updates]) -> Figure | None:
     from timeful.training.curves import draw_curves  # noqa: PLC0415 - loads matplotlib
 
     curves: dict[str, list[list[UpdateMetrics]]] = {}
-    for fraction, stage, lines in updates:
-        assert stage.arm is not None, "an arm learns"
-        where = "" if fraction is None else f", fraction {fraction:g}"
-        curves.setdefault(stage.arm.name + where, []).append(lines)
+    for step, lines in updates:
+        where = "" if step.fraction is None else f", fraction {step.fraction:g}"
+        curves.setdefault(step.model_name + where, []).append(lines)
     recipe = run.recipe
     budgets = {recipe.budget(tokens): f"{tokens} tokens" for tokens in recipe.language.allowed}
     image = draw_curves(curves, budgets)

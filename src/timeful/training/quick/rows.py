@@ -1,4 +1,4 @@
-"""What the stages leave behind, read again: rows of graded problems, and lines of metrics."""
+"""The rows of graded problems and the lines of metrics, as steps write them."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,9 +22,9 @@ AGAIN = "remove it, and the same command grades again"
 class ClockRow(TaskRow, frozen=True, kw_only=True):
     """The outcome of an episode with a timer on the way.
 
-    `alpha` is how much thinking counted, and `scale` what the timer multiplied the time by. `heard`
-    is what it said first, in seconds, and None if it was not asked; `before` and `after` are the
-    tokens that were said before that and after it.
+    `alpha` is the weight of thinking time, and `scale` the factor of a wrong timer. `heard` is the
+    first reading in seconds, None if the timer was not asked; `before` and `after` count the tokens
+    before and after it.
     """
 
     alpha: float
@@ -35,32 +35,32 @@ class ClockRow(TaskRow, frozen=True, kw_only=True):
 
     @property
     def clock(self) -> int | None:
-        """How many eighths of the budget it heard of, as the model reads it; None if of none."""
+        """The first reading in eighths of the budget, as the model reads it; None without one."""
         if self.heard is None or self.budget_ns is None:
             return None
         return min(EIGHTHS, int(EIGHTHS * self.heard / (self.budget_ns / 1e9)))
 
     def room(self, pace: Pace) -> int:
-        """How many tokens there was room for, under the budget that was named."""
+        """The number of tokens that the named budget leaves room for."""
         assert self.budget_ns is not None, "no budget was named"
         return round(self.budget_ns / self.alpha / pace.per_token)
 
 
 def with_clock(events: Sequence[Entry]) -> ClockRow:
-    """Sum up an episode, with what the timer said first."""
+    """Make the row of an episode, with the first reading of the timer."""
     row, settings = summarize(events), next(e for e in events if isinstance(e, EpisodeStarted))
-    said = [one.tokens for one in events if isinstance(one, ThoughtEnded)]
-    told = [
-        float(one.data["text"].split()[0])
-        for one in events
-        if isinstance(one, Happened) and one.what == "reply"
+    lengths = [event.tokens for event in events if isinstance(event, ThoughtEnded)]
+    readings = [
+        float(event.data["text"].split()[0])
+        for event in events
+        if isinstance(event, Happened) and event.what == "reply"
     ]
-    before = said[0] if told else row.tokens
+    before = lengths[0] if readings else row.tokens
     return ClockRow(
         **structs.asdict(row),
         alpha=settings.settings["alpha"],
         scale=settings.settings["timer"]["scale"],
-        heard=told[0] if told else None,
+        heard=readings[0] if readings else None,
         before=before,
         after=row.tokens - before,
     )
@@ -95,6 +95,6 @@ def read_metrics(path: Path) -> list[UpdateMetrics]:
 
 def _read(path: Path, kind: type[R], advice: str) -> list[R]:
     try:
-        return [msgspec.json.decode(one, type=kind) for one in path.read_bytes().splitlines()]
+        return [msgspec.json.decode(line, type=kind) for line in path.read_bytes().splitlines()]
     except (OSError, msgspec.DecodeError) as error:
         raise RecordError(f"{path} cannot be read: {error}; {advice}") from error

@@ -28,7 +28,6 @@ def teach(
     *,
     draw: Draw,
     rng: np.random.Generator,
-    progress: Callable[[int], None] = lambda done: None,
 ) -> None:
     """Teach a decoder by examples.
 
@@ -38,7 +37,6 @@ def teach(
         phases: How, one after the other.
         draw: Where problems come from.
         rng: Chance of ways and budgets.
-        progress: Told after each step how many are done.
 
     Raises:
         SettingsError: If a mix has not as many weights as the language has ways.
@@ -49,7 +47,6 @@ def teach(
                 f"a mix has {len(language.strides)} weights, one for each way, got {phase.mix}"
             )
     optimiser = torch.optim.AdamW(_weights(model), betas=(0.9, 0.98))
-    done = 0
     model.train()
     for phase in phases:
         for step in range(phase.steps):
@@ -59,8 +56,6 @@ def teach(
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimiser.step()
             optimiser.zero_grad(set_to_none=True)
-            done += 1
-            progress(done)
     model.eval()
 
 
