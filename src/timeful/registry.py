@@ -72,6 +72,7 @@ BUILT_IN: Mapping[Kind, Mapping[str, str]] = {
     },
     "suite": {
         "realtime": "timeful.suites.realtime.suite:suite",
+        "engagement/toys": "timeful.suites.engagement.toys.suite:suite",
         "engagement/inbox": "timeful.suites.engagement.inbox.suite:suite",
         "engagement/kitchen": "timeful.suites.engagement.kitchen.suite:suite",
         "timely/fiction": "timeful.suites.timely.suite:fiction",

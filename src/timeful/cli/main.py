@@ -52,22 +52,38 @@ class Lazy(click.Group):
 
 
 class SuiteGroup(Lazy):
-    """A group whose commands are also all suites: built-in, installed, or in a file."""
+    """A group whose commands are also all suites: built-in, installed, or in a file.
+
+    To run, `timely` is a command for all suites whose names begin with `timely/`.
+    """
 
     def __init__(self, places: dict[str, str], *, kind: str = "run", **options: object) -> None:
         super().__init__(places, **options)
         self._kind = kind
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of all suites."""
-        return sorted({*super().list_commands(ctx), *names("suite")})
+        """The names of all suites, and the beginnings that several of them share."""
+        return sorted({*super().list_commands(ctx), *names("suite"), *self._groups()})
+
+    def _groups(self) -> dict[str, list[str]]:
+        groups: dict[str, list[str]] = {}
+        for name in names("suite") if self._kind == "run" else ():
+            if "/" in name:
+                groups.setdefault(name.partition("/")[0], []).append(name)
+        return {prefix: suites for prefix, suites in groups.items() if len(suites) > 1}
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Make the command of a suite."""
+        """Make the command of a suite, or of several."""
+        from timeful.cli.suite_command import (
+            load_baseline_command,
+            load_command,
+            make_group_command,
+        )
+
+        if (suites := self._groups().get(cmd_name)) is not None:
+            return make_group_command(cmd_name, suites)
         if cmd_name not in names("suite") and not is_file_name(cmd_name):
             return super().get_command(ctx, cmd_name)
-        from timeful.cli.suite_command import load_baseline_command, load_command
-
         return (load_command if self._kind == "run" else load_baseline_command)(cmd_name)
 
 
@@ -77,11 +93,7 @@ _BUG = 70
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 88}
 
 run = SuiteGroup(
-    {
-        "engagement": "timeful.cli.engagement:engagement",
-        "engagement/toys": "timeful.cli.engagement_toys:toys",
-        "timely": "timeful.cli.timely:timely",
-    },
+    {},
     name="run",
     help="Run a suite, or resume a run: a name, or FILE.py for a suite of your own.",
     context_settings=_CONTEXT,

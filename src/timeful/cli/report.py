@@ -27,7 +27,6 @@ def report(out: Path, pages: str | None) -> None:
     from timeful.registry import names
 
     reports: dict[str, Callable[[Path], None]] = {
-        "engagement/toys": _toys,
         "train/quick": _quick,
         "train": _train,
     }
@@ -68,10 +67,3 @@ def _train(out: Path) -> None:
     written = write_report(out)
     print(written.text)
     print(f"report   {written.page}")
-
-
-def _toys(out: Path) -> None:
-    raise RecordError(
-        f"{out} holds toys, of which no episodes are kept: give the run's command again, it is "
-        "done in a minute"
-    )

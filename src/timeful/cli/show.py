@@ -46,7 +46,6 @@ def show(record: Path, messages: int | None) -> None:
 @click.command("list")
 def list_parts() -> None:
     """List what there is to run, and of what parts."""
-    from timeful.cli import engagement_toys
     from timeful.cli import main as front
     from timeful.cli.train import NAMED
     from timeful.environments.coding.cases import case_names
@@ -57,10 +56,6 @@ def list_parts() -> None:
     from timeful.training.config_io import recipes
 
     parts: dict[str, Mapping[str, Iterable[str]]] = {
-        "engagement/toys": {
-            "presets": engagement_toys.PRESETS,
-            "worlds": ("deliberation", "patrol"),
-        },
         "train": {
             "trainings": (*NAMED, *recipes(), "CONFIG.toml"),
             "rewards": REWARDS,

@@ -3,7 +3,7 @@
 import os
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -81,16 +81,12 @@ def load_baseline_command(name: str) -> click.Command:
     return make_baseline_command(load_suite(name))
 
 
-def make_group_command(
-    prefix: str, suites: Sequence[str], *, flags: Mapping[str, Sequence[str]] | None = None
-) -> click.Command:
+def make_group_command(prefix: str, suites: Sequence[str]) -> click.Command:
     """Make the command that runs several suites, each in a folder of its own.
 
-    Args:
-        prefix: The name of the command.
-        suites: The names of the suites.
-        flags: Options without a value, and the suites that they belong to.
+    It has the switches of each suite, and no other options of a single suite.
     """
+    flags = _switches(suites)
 
     def refuse_model(_: click.Context, __: click.Parameter, value: str | None) -> None:
         if value is not None:
@@ -103,7 +99,7 @@ def make_group_command(
         *([_flag("preset", str, "Preset of each suite.")] if has_preset else []),
         *(
             click.Option([f"--{flag}"], is_flag=True, default=None, help=f"For {', '.join(names)}.")
-            for flag, names in (flags or {}).items()
+            for flag, names in flags.items()
         ),
         *_common_parameters(has_models=False),
         click.Option(["--model"], hidden=True, expose_value=False, callback=refuse_model),
@@ -115,7 +111,7 @@ def make_group_command(
             suite = load_suite(name)
             click.echo(f"\n=== {name}\n")
             out = (values["out"] or Path(default_out)) / name.rpartition("/")[2]
-            others = {flag for flag, users in (flags or {}).items() if name not in users}
+            others = {flag for flag, users in flags.items() if name not in users}
             given = {key: value for key, value in values.items() if key not in others}
             options = [replace(option, needs=None) for option in suite_options(suite)]
             try:
@@ -129,6 +125,16 @@ def make_group_command(
 
     text = f"Run {', '.join(suites)} with their defaults, one after the other."
     return click.Command(name=prefix, params=params, callback=run, help=text)
+
+
+def _switches(suites: Sequence[str]) -> dict[str, list[str]]:
+    """The options that are off by default, each with the suites that it belongs to."""
+    switches: dict[str, list[str]] = {}
+    for name in suites:
+        for option in suite_options(load_suite(name)):
+            if option.kind is bool and option.default is False and not option.is_hidden:
+                switches.setdefault(option.name, []).append(name)
+    return switches
 
 
 def make_command(suite: Suite, *, file: str = "") -> click.Command:

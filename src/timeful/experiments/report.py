@@ -204,7 +204,7 @@ def _settings(suite: Suite, data: ReportData) -> Section:
     defaults = default_values(suite.episode)
     for name, value in data.settings.items():
         if name != "suite":
-            rows += _setting_rows(name, value, encode(defaults.get(name)))
+            rows += setting_rows(name, value, encode(defaults.get(name)))
     grid = Grid(head=("setting", "value"), rows=tuple(rows), words=2)
     return Section("Settings", (grid,), is_folded=True)
 
@@ -216,12 +216,12 @@ def default_values(episode: type[Any]) -> dict[str, Any]:
     return defaults | {name: make() for name, make in factories.items() if make is not MISSING}
 
 
-def _setting_rows(name: str, value: Any, usual: Any) -> Iterator[tuple[str, Entry | str]]:
+def setting_rows(name: str, value: Any, usual: Any = None) -> Iterator[tuple[str, Entry | str]]:
     """One row for each setting; nested settings are named `world.horizon`."""
     if isinstance(value, Mapping):
         for inner, item in value.items():
             default = usual.get(inner) if isinstance(usual, Mapping) else None
-            yield from _setting_rows(f"{name}.{inner}", item, default)
+            yield from setting_rows(f"{name}.{inner}", item, default)
     else:
         is_usual = usual is None or value == usual or isinstance(usual, Mapping)
         yield name, Entry(_show(value), "" if is_usual else f"default: {_show(usual)}")

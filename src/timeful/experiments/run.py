@@ -276,7 +276,9 @@ def run_settings(suite: Suite, choice: Choice, plan: Sequence[PlannedEpisode]) -
         for name, options in values.items()
         if name in suite.sweep or len(options) > 1
     }
-    values = {**default_values(suite.episode), **(choice.fixed or {})}
+    preset = suite.presets.get(choice.preset, {})
+    single = {name: options[0] for name, options in preset.items() if len(options) == 1}
+    values = {**default_values(suite.episode), **single, **(choice.fixed or {})}
     if suite.plan is not None:
         first, *episodes = (step.episode for step in plan)
         values |= {

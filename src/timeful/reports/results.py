@@ -88,13 +88,15 @@ def write_csv(
 ) -> Path:
     """Write rows of one kind as CSV: a header line, None as nothing, a tuple spaced out.
 
+    Columns of bytes are left out by default.
+
     Args:
         rows: The rows.
         kind: Their type.
         path: The file.
         columns: The columns by name; all fields by default.
     """
-    names = columns or {name: name for name in kind.__struct_fields__}
+    names = columns or {f.name: f.name for f in msgspec.structs.fields(kind) if f.type is not bytes}
     text = StringIO()
     table = writer(text, lineterminator="\n")
     table.writerow(names)

@@ -1,134 +1,258 @@
-"""The toy experiments as one call, on few episodes."""
+"""The toys as one call, on few episodes: files, claims, bands and resuming."""
 
 import csv
-import re
 import sys
 from pathlib import Path
+from zlib import compress
 
+import msgspec
+import numpy as np
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
-from timeful.cli.engagement_toys import toys
-from timeful.errors import SettingsError
-from timeful.reports.results import read_results
-from timeful.suites.engagement.toys.deliberation import jobs as deliberation_jobs
-from timeful.suites.engagement.toys.evaluated import Plan
-from timeful.suites.engagement.toys.patrol import jobs as patrol_jobs
-from timeful.suites.engagement.toys.run import run_toys
+from timeful.cli.suite_command import load_command
+from timeful.errors import RecordError, SettingsError, SlowPathWarning
+from timeful.experiments.run import Results, report_suite, run_suite
+from timeful.experiments.sweep import Choice, plan_episodes
+from timeful.records.recorder import Recorder
+from timeful.reports.results import ResultRow
+from timeful.suites.engagement.toys.cells import check_orders, make_cells
+from timeful.suites.engagement.toys.episode import ToyEpisode
+from timeful.suites.engagement.toys.play import POLICIES, evaluate, play
+from timeful.suites.engagement.toys.rows import ToyRow, resample, summarize
+from timeful.suites.engagement.toys.suite import suite
 
-SMALL = Plan(seeds=(42, 43), training=6, evaluation=4)
-FILES = ("report.html", "results.json", "table.csv", "seeds.csv")
+SMALL = Choice(values={"run": range(2)}, fixed={"training": 6, "evaluation": 4})
+FILES = ("report.html", "results.json", "table.csv", "episodes.csv", "seeds.csv")
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    return run_toys(SMALL, tmp_path_factory.mktemp("toys") / "run", workers=2)
+def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    out = tmp_path_factory.mktemp("toys") / "run"
+    return run_suite(suite, SMALL, out, workers=1)
 
 
 def read(folder: Path) -> dict[str, bytes]:
     return {name: (folder / name).read_bytes() for name in FILES}
 
 
-def test_the_same_seeds_give_the_same_bytes_whatever_the_workers(finished, tmp_path):
-    again = run_toys(SMALL, tmp_path, workers=1)
-    assert again.text == finished.text
-    assert read(tmp_path) == read(finished.report.parent)
+def test_a_run_has_each_policy_with_each_seed(results: Results) -> None:
+    assert not results.failed
+    policies = [(name, *policy) for name, known in POLICIES.items() for policy in known]
+    played = [(row.experiment, row.method, row.learner) for row in results.episodes]
+    assert sorted(played) == sorted(2 * policies)
+    assert {row.seed for row in results.episodes} == {42, 43}
 
 
-def test_other_seeds_give_other_numbers(finished, tmp_path):
-    other = run_toys(Plan(seeds=(7, 8), training=6, evaluation=4), tmp_path, workers=2)
-    assert other.text != finished.text
+def test_the_report_is_made_again_from_records_alone(results: Results) -> None:
+    before = read(results.out)
+    for name in (*FILES, "rows.jsonl"):
+        (results.out / name).unlink()
+    report_suite(suite, results.out)
+    assert read(results.out) == before
 
 
-def test_the_report_has_every_table_and_figure(finished):
-    page = finished.report.read_text(encoding="utf-8")
-    for number in ("1", "2a", "2b", *range(6, 17)):
-        assert re.search(rf"<caption>Table {number}: ", page), number
-    for number in (3, 4, 5, 6):
-        assert f"As Figure {number}: " in page
-    for title in ("Is it reproduced?", "To be said openly", "Every seed"):
-        assert f"<h2>{title}</h2>" in page
-    assert "http" not in re.sub(r'xmlns(:\w+)?="[^"]*"', "", page)
+def test_a_run_resumes_and_keeps_what_is_finished(results: Results) -> None:
+    before = read(results.out)
+    records = {path: path.stat().st_mtime_ns for path in (results.out / "episodes").glob("*")}
+    next(iter(records)).unlink()
+    run_suite(suite, SMALL, results.out, workers=1)
+    assert sum(path.stat().st_mtime_ns == at for path, at in records.items()) == len(records) - 1
+    assert read(results.out) == before
 
 
-def test_every_seed_of_every_number_is_in_a_file(finished):
-    with (finished.report.parent / "seeds.csv").open(encoding="utf-8") as lines:
+def test_every_seed_of_every_number_is_in_a_file(results: Results) -> None:
+    with (results.out / "seeds.csv").open(encoding="utf-8") as lines:
         rows = list(csv.DictReader(lines))
-    assert len(rows) == 2 * len(finished.numbers)
-    for number in finished.numbers:
-        mine = [
+    means = [cell for cell in results.cells if "seed" not in cell.where and cell.n]
+    assert len(rows) == 2 * len(means)
+    for cell in means:
+        labels = (cell.experiment, cell.method, cell.setting, cell.metric)
+        values = [
             float(row["value"])
             for row in rows
-            if (row["experiment"], row["method"], row["metric"]) == number.key
-            and row["learner"] == number.learner
+            if (row["experiment"], row["method"], row["learner"], row["metric"]) == labels
         ]
-        assert mine == list(number.by_seed.values())
+        assert cell.value == pytest.approx(np.mean(values), nan_ok=True)
 
 
-def test_results_hold_all_numbers_beside_the_published(finished):
-    rows = read_results(finished.report.parent / "results.json")
-    assert len(rows) == len(finished.numbers) + 4
-    assert {row.suite for row in rows} == {"engagement"}
-    assert {row.source for row in rows if row.published is not None} == {
-        f"Table {number}" for number in (8, 9, 14, 15, 16)
+def test_results_hold_the_optima_and_all_published_numbers(results: Results) -> None:
+    optima = [cell for cell in results.cells if cell.setting == "optimum"]
+    assert [cell.n for cell in optima] == [0] * 4
+    compared = {
+        (cell.experiment, cell.method, cell.metric)
+        for cell in results.cells
+        if cell.published is not None
     }
+    assert len(compared) == len(suite.reference.numbers) == 4 * (4 + 4 + 2 + 4 + 4)
 
 
-def test_a_folder_with_other_settings_is_kept_unless_told(finished, tmp_path):
-    run_toys(SMALL, tmp_path, workers=2)
-    before = read(tmp_path)
-    other = Plan(seeds=(42,), training=6, evaluation=4)
-    with pytest.raises(SettingsError, match=r"differs in: seeds.*--replace"):
-        run_toys(other, tmp_path, workers=2)
-    assert read(tmp_path) == before
-    run_toys(other, tmp_path, workers=2, replace=True)
-    assert read(tmp_path) != before
+def test_the_report_has_the_figures(results: Results) -> None:
+    page = results.page.read_text(encoding="utf-8")
+    assert [f"As Figure {number}: " in page for number in (3, 4, 5, 6)] == [True] * 4
+    assert max(map(len, results.text.splitlines())) <= 80
 
 
-def test_progress_counts_every_job(tmp_path):
-    told = []
-    run_toys(SMALL, tmp_path, workers=2, on_progress=lambda *at: told.append(at))
-    total = len(deliberation_jobs(SMALL)) + len(patrol_jobs(SMALL))
-    assert told == [(done, total) for done in range(total + 1)]
+def test_a_record_of_something_else_or_without_an_end_is_refused() -> None:
+    recorder = Recorder()
+    play(ToyEpisode(training=6, evaluation=4), recorder)
+    assert summarize(recorder.events).status == "ok"
+    for events in (recorder.events[:-1], recorder.events[1:]):
+        with pytest.raises(RecordError):
+            summarize(events)
 
 
-SMALL_OPTIONS = ["--seeds", "2", "--training", "6", "--evaluation", "4", "--workers", "2"]
+# --- cells and claims -------------------------------------------------------------------------
+
+RETURNS = {"EP": 150.0, "PatchPro": 60.0, "Patch": -100.0, "Loop": -300.0}
 
 
-def test_the_command_prints_the_tables_in_eighty_columns(finished, tmp_path):
-    done = CliRunner().invoke(toys, [*SMALL_OPTIONS, "--out", str(tmp_path / "run")])
-    assert done.exit_code == 0, done.output
-    tables, _, rest = done.stdout.partition("report   ")
-    shown, _, warned = tables.partition("\nThe bands are for ")
-    assert shown.strip() == finished.text.strip()
-    assert warned, "so few episodes say nothing about the bands"
-    assert max(map(len, tables.splitlines())) <= 80
-    assert str(tmp_path / "run" / "report.html") in rest
-    assert "policies" in done.stderr
-    assert "policies" not in done.stdout
+def row_of(
+    method: str, learner: str, seed: int, *, level: str = "depth-3", shift: float = 0.0
+) -> ToyRow:
+    """A row of four evaluation episodes with a known return."""
+    mean = RETURNS[method] + shift
+    counts = {
+        "return": [mean - 1, mean, mean, mean + 1],
+        "alarms": [46, 46, 45, 47],
+        "resolved": [20, 30, 25, 25],
+        "expired": [26, 16, 20, 22],
+        "active_ticks": [300, 310, 305, 305],
+        "interrupt_cost": [0, 0, 0, 0],
+    }
+    return ToyRow(
+        experiment=f"patrol/{level}",
+        method=method,
+        learner=learner,
+        seed=seed,
+        training=6,
+        evaluation=4,
+        status="ok",
+        score=mean,
+        modes=(),
+        counts=compress(msgspec.json.encode(counts)),
+        error=None,
+        sha256="",
+    )
+
+
+def level(*, worst: float = 0.0) -> list[ToyRow]:
+    """All methods with two seeds; `worst` moves the return of the learned one on the second."""
+    return [
+        row_of("EP", "paper-like", 42),
+        row_of("EP", "paper-like", 43, shift=worst),
+        *(
+            row_of(method, "fixed", seed)
+            for method in ("PatchPro", "Patch", "Loop")
+            for seed in (42, 43)
+        ),
+    ]
+
+
+def return_of(rows: list[ToyRow], **where: object) -> ResultRow:
+    where = {"seed": None, "method": "EP", **where}
+    cells = [cell for cell in make_cells(rows) if cell.metric == "return"]
+    return next(cell for cell in cells if cell.matches(where))  # type: ignore[arg-type]
+
+
+def test_a_cell_has_its_mean_spread_interval_and_band() -> None:
+    cell = return_of(level(worst=-20))
+    assert (cell.value, cell.n, cell.published, cell.source) == (140, 8, 143.31, "Table 16")
+    assert cell.spread == pytest.approx(np.sqrt(200))
+    assert (cell.low or 0) < 140 < (cell.high or 0)
+    band = suite.reference.band(cell)
+    assert band is not None
+    assert (band.low, band.high) == (110, 290)
+
+
+def test_a_cell_of_one_seed_has_no_spread_and_no_band() -> None:
+    cell = return_of(level(worst=-20), seed=43)
+    assert (cell.value, cell.n, cell.spread, cell.published) == (130, 4, None, None)
+    assert suite.reference.band(cell) is None
+
+
+def test_a_policy_that_always_responds_is_not_measured_against_bands() -> None:
+    cell = return_of([row_of("EP", "always respond", 42)])
+    assert cell.published is not None
+    assert suite.reference.band(cell) is None
+
+
+def test_a_share_is_that_of_sums_and_not_the_mean_of_shares() -> None:
+    cells = make_cells([row_of("EP", "paper-like", 42)])
+    values = {cell.metric: cell.value for cell in cells if "seed" not in cell.where}
+    assert values["resolve %"] == pytest.approx(100 * 100 / 184)
+    assert set(values) == {"return", "resolve %", "expire %", "cost", "alarms"}
+
+
+def test_all_policies_are_resampled_alike() -> None:
+    first, second = (resample(row.counts) for row in level()[:2])
+    assert first.episodes == 4
+    assert np.array_equal(first.resampled["alarms"], second.resampled["alarms"])
+
+
+def test_claims_count_the_seeds_on_which_they_hold() -> None:
+    on_means, per_seed = check_orders(make_cells(level(worst=-100)))
+    assert on_means.holds
+    assert (per_seed.held, per_seed.cases, per_seed.is_promised) == (1, 2, False)
+    on_means, _ = check_orders(make_cells(level(worst=-1_000)))
+    assert not on_means.holds
+    assert on_means.is_promised
+
+
+def test_bands_of_written_policies_are_narrow_and_loop_costs_nothing() -> None:
+    width = {
+        (band.where["experiment"], band.where["method"], band.metric): band.high - band.low
+        for band in suite.reference.bands
+    }
+    assert width["patrol/depth-2", "Patch", "return"] == pytest.approx(30)
+    assert width["patrol/depth-3", "Loop", "return"] == pytest.approx(50)
+    assert width["patrol/depth-3", "PatchPro", "cost"] == pytest.approx(4)
+    assert width["patrol/depth-2", "Loop", "cost"] == 0
+
+
+# --- the command ------------------------------------------------------------------------------
+
+OPTIONS = ["--seeds", "1", "--training", "6", "--evaluation", "4", "--workers", "1"]
+
+
+def run(*options: str) -> Result:
+    return CliRunner().invoke(load_command("engagement/toys"), [*OPTIONS, *options])
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options",
     [
-        (["--seeds", "0"], "one at least"),
-        (["--training", "0"], "training"),
-        (["--evaluation", "-1"], "evaluation"),
-        (["--workers", "0"], "worker"),
-        (["--preset", "quik"], "Did you mean 'quick'"),
+        ["--seeds", "0"],
+        ["--training", "0"],
+        ["--evaluation", "-1"],
+        ["--workers", "0"],
+        ["--preset", "quik"],
+        ["--experiment", "patrol/depth-2", "--learner", "unknown"],
     ],
 )
-def test_wrong_options_are_refused_before_anything_is_written(options, message, tmp_path):
-    out = tmp_path / "run"
-    done = CliRunner().invoke(toys, [*SMALL_OPTIONS, *options, "--out", str(out)])
-    assert isinstance(done.exception, SettingsError)
-    assert message in str(done.exception)
-    assert not out.exists()
+def test_wrong_options_are_refused_before_anything_is_written(
+    options: list[str], tmp_path: Path
+) -> None:
+    result = run(*options, "--out", str(tmp_path))
+    assert isinstance(result.exception, SettingsError), result.output
+    assert not any(tmp_path.iterdir())
 
 
-def test_without_numba_it_says_so_once_and_gives_the_same_report(monkeypatch, tmp_path, finished):
+def test_a_preset_sets_the_episodes_of_training(tmp_path: Path) -> None:
+    (episode, *_) = plan_episodes(suite, Choice(preset="quick"))
+    assert (episode.episode.training, episode.episode.evaluation) == (800, 300)
+    result = run("--preset", "quick", "--experiment", "patrol/depth-2", "--out", str(tmp_path))
+    assert result.exit_code == 0, result.output
+    assert msgspec.json.decode((tmp_path / "settings.json").read_bytes())["training"] == 6
+
+
+def test_without_numba_there_is_one_warning_and_the_same_outcome(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    episode = ToyEpisode(training=6, evaluation=4)
+    expected = evaluate(episode).encode()
     monkeypatch.setitem(sys.modules, "numba", None)
-    done = CliRunner().invoke(toys, [*SMALL_OPTIONS, "--out", str(tmp_path / "run")])
-    assert done.exit_code == 0, done.output
-    assert done.stderr.count("pip install 'timeful[numba]'") == 1
-    assert read(tmp_path / "run") == read(finished.report.parent)
+    assert suite.check is not None
+    with pytest.warns(SlowPathWarning):
+        suite.check([episode])
+    assert evaluate(episode).encode() == expected

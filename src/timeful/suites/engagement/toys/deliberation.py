@@ -5,7 +5,6 @@ those of the paper-like learners reproduce the published numbers, the converged 
 from the paper-like one in its learning rate and exploration alone.
 """
 
-from functools import partial
 from typing import Literal
 
 from timeful.agents.tabular.deliberation import DeliberationLearner, evaluate, train
@@ -17,8 +16,8 @@ from timeful.environments.deliberation.settings import (
     DeliberationSettings,
 )
 from timeful.seeding import child
-from timeful.suites.engagement.comparison import Metric
-from timeful.suites.engagement.toys.evaluated import Evaluated, Job, Plan
+from timeful.suites.engagement.toys.episode import ToyEpisode
+from timeful.suites.engagement.toys.rows import Evaluation
 
 Kind = Literal["single", "sequential"]
 World = Literal["EP", "Step"]
@@ -41,14 +40,6 @@ LEARNERS: dict[Kind, dict[str, DeliberationLearner]] = {
     },
 }
 
-METRICS = (
-    Metric(name="return", count="return", decimals=2),
-    Metric(name="success %", count="succeeded", of="tasks", scale=100),
-    Metric(name="timeout %", count="timed out", of="tasks", scale=100),
-    Metric(name="mode 5 %", count="deepest", of="chosen", scale=100),
-)
-"""The columns of Tables 8 and 9; tasks that expired by themselves had no mode."""
-
 
 def cell(trained: World, played: World) -> str:
     """The name of a row, such as "EP -> Step"."""
@@ -59,57 +50,33 @@ CELLS = (cell("EP", "EP"), cell("EP", "Step"), cell("Step", "Step"), cell("Step"
 """The rows of Tables 8 and 9, in their order."""
 
 
-def jobs(plan: Plan) -> list[Job]:
-    """One job for each learner, seed and world to learn in; each gives two rows."""
-    worlds: tuple[World, ...] = ("EP", "Step")
-    return [
-        partial(_cross_evaluated, plan, kind=kind, learner=learner, seed=seed, trained=trained)
-        for kind, learners in LEARNERS.items()
-        for learner in learners
-        for seed in plan.seeds
-        for trained in worlds
-    ]
+def policies(kind: Kind) -> list[tuple[str, str]]:
+    """The method and the learner of each policy."""
+    return [(method, learner) for learner in LEARNERS[kind] for method in CELLS]
 
 
-def _cross_evaluated(
-    plan: Plan, *, kind: Kind, learner: str, seed: int, trained: World
-) -> list[Evaluated]:
-    """Learn in one world, then play in both."""
+def play(episode: ToyEpisode, kind: Kind) -> Evaluation:
+    """Train in one world, then play in another."""
     purpose = ("deliberation", kind)
-    worlds: dict[World, DeliberationSettings] = {
-        "EP": WORLDS[kind],
-        "Step": WORLDS[kind].as_step(),
-    }
+    trained, _, played = episode.method.partition(" -> ")
+    worlds = {"EP": WORLDS[kind], "Step": WORLDS[kind].as_step()}
     policy = train(
         worlds[trained],
-        LEARNERS[kind][learner],
-        episodes=plan.training,
-        rng=child(seed, *purpose, "training", trained),
+        LEARNERS[kind][episode.learner],
+        episodes=episode.training,
+        rng=child(episode.seed, *purpose, "training", trained),
     )
-    rows = []
-    for played, world in worlds.items():
-        method = cell(trained, played)
-        done = evaluate(
-            world,
-            policy,
-            episodes=plan.evaluation,
-            rng=child(seed, *purpose, "evaluation", method),
-        )
-        rows.append(
-            Evaluated(
-                experiment=f"deliberation/{kind}",
-                method=method,
-                learner=learner,
-                seed=seed,
-                counts=done.counts,
-                totals={"modes": done.modes},
-            )
-        )
-    return rows
+    outcome = evaluate(
+        worlds[played],
+        policy,
+        episodes=episode.evaluation,
+        rng=child(episode.seed, *purpose, "evaluation", episode.method),
+    )
+    return Evaluation(counts=outcome.counts, modes=outcome.modes)
 
 
 def optima() -> dict[tuple[str, str], float]:
-    """The best mean return there can be, by experiment and row, where a policy fits its world."""
+    """The greatest possible mean return, by experiment and row, where a policy fits its world."""
     return {
         (f"deliberation/{kind}", cell(world, world)): best_return(
             settings if world == "EP" else settings.as_step()

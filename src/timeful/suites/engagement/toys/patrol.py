@@ -7,7 +7,6 @@ converged learners say what the world allows: one with the same bins, one that s
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -26,7 +25,8 @@ from timeful.environments.patrol.settings import DEPTH_2, DEPTH_3, MODULE, Patro
 from timeful.environments.patrol.view import PatrolView
 from timeful.environments.patrol.world import CONTINUE, RESPOND, Patrol
 from timeful.seeding import child
-from timeful.suites.engagement.toys.evaluated import Evaluated, Job, Plan
+from timeful.suites.engagement.toys.episode import ToyEpisode
+from timeful.suites.engagement.toys.rows import Evaluation
 
 Level = Literal["module", "depth-2", "depth-3"]
 Law = Literal["EP", "Loop"]
@@ -79,62 +79,42 @@ beside the learned ones.
 """
 
 
-def jobs(plan: Plan) -> list[Job]:
-    """One job for each row, learner and seed."""
-    learned: list[Job] = [
-        partial(_learned, plan, level=level, law=law, learner=learner, seed=seed)
-        for level, law in LEARNED
-        for learner in learners(level)
-        for seed in plan.seeds
+def policies(level: Level) -> list[tuple[str, str]]:
+    """The method and the learner of each policy."""
+    learned = [
+        (law, learner) for known, law in LEARNED if known == level for learner in learners(level)
     ]
-    fixed: list[Job] = [
-        partial(_fixed, plan, level=level, method=method, name=name, policy=policy, seed=seed)
-        for level, method, name, policy in FIXED
-        for seed in plan.seeds
-    ]
-    return learned + fixed
+    return learned + [(method, name) for known, method, name, _ in FIXED if known == level]
 
 
-def _learned(plan: Plan, *, level: Level, law: Law, learner: str, seed: int) -> list[Evaluated]:
-    table = _train(plan, level=level, law=law, learner=learner, seed=seed)
-    return [_evaluated(plan, table, level=level, method=law, learner=learner, seed=seed)]
-
-
-def _fixed(
-    plan: Plan, *, level: Level, method: str, name: str, policy: Policy, seed: int
-) -> list[Evaluated]:
-    table = tabulate(policy, WORLDS[level])
-    return [_evaluated(plan, table, level=level, method=method, learner=name, seed=seed)]
-
-
-def _train(plan: Plan, *, level: Level, law: Law, learner: str, seed: int) -> NDArray[np.bool_]:
-    return train(
-        WORLDS[level],
-        learners(level)[learner],
-        is_loop=law == "Loop",
-        episodes=plan.training,
-        rng=child(seed, "patrol", level, "training", law),
-    )
-
-
-def _evaluated(
-    plan: Plan, table: NDArray[np.bool_], *, level: Level, method: str, learner: str, seed: int
-) -> Evaluated:
-    """Play by a table; whoever learned it meets the same chance in the first episode."""
+def play(episode: ToyEpisode, level: Level) -> Evaluation:
+    """Train a policy or take a hand-written one, then play it."""
+    fixed = {(known, method, name): policy for known, method, name, policy in FIXED}
+    policy = fixed.get((level, episode.method, episode.learner))
+    table = train_table(episode, level) if policy is None else tabulate(policy, WORLDS[level])
     counts = evaluate(
         WORLDS[level],
         table,
-        is_loop=method == "Loop",
-        episodes=plan.evaluation,
-        rng=_evaluation(level, method, seed),
+        is_loop=episode.method == "Loop",
+        episodes=episode.evaluation,
+        rng=_evaluation(episode, level),
     )
-    return Evaluated(
-        experiment=f"patrol/{level}", method=method, learner=learner, seed=seed, counts=counts
+    return Evaluation(counts=counts)
+
+
+def train_table(episode: ToyEpisode, level: Level) -> NDArray[np.bool_]:
+    """Train a policy."""
+    return train(
+        WORLDS[level],
+        learners(level)[episode.learner],
+        is_loop=episode.method == "Loop",
+        episodes=episode.training,
+        rng=child(episode.seed, "patrol", level, "training", episode.method),
     )
 
 
-def _evaluation(level: Level, method: str, seed: int) -> np.random.Generator:
-    return child(seed, "patrol", level, "evaluation", method)
+def _evaluation(episode: ToyEpisode, level: Level) -> np.random.Generator:
+    return child(episode.seed, "patrol", level, "evaluation", episode.method)
 
 
 # --- Figures 5 and 6 -------------------------------------------------------------------------
@@ -164,25 +144,29 @@ class Trace:
 TICKS = 5
 
 
-def traces(plan: Plan) -> list[Trace]:
-    """The published five-tick traces, of the paper-like learner with the plan's first seed.
+def traces(training: int) -> list[Trace]:
+    """The published five-tick traces, of the paper-like learner with the first seed.
 
     Each is the first in the first evaluation episode that meets its criterion: for EP, handling
     is interrupted; for Loop, an alarm goes off in the middle of handling.
 
+    Args:
+        training: The number of episodes of training.
+
     Returns:
-        One for EP and one for Loop, but for what did not happen in that episode.
+        One for EP and one for Loop, except for what did not happen in that episode.
     """
     events: dict[Law, Callable[[Frame, Frame], bool]] = {"EP": _interrupts, "Loop": _must_wait}
-    found = []
+    shown = []
     for law, is_event in events.items():
-        table = _train(plan, level="module", law=law, learner="paper-like", seed=plan.seeds[0])
-        frames = list(_frames(table, law, _evaluation("module", law, plan.seeds[0])))
+        episode = ToyEpisode(experiment="patrol/module", method=law, training=training)
+        table = train_table(episode, "module")
+        frames = list(_frames(table, law, _evaluation(episode, "module")))
         starts = range(len(frames) - TICKS + 1)
-        start = next((at for at in starts if is_event(frames[at], frames[at + 1])), None)
+        start = next((n for n in starts if is_event(frames[n], frames[n + 1])), None)
         if start is not None:
-            found.append(Trace(law=law, frames=tuple(frames[start : start + TICKS])))
-    return found
+            shown.append(Trace(law=law, frames=tuple(frames[start : start + TICKS])))
+    return shown
 
 
 def _frames(table: NDArray[np.bool_], law: Law, rng: np.random.Generator) -> Iterable[Frame]:
