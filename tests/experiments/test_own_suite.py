@@ -188,6 +188,18 @@ def test_a_broken_or_doubled_plug_in_is_named_with_its_distribution(
     assert not items["realtime", "timeful"]
     with pytest.raises(SettingsError, match="acme-suites"):
         load("suite", "acme")
+    for command in (["list"], ["run", "--help"]):
+        result = CliRunner().invoke(app, command)
+        assert result.exit_code == 0, result.output
+        assert "acme-suites" in result.output
+        assert "engagement/inbox" in result.output
+
+
+def test_a_world_of_events_is_no_game_of_the_real_time_suite(tmp_path: Path) -> None:
+    path = tmp_path / "own.py"
+    path.write_text(PAGER.read_text() + "\n\ndef world(seed):\n    return Pager(3.0, seed)\n")
+    agent = ["--agent", f"{path}:on_call", "--game", f"{path}:world", "--seeds", "1"]
+    assert "step" in run("realtime", *agent, "--out", str(tmp_path / "run"), code=2)
 
 
 def test_an_own_model_plays_a_role(tmp_path: Path) -> None:

@@ -86,6 +86,19 @@ class SuiteGroup(Lazy):
             return super().get_command(ctx, cmd_name)
         return (load_command if self._kind == "run" else load_baseline_command)(cmd_name)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands; a suite that cannot be loaded does not hide the others."""
+        rows = []
+        for name in self.list_commands(ctx):
+            try:
+                command = self.get_command(ctx, name)
+                text = "" if command is None else command.get_short_help_str(60)
+            except SettingsError as error:
+                text = str(error)
+            rows.append((name, text))
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
 
 _BUG = 70
 """The exit code for a bug, as sysexits.h has it."""

@@ -62,18 +62,23 @@ def list_parts() -> None:
         },
     }
     from timeful.cli.suite_command import list_values, load_suite
+    from timeful.errors import SettingsError
     from timeful.registry import BUILT_IN, KINDS, registered
 
+    broken: dict[str, str] = {}
+    for item in registered("suite"):
+        if not item.problem:
+            try:
+                parts[item.name] = list_values(load_suite(item.name))
+            except SettingsError as error:
+                broken[item.name] = str(error)
     for kind in KINDS:
         for item in registered(kind):
-            if item.origin != "timeful" or item.problem:
+            if kind == "suite" and item.name in broken:
+                print(f"{kind:<{_COLUMN}}{broken[item.name]}")
+            elif item.origin != "timeful" or item.problem:
                 print(f"{kind:<{_COLUMN}}{item.name}  ({item.problem or item.origin})")
         _print_part(f"{kind}s", list(BUILT_IN[kind]))
-    parts |= {
-        item.name: list_values(load_suite(item.name))
-        for item in registered("suite")
-        if not item.problem
-    }
     parts["timely/fiction"] = {**parts["timely/fiction"], "games": game_names()}
     parts["timely/coding"] = {**parts["timely/coding"], "cases": case_names()}
     sets = (*set_names(), "gym:TASK")

@@ -2,6 +2,7 @@
 
 import re
 from functools import partial
+from typing import Any
 
 from timeful.agents.connection import Interface
 from timeful.core.units import NO_TIME, Duration, milliseconds, seconds
@@ -14,6 +15,7 @@ from timeful.interfaces.loop import Loop
 from timeful.interfaces.polling import Polling
 from timeful.interfaces.reflex import Reflex, Rule
 from timeful.models.pace import TOKEN
+from timeful.registry import is_file_name, load, names
 
 _UNITS = {"ms": milliseconds(1), "s": seconds(1), "min": seconds(60), "tokens": TOKEN}
 _SPAN = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|min|tokens)")
@@ -30,7 +32,8 @@ def make_interface(
     """Make an interface from its name.
 
     Args:
-        name: One of `INTERFACES`; the span may be a part of it, as in "polling:30s".
+        name: One of `INTERFACES`, with its span if it has one, as in "polling:30s"; or the name of
+            a plug-in or `FILE.py:NAME`, called with kernel, environment, recorder and `full`.
         span: The interval of polling, the delay of a reflex, the period of a fixed rate in a
             world of events, or the patience of a frozen world.
         cost: The time that a look of polling takes.
@@ -40,6 +43,9 @@ def make_interface(
     Raises:
         SettingsError: If the name is unknown, or a span or a rule is missing or of no use.
     """
+    if is_file_name(name) or (name not in INTERFACES and name in names("interface")):
+        factory: Any = load("interface", name)
+        return partial(factory, full=full)
     name, colon, text = name.partition(":")
     check_known("interface", name, INTERFACES)
     if colon:

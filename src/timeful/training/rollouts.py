@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from timeful import errors
+import timeful.errors as errors_of_timeful
 from timeful.models.local.batching import Batcher, Slot
 from timeful.models.local.model import LocalModel
 from timeful.models.local.request import GenerationConfig
@@ -65,7 +65,9 @@ class Rollout:
             return ""
         error = failures[-1].error
         kind, _, message = error.partition(": ")
-        return message if hasattr(errors, kind) else error  # an error of ours needs no class
+        return (
+            message if hasattr(errors_of_timeful, kind) else error
+        )  # an error of ours needs no class
 
     @property
     def turn_rewards(self) -> tuple[float, ...]:

@@ -69,6 +69,11 @@ def make_world(episode: RealtimeEpisode) -> Game:
     }
     factory: Any = load("world", episode.game)
     game: Game = bind(factory, available)()
+    if not hasattr(game, "step"):
+        raise SettingsError(
+            f"{episode.game} is no world of turns: it has no method `step`; play a world of events "
+            "with timeful.play, or in a suite of your own"
+        )
     return game
 
 
@@ -83,8 +88,8 @@ def find_prompts(episode: RealtimeEpisode, game: Game) -> PromptKit:
     prompts = getattr(game, "prompts", None)
     if not isinstance(prompts, PromptKit):
         raise SettingsError(
-            f"{episode.game} has no attribute `prompts`, which the agent "
-            f"{episode.agent!r} needs; give an agent of your own as FILE.py:NAME"
+            f"{episode.game} has no attribute `prompts`, a PromptKit, which the agent "
+            f"{episode.agent!r} needs"
         )
     return prompts
 
