@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-import timeful.errors as errors_of_timeful
+from timeful.errors import ModelError
 from timeful.models.local.batching import Batcher, Slot
 from timeful.models.local.model import LocalModel
 from timeful.models.local.request import GenerationConfig
@@ -63,11 +63,7 @@ class Rollout:
         failures = [event for event in self.events if isinstance(event, EpisodeFailed)]
         if not failures:
             return ""
-        error = failures[-1].error
-        kind, _, message = error.partition(": ")
-        return (
-            message if hasattr(errors_of_timeful, kind) else error
-        )  # an error of ours needs no class
+        return failures[-1].error.removeprefix(f"{ModelError.__name__}: ")
 
     @property
     def turn_rewards(self) -> tuple[float, ...]:
