@@ -14,6 +14,8 @@ TESTS = Path(__file__).parent
 SLOW = frozenset(
     TESTS / name
     for name in (
+        "agents/tabular/test_deliberation.py",
+        "agents/tabular/test_patrol.py",
         "cli/test_local.py",
         "cli/test_serve.py",
         "cli/test_train.py",

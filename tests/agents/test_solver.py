@@ -94,6 +94,7 @@ def test_paced_is_never_late_and_asks_the_timer_always(table):
         assert all(one.asked for one in table["paced", part])
 
 
+@pytest.mark.slow
 def test_paced_works_longer_the_more_time_there_is(table):
     lengths = [tokens(table["paced", part]) for part in (0.75, 1, 2, 3)]
     assert all(b > 1.2 * a for a, b in pairwise(lengths))

@@ -11,6 +11,7 @@ from timeful.cli.new import KINDS, new
 from timeful.errors import SettingsError
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_new_file_passes_its_own_test(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -136,6 +136,7 @@ def test_one_that_breaks_says_where(tmp_path: Path, code: str, reason: str) -> N
         reward_of(task(RIGHT), reward)
 
 
+@pytest.mark.slow
 def test_in_a_training_it_is_a_path_from_the_settings_and_a_part_of_what_goes_on(
     tmp_path: Path,
 ) -> None:

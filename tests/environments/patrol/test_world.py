@@ -26,6 +26,7 @@ def until_alarm(world: Patrol) -> None:
         world.step()
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(
     world=patrols(horizon=60), seed=st.integers(0, 2**32), law=st.sampled_from((EventDriven, Loop))

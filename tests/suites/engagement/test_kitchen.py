@@ -73,6 +73,7 @@ def means(setting: str, method: str) -> Mapping[str, float | None]:
 # --- against the paper ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_all_cases_of_the_paper_are_inside_every_band_and_in_its_order() -> None:
     assert len(rows()) == 5 * 128 + 5 * 72
     banded = [(c, band) for c in cells() if (band := suite.reference.band(c))]

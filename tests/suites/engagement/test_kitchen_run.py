@@ -24,6 +24,7 @@ from timeful.suites.engagement.kitchen.rows import summarize
 from timeful.suites.engagement.kitchen.suite import suite
 
 
+@pytest.mark.slow
 def test_figure_7_is_drawn_from_records_with_a_panel_for_each_interface(tmp_path: Path) -> None:
     values = {"setting": ["multi-dish"], "sample": range(1), "case": range(72)}
     run_suite(suite, Choice(values=values, fixed={"variants": False}), tmp_path, workers=2)
@@ -99,6 +100,7 @@ def events_of(
     return [event for event in recorder.events if not isinstance(event, Wall)][1:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("interface", ["event-driven", "polling", "reflex", "loop"])
 def test_a_live_model_plays_the_same_episode_to_the_byte_whatever_the_network_does(
     interface: str,
