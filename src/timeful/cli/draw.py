@@ -20,7 +20,7 @@ def draw(records: tuple[Path, ...], figure: Path) -> None:
     """Draw RECORDS of kitchen episodes as timelines, one below the other, as in Figure 7."""
     from timeful.suites.engagement.kitchen.episode import NAME
     from timeful.suites.engagement.kitchen.figure import timeline
-    from timeful.suites.engagement.kitchen.trace import trace
+    from timeful.suites.engagement.kitchen.trace import read_trace
 
     traces = []
     for record in records:
@@ -30,6 +30,6 @@ def draw(records: tuple[Path, ...], figure: Path) -> None:
             raise RecordError(
                 f"{record} is no record of a kitchen: only episodes of {NAME} can be drawn"
             )
-        traces.append(trace(events))
+        traces.append(read_trace(events))
     figure.write_text(timeline(traces), encoding="utf-8", newline="\n")
     print(f"figure   {figure}")

@@ -35,7 +35,7 @@ from timeful.suites.engagement.kitchen.rows import (
 )
 from timeful.suites.engagement.kitchen.rules import Cook, passage
 from timeful.suites.engagement.kitchen.suite import check_orders, suite
-from timeful.suites.engagement.kitchen.trace import Stretch, Trace, trace
+from timeful.suites.engagement.kitchen.trace import Stretch, Trace, read_trace
 
 MENU = case(critical(), soft(), problems=(problem(length=300), problem("Q2", 90)), stoves=2)
 LIKE = KitchenEpisode(setting="multi-dish", menu=MENU, transcripts="answers")
@@ -343,9 +343,9 @@ def test_a_tutor_that_starts_over_is_found_out(monkeypatch: pytest.MonkeyPatch) 
 def test_a_record_of_something_else_or_without_an_end_is_refused() -> None:
     events = events_of(LIKE)
     with pytest.raises(RecordError):
-        trace(events[:-2])
+        read_trace(events[:-2])
     with pytest.raises(RecordError):
-        trace(events[1:])
+        read_trace(events[1:])
 
 
 # --- any controller, any case, any method -----------------------------------------------------
@@ -370,31 +370,31 @@ class Whim:
         return Cook()(situation, rng)
 
 
-def check_laws(events: Sequence[Entry], story: Trace, task: Case) -> None:
+def check_laws(events: Sequence[Entry], trace: Trace, task: Case) -> None:
     assert all(one.at <= other.at for one, other in pairwise(events))
     # On the stove: from the end of staging to the end of finishing.
-    changes = [(d.end, 1) for d in story.deeds if d.verb == "stage" and d.end is not None]
-    changes += [(d.end, -1) for d in story.deeds if d.verb == "finish" and d.end is not None]
+    changes = [(d.end, 1) for d in trace.executions if d.verb == "stage" and d.end is not None]
+    changes += [(d.end, -1) for d in trace.executions if d.verb == "finish" and d.end is not None]
     on_stove = 0
     for _, change in sorted(changes):
         on_stove += change
         assert 0 <= on_stove <= task.stoves
-    finishes = [deed for deed in story.deeds if deed.verb == "finish"]
-    assert len({deed.dish for deed in finishes}) == len(finishes)
-    for deed in finishes:
-        signal = story.signals[deed.dish]
-        assert signal.at <= deed.start
-        if deed.end is not None:
-            assert deed.quality == int(deed.end <= signal.deadline)
-    for signal in story.signals.values():
-        assert signal.seen is None or signal.seen >= signal.at
+    finishes = [execution for execution in trace.executions if execution.verb == "finish"]
+    assert len({execution.dish for execution in finishes}) == len(finishes)
+    for execution in finishes:
+        signal = trace.signals[execution.dish]
+        assert signal.at <= execution.start
+        if execution.end is not None:
+            assert execution.quality == int(execution.end <= signal.deadline)
+    for signal in trace.signals.values():
+        assert signal.seen_at is None or signal.seen_at >= signal.at
     # One pair of hands: what is done is done one after the other.
-    busy = sorted((s.start, s.end) for s in story.stretches)
-    busy = sorted(busy + [(d.start, d.end) for d in story.deeds if d.end is not None])
+    busy = sorted((s.start, s.end) for s in trace.stretches)
+    busy = sorted(busy + [(d.start, d.end) for d in trace.executions if d.end is not None])
     assert all(one[1] <= other[0] for one, other in pairwise(busy))
 
 
-def check_texts(events: Sequence[Entry], story: Trace) -> None:
+def check_texts(events: Sequence[Entry], trace: Trace) -> None:
     """Tokens are neither lost nor counted twice, however often a text was broken off."""
     written: dict[str, int] = {}
     for event in events:
@@ -402,7 +402,7 @@ def check_texts(events: Sequence[Entry], story: Trace) -> None:
             assert event.data["written"] >= written.get(event.data["problem"], 0)
             written[event.data["problem"]] = event.data["written"]
     spans: dict[str, list[Stretch]] = {}
-    for stretch in story.stretches:
+    for stretch in trace.stretches:
         spans.setdefault(stretch.problem, []).append(stretch)
     for name, stretches in spans.items():
         is_cut = any(stretch.ending == "cut" for stretch in stretches)
@@ -411,8 +411,8 @@ def check_texts(events: Sequence[Entry], story: Trace) -> None:
         assert sum(in_ticks(stretch.end - stretch.start) for stretch in stretches) >= tokens
         assert tokens == written[name] or (is_cut and tokens >= written[name])
         # Where it was broken off is counted in the text that is recorded.
-        assert story.breaks[name] == sorted(story.breaks[name])
-        assert story.breaks[name][-1] == len(story.texts[name]) or is_cut
+        assert trace.breaks[name] == sorted(trace.breaks[name])
+        assert trace.breaks[name][-1] == len(trace.texts[name]) or is_cut
     thoughts = [e for e in events if isinstance(e, ThoughtEnded)]
     assert len({thought.thought for thought in thoughts}) == len(thoughts)
 
@@ -452,11 +452,11 @@ def test_any_controller_leaves_a_record_that_the_record_keeps_the_laws(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kitchen_play, "RuleModel", lambda _, name: _model(Whim(share), name))
         events = events_of(episode)
-    story = trace(events)
-    check_laws(events, story, episode.task)
-    check_texts(events, story)
+    trace = read_trace(events)
+    check_laws(events, trace, episode.task)
+    check_texts(events, trace)
     check_seeing(events)
-    assert story.score == pytest.approx(utility(story) + 0.05 * len(story.polls))
+    assert trace.score == pytest.approx(utility(trace) + 0.05 * len(trace.polls))
     row = summarize(events)
     assert row.in_time <= row.dishes
     assert row.in_time == row.critical_in_time + row.soft_in_time

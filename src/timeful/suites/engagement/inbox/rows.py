@@ -195,23 +195,23 @@ def summarize(events: Iterable[Entry]) -> InboxRow:
 def _numbers(reading: _Reading, scoring: Scoring) -> dict[str, Any]:
     tally, emails = reading.tally, list(reading.emails.values())
     main = main_score(scoring, tally.progress)
-    email = email_score(scoring, [(one.urgency, one.state == "handled") for one in emails])
-    waited = [one.waited for one in emails if one.waited is not None]
+    email = email_score(scoring, [(e.urgency, e.state == "handled") for e in emails])
+    waits = [email.waited for email in reading.emails.values() if email.waited is not None]
     return {
         "utility": utility(scoring, tally),
         "main": main,
         "email": email,
         "balanced": balanced_score(scoring, main=main, email=email),
-        "latency": in_seconds(sum(waited)),
-        "responses": len(waited),
+        "latency": in_seconds(sum(waits)),
+        "responses": len(waits),
         "progress": tally.progress,
         "emails": len(emails),
         "on_time": tally.on_time,
         "late": tally.late,
         "timed_out": tally.timed_out,
-        "open": sum(one.state == "open" for one in emails),
+        "open": sum(e.state == "open" for e in emails),
         "arrived_by_urgency": _by_urgency(emails),
-        "on_time_by_urgency": _by_urgency([one for one in emails if one.state == "handled"]),
+        "on_time_by_urgency": _by_urgency([e for e in emails if e.state == "handled"]),
         "switches": tally.switches,
         "interruptions": tally.interruptions,
         "looks": reading.looks,
@@ -224,5 +224,5 @@ def _numbers(reading: _Reading, scoring: Scoring) -> dict[str, Any]:
 
 
 def _by_urgency(emails: Iterable[_Seen]) -> list[int]:
-    urgencies = [one.urgency for one in emails]
+    urgencies = [email.urgency for email in emails]
     return [urgencies.count(urgency) for urgency in URGENCIES]

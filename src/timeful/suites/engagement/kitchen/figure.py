@@ -17,7 +17,7 @@ from matplotlib.typing import MarkerType
 from timeful.environments.kitchen.settings import in_ticks
 from timeful.reports.html import INK
 from timeful.reports.style import OTHER, WIDTH, style, to_svg
-from timeful.suites.engagement.kitchen.trace import Deed, Signal, Stretch, Trace
+from timeful.suites.engagement.kitchen.trace import Execution, Signal, Stretch, Trace
 
 _PROBLEMS = "Blues"
 _CRITICAL, _SOFT = "#E8743B", "#3FA66B"
@@ -42,11 +42,11 @@ def timeline(traces: Sequence[Trace]) -> str:
         height = sum(heights) + _FOOT
         figure = Figure(figsize=(WIDTH, height))
         bottom = 1.0
-        for place, (trace, names) in enumerate(zip(traces, lanes, strict=True)):
-            bottom -= heights[place] / height
+        for lane, (trace, names) in enumerate(zip(traces, lanes, strict=True)):
+            bottom -= heights[lane] / height
             panel = figure.add_axes((0.055, bottom, 0.93, _LANE * len(names) / height))
             _panel(panel, trace, names, end)
-            panel.tick_params(labelbottom=place == len(traces) - 1)
+            panel.tick_params(labelbottom=lane == len(traces) - 1)
         panel.set_xlabel("ticks")
         figure.legend(handles=_handles(), loc="lower center", ncols=6, fontsize=10)
         return to_svg(figure)
@@ -54,23 +54,23 @@ def timeline(traces: Sequence[Trace]) -> str:
 
 def _names(trace: Trace) -> list[str]:
     menu = trace.settings["menu"]
-    return [one["name"] for one in (*menu["problems"], *menu["dishes"])]
+    return [item["name"] for item in (*menu["problems"], *menu["dishes"])]
 
 
 def _panel(axes: Axes, trace: Trace, names: list[str], end: float) -> None:
-    places = {name: place for place, name in enumerate(names)}
+    lane_of = {name: lane for lane, name in enumerate(names)}
     axes.set_xlim(-0.005 * end, 1.01 * end)
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.set_yticks(range(len(names)), names)
     axes.tick_params(axis="y", length=0)
-    for place in range(len(names) - 1):
-        axes.axhline(place + 0.5, color=OTHER, alpha=0.25, linewidth=0.6)
+    for lane in range(len(names) - 1):
+        axes.axhline(lane + 0.5, color=OTHER, alpha=0.25, linewidth=0.6)
     for stretch in trace.stretches:
-        _stretch(axes, stretch, places)
+        _stretch(axes, stretch, lane_of)
     for signal in trace.signals.values():
-        _window(axes, signal, places[signal.dish], end)
-    for deed in trace.deeds:
-        _deed(axes, deed, places[deed.dish])
+        _window(axes, signal, lane_of[signal.dish], end)
+    for execution in trace.executions:
+        _execution(axes, execution, lane_of[execution.dish])
     for poll in trace.polls:
         axes.plot([in_ticks(poll)] * 2, [-0.5, -0.28], color=INK, linewidth=0.7, alpha=0.6)
     axes.axvline(in_ticks(trace.end or 0), color=INK, linewidth=0.9, linestyle=(0, (1, 2)))
@@ -79,7 +79,7 @@ def _panel(axes: Axes, trace: Trace, names: list[str], end: float) -> None:
 
 def _title(trace: Trace) -> str:
     dishes = len(trace.settings["menu"]["dishes"])
-    good = sum(deed.quality or 0 for deed in trace.deeds)
+    good = sum(execution.quality or 0 for execution in trace.executions)
     problems = len(trace.settings["menu"]["problems"])
     score = "failed" if trace.score is None else f"{in_ticks(trace.end or 0):g} ticks"
     method = trace.episode.get("method", "episode")
@@ -89,41 +89,41 @@ def _title(trace: Trace) -> str:
     )
 
 
-def _stretch(axes: Axes, stretch: Stretch, places: dict[str, int]) -> None:
-    place = places[stretch.problem]
-    shade = mpl.colormaps[_PROBLEMS](0.45 + 0.15 * (place % 3))
+def _stretch(axes: Axes, stretch: Stretch, lane_of: dict[str, int]) -> None:
+    lane = lane_of[stretch.problem]
+    shade = mpl.colormaps[_PROBLEMS](0.45 + 0.15 * (lane % 3))
     start, end = in_ticks(stretch.start), in_ticks(stretch.end)
-    axes.barh(place, end - start, left=start, height=0.62, color=shade, edgecolor="none")
+    axes.barh(lane, end - start, left=start, height=0.62, color=shade, edgecolor="none")
     if stretch.ending == "interrupted":
-        axes.plot([end, end], [place - 0.42, place + 0.42], color=INK, linewidth=1.6)
+        axes.plot([end, end], [lane - 0.42, lane + 0.42], color=INK, linewidth=1.6)
 
 
-def _window(axes: Axes, signal: Signal, place: int, end: float) -> None:
+def _window(axes: Axes, signal: Signal, lane: int, end: float) -> None:
     start = in_ticks(signal.at)
     colour = _CRITICAL if signal.is_critical else _SOFT
     ideal = in_ticks(signal.window_end)
     until = min(in_ticks(signal.deadline), inf if signal.is_critical else 1.01 * end)
-    axes.barh(place, until - start, left=start, height=0.62, color=colour, alpha=0.28)
-    axes.barh(place, ideal - start, left=start, height=0.62, color=colour, alpha=0.55)
-    axes.plot([start], [place], marker="d", markersize=6.5, color=colour, markeredgecolor=INK)
+    axes.barh(lane, until - start, left=start, height=0.62, color=colour, alpha=0.28)
+    axes.barh(lane, ideal - start, left=start, height=0.62, color=colour, alpha=0.55)
+    axes.plot([start], [lane], marker="d", markersize=6.5, color=colour, markeredgecolor=INK)
 
 
-def _deed(axes: Axes, deed: Deed, place: int) -> None:
-    start = in_ticks(deed.start)
-    if deed.verb == "stage":
-        axes.plot([start], [place], marker="^", markersize=5, color=OTHER)
+def _execution(axes: Axes, execution: Execution, lane: int) -> None:
+    start = in_ticks(execution.start)
+    if execution.verb == "stage":
+        axes.plot([start], [lane], marker="^", markersize=5, color=OTHER)
         return
-    end = start if deed.end is None else in_ticks(deed.end)
-    if deed.verb == "prepare":
-        axes.barh(place, end - start, left=start, height=0.3, color=OTHER)
+    end = start if execution.end is None else in_ticks(execution.end)
+    if execution.verb == "prepare":
+        axes.barh(lane, end - start, left=start, height=0.3, color=OTHER)
         return
-    colour = _GOOD if deed.quality else _BAD
-    axes.barh(place, end - start, left=start, height=0.3, color=colour)
-    marker = "o" if deed.quality else "X"
-    axes.plot([end], [place], marker=marker, markersize=6, color=colour, markeredgecolor="none")
-    if deed.by == "reflex":
+    colour = _GOOD if execution.quality else _BAD
+    axes.barh(lane, end - start, left=start, height=0.3, color=colour)
+    marker = "o" if execution.quality else "X"
+    axes.plot([end], [lane], marker=marker, markersize=6, color=colour, markeredgecolor="none")
+    if execution.by == "reflex":
         axes.plot(
-            [end], [place], marker="o", markersize=10, fillstyle="none", color=colour, linewidth=1
+            [end], [lane], marker="o", markersize=10, fillstyle="none", color=colour, linewidth=1
         )
 
 

@@ -4,13 +4,13 @@ Definitions that the paper leaves open:
 
 | number | here |
 | --- | --- |
-| visibility delay | from a signal to the controller's first call that is shown it, or until the engine's reflex sets about it |
+| visibility delay | from a signal to the controller's first call that is shown it, or until the engine's reflex starts on it |
 | finish delay | from a signal to the start of its finish action |
 | priority | of the controller's finish actions with dishes of both kinds ready, the share of critical ones |
 | soft defer | of the soft dishes that were seen, the share that saw more tutoring before they were finished |
-| resume delay | from the interruption of a text to the token with which it goes on |
-| overlap | words at the end of a text that are said again at the start of what goes on, relative to the words of what goes on |
-| restart | what goes on begins with the same eight words as the problem's text |
+| resume delay | from the interruption of a text to the token with which it continues |
+| overlap | words at the end of a text that are repeated at the start of its continuation, relative to the words of the continuation |
+| restart | the continuation begins with the same eight words as the problem's text |
 """  # noqa: E501 - a table
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,7 +24,7 @@ from timeful.environments.kitchen.settings import Utility, in_ticks
 from timeful.errors import RecordError
 from timeful.records.events import Entry
 from timeful.records.recorder import Recorder
-from timeful.suites.engagement.kitchen.trace import Signal, Stretch, Trace, trace
+from timeful.suites.engagement.kitchen.trace import Signal, Stretch, Trace, read_trace
 
 _RESTART = 8  # words
 
@@ -32,9 +32,9 @@ _RESTART = 8  # words
 class KitchenRow(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of an episode; delays are in ticks, and there is one for each dish or text.
 
-    `score` is what the world came to, `utility` the same less what the interface's own checks
-    cost. Both are None if the episode failed. Of the `calls`, `refused` answers came to nothing;
-    an episode that was ended because none was left is `out_of_calls`.
+    `score` is the score of the world, `utility` the same less the cost of the interface's own
+    checks. Both are None if the episode failed. Of the `calls`, `refused` answers could not be
+    used; an episode that ended because no call was left is `out_of_calls`.
     """
 
     setting: str
@@ -92,18 +92,18 @@ def summarize(events: Iterable[Entry]) -> KitchenRow:
             recorder.write(event)
             yield event
 
-    made = trace(hashed())
+    trace = read_trace(hashed())
     values = {
-        **made.episode,
-        **_outcome(made),
-        **_delays(made),
-        **_choices(made),
-        **_continuity(made),
-        "calls": made.calls,
-        "out_of_calls": made.is_out_of_calls,
-        "refused": made.refused,
-        "tokens": made.tokens,
-        "error": made.error,
+        **trace.episode,
+        **_outcome(trace),
+        **_delays(trace),
+        **_choices(trace),
+        **_continuity(trace),
+        "calls": trace.calls,
+        "out_of_calls": trace.is_out_of_calls,
+        "refused": trace.refused,
+        "tokens": trace.tokens,
+        "error": trace.error,
         "sha256": recorder.sha256,
     }
     try:
@@ -112,18 +112,18 @@ def summarize(events: Iterable[Entry]) -> KitchenRow:
         raise RecordError(f"the record's settings do not name an episode: {problem}") from problem
 
 
-def _outcome(made: Trace) -> dict[str, Any]:
-    menu = made.settings["menu"]
+def _outcome(trace: Trace) -> dict[str, Any]:
+    menu = trace.settings["menu"]
     soft = {dish["name"] for dish in menu["dishes"] if dish["slack"] is not None}
-    in_time = {deed.dish for deed in made.deeds if deed.quality}
-    ok = made.error is None
+    in_time = {execution.dish for execution in trace.executions if execution.quality}
+    ok = trace.error is None
     return {
         "status": "ok" if ok else "failed",
-        "utility": utility(made) if ok else None,
-        "score": made.score,
-        "ticks": in_ticks(made.end or 0),
-        "switches": _switches(made),
-        "checks": _checks(made),
+        "utility": utility(trace) if ok else None,
+        "score": trace.score,
+        "ticks": in_ticks(trace.end or 0),
+        "switches": _switches(trace),
+        "checks": _checks(trace),
         "dishes": len(menu["dishes"]),
         "in_time": len(in_time),
         "critical": len(menu["dishes"]) - len(soft),
@@ -131,82 +131,82 @@ def _outcome(made: Trace) -> dict[str, Any]:
         "soft": len(soft),
         "soft_in_time": len(in_time & soft),
         "problems": len(menu["problems"]),
-        "complete": len(made.complete),
+        "complete": len(trace.complete),
     }
 
 
-def utility(made: Trace) -> float:
+def utility(trace: Trace) -> float:
     """The utility of an episode (appendix E), from its record alone."""
-    weights = Utility(**made.settings["world"]["utility"])
+    weights = Utility(**trace.settings["world"]["utility"])
     return (
-        weights.dish * sum(deed.quality or 0 for deed in made.deeds)
-        + weights.problem * len(made.complete)
-        - weights.tick * in_ticks(made.end or 0)
-        - weights.switch * _switches(made)
-        - weights.check * _checks(made)
+        weights.dish * sum(execution.quality or 0 for execution in trace.executions)
+        + weights.problem * len(trace.complete)
+        - weights.tick * in_ticks(trace.end or 0)
+        - weights.switch * _switches(trace)
+        - weights.check * _checks(trace)
     )
 
 
-def _checks(made: Trace) -> int:
+def _checks(trace: Trace) -> int:
     """The controller's own checks, and the interface's."""
-    return len(made.polls) + sum(action.verb == "check" for action in made.actions)
+    return len(trace.polls) + sum(action.verb == "check" for action in trace.actions)
 
 
-def _switches(made: Trace) -> int:
+def _switches(trace: Trace) -> int:
     """How often work changed between kitchen and tutoring; an episode begins in the kitchen."""
     modes = ["kitchen"]
     modes += [
         "tutor" if action.verb == "tutor" else "kitchen"
-        for action in made.actions
+        for action in trace.actions
         if action.verb in ("prepare", "stage", "finish", "tutor")
     ]
-    return sum(one != other for one, other in pairwise(modes))
+    return sum(mode != following for mode, following in pairwise(modes))
 
 
-def _delays(made: Trace) -> dict[str, Any]:
+def _delays(trace: Trace) -> dict[str, Any]:
     seen, finished = [], []
-    for signal in made.signals.values():
-        if signal.seen is not None:
-            seen.append(in_ticks(signal.seen - signal.at))
-        finish = made.finish_of(signal.dish)
+    for signal in trace.signals.values():
+        if signal.seen_at is not None:
+            seen.append(in_ticks(signal.seen_at - signal.at))
+        finish = trace.finish_of(signal.dish)
         if finish is not None:
             finished.append(in_ticks(finish.start - signal.at))
     return {"seen_after": seen, "finished_after": finished}
 
 
-def _choices(made: Trace) -> dict[str, Any]:
-    chosen = chances = deferred = 0
-    for deed in made.deeds:
-        if deed.verb == "finish" and deed.by == "agent":
-            ready = [s for s in made.signals.values() if _is_ready(made, s, deed.start)]
+def _choices(trace: Trace) -> dict[str, Any]:
+    priorities = chances = deferred = 0
+    for execution in trace.executions:
+        if execution.verb == "finish" and execution.by == "agent":
+            ready = [s for s in trace.signals.values() if _is_ready(trace, s, execution.start)]
             if len({signal.is_critical for signal in ready}) == 2:
                 chances += 1
-                chosen += made.signals[deed.dish].is_critical
-    soft = [s for s in made.signals.values() if not s.is_critical and s.seen is not None]
+                priorities += trace.signals[execution.dish].is_critical
+    soft = [s for s in trace.signals.values() if not s.is_critical and s.seen_at is not None]
     for signal in soft:
-        finish = made.finish_of(signal.dish)
-        until = (made.end or 0) if finish is None else finish.start
-        deferred += any((signal.seen or 0) <= s.start < until for s in made.stretches)
+        finish = trace.finish_of(signal.dish)
+        until = (trace.end or 0) if finish is None else finish.start
+        deferred += any((signal.seen_at or 0) <= s.start < until for s in trace.stretches)
     return {
-        "priority_chosen": chosen,
+        "priority_chosen": priorities,
         "priority_chances": chances,
         "soft_seen": len(soft),
         "soft_deferred": deferred,
     }
 
 
-def _is_ready(made: Trace, signal: Signal, at: Instant) -> bool:
-    """Whether a dish is known to have signalled, and nobody finishes it before an instant."""
-    finish = made.finish_of(signal.dish)
-    is_known = signal.seen is not None and signal.seen <= at
+def _is_ready(trace: Trace, signal: Signal, at: Instant) -> bool:
+    """Whether a dish is known to have signalled, and is not finished before an instant."""
+    finish = trace.finish_of(signal.dish)
+    is_known = signal.seen_at is not None and signal.seen_at <= at
     return is_known and (finish is None or finish.start >= at)
 
 
-def _continuity(made: Trace) -> dict[str, Any]:
-    delays = list(_resumptions(made.stretches))
-    pairs = list(_goings_on(made))
+def _continuity(trace: Trace) -> dict[str, Any]:
+    delays = list(_resumptions(trace.stretches))
+    pairs = list(_continuations(trace))
     return {
-        "interrupted": sum(s.ending == "interrupted" for s in made.stretches),
+        "interrupted": sum(s.ending == "interrupted" for s in trace.stretches),
         "resumed": len(delays),
         "resumed_after": delays,
         "overlaps": [overlap(before, after) for _, before, after in pairs],
@@ -215,30 +215,30 @@ def _continuity(made: Trace) -> dict[str, Any]:
 
 
 def _resumptions(stretches: Sequence[Stretch]) -> Iterator[float]:
-    """How long each interrupted text waited until it went on, if it did."""
-    for place, stretch in enumerate(stretches):
+    """The wait of each interrupted text until it continues, if it does."""
+    for index, stretch in enumerate(stretches):
         if stretch.ending == "interrupted":
-            for later in stretches[place + 1 :]:
+            for later in stretches[index + 1 :]:
                 if later.problem == stretch.problem:
                     yield in_ticks(later.start - stretch.end)
                     break
 
 
-def _goings_on(made: Trace) -> Iterator[tuple[str, str, str]]:
-    """The text of a problem, what it was until a break, and what it went on with to the next."""
-    for problem, text in made.texts.items():
-        breaks = sorted({b for b in made.breaks.get(problem, []) if 0 < b < len(text)})
-        for place, start in enumerate(breaks):
-            end = breaks[place + 1] if place + 1 < len(breaks) else len(text)
+def _continuations(trace: Trace) -> Iterator[tuple[str, str, str]]:
+    """The text of a problem, its part until a break, and its continuation to the next break."""
+    for problem, text in trace.texts.items():
+        breaks = sorted({b for b in trace.breaks.get(problem, []) if 0 < b < len(text)})
+        for index, start in enumerate(breaks):
+            end = breaks[index + 1] if index + 1 < len(breaks) else len(text)
             yield text[: breaks[0]], text[:start], text[start:end]
 
 
 def overlap(before: str, after: str) -> float:
-    """The share of a text's words that only say again what was said last before it."""
-    said, more = before.split(), after.split()
+    """The share of a text's words that repeat the last words before it."""
+    words, more = before.split(), after.split()
     longest = 0
-    for count in range(1, min(len(said), len(more)) + 1):
-        if said[-count:] == more[:count]:
+    for count in range(1, min(len(words), len(more)) + 1):
+        if words[-count:] == more[:count]:
             longest = count
     return longest / len(more) if more else 0.0
 

@@ -1,7 +1,7 @@
-"""Who cooks and tutors where no language model does: a rule, and prose of the right length.
+"""The stand-ins that cook and tutor: rules, and prose of the right length.
 
-Both are asked with the same prompts as a language model, and are labelled stand-ins wherever
-their numbers are shown. The rule is that of section 4.1 of the experiment's facts file.
+Both get the same prompts as a language model, and are labelled stand-ins wherever their numbers
+are shown. The rules are those of section 4.1 of the experiment's facts file.
 """
 
 from dataclasses import dataclass
@@ -23,16 +23,16 @@ so take an example draw it count its parts and compare them with what the rule s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cook:
-    """The rule that decides.
+    """The rules that decide.
 
     Attributes:
         soft: When a soft dish is finished.
-        quits: How likely it is to end the episode where it would have to wait with all
-            problems complete, from 0 to 1; each such decision is drawn anew.
-        tokens: What each of its answers costs, at least 0.
+        quits: The probability of ending the episode instead of a wait with all problems
+            complete; drawn at each such decision.
+        tokens: The tokens of each answer, at least 0.
 
     Raises:
-        SettingsError: If one of them cannot be.
+        SettingsError: If a value is out of range.
     """
 
     soft: Soft = "at once"
@@ -55,6 +55,6 @@ class Cook:
 
 
 def passage(lesson: Lesson) -> Passage:
-    """What the prose stand-in writes: a heading if it begins, and words to the asked length."""
+    """The prose of the stand-in: a heading at its start, and words up to the length."""
     opening = "" if lesson.transcript else f"{lesson.problem.title}. {lesson.problem.brief}"
     return Passage(opening=opening, words=tuple(_PROSE.split()), tokens=lesson.left)

@@ -27,7 +27,7 @@ from timeful.suites.engagement.kitchen.episode import (
 )
 from timeful.suites.engagement.kitchen.play import play
 from timeful.suites.engagement.kitchen.rows import KitchenRow, summarize
-from timeful.suites.engagement.kitchen.trace import trace
+from timeful.suites.engagement.kitchen.trace import read_trace
 from timeful.suites.remarks import count_unusable
 
 METHOD_NAMES = (
@@ -72,10 +72,10 @@ def check(episodes: Sequence[KitchenEpisode]) -> None:
 
 def name_cell(where: Where) -> CellName:
     """The names of a cell in results."""
-    parts = [where["controller"], *([where["family"]] if "family" in where else [])]
+    names = [where["controller"], *([where["family"]] if "family" in where else [])]
     return CellName(
         experiment=f"kitchen/{where['setting']}",
-        setting=", ".join(map(str, parts)),
+        setting=", ".join(map(str, names)),
         method=str(where["method"]),
     )
 
@@ -90,10 +90,10 @@ def check_orders(cells: Sequence[ResultRow]) -> Iterator[Claim]:
     }
     for setting, success in (("one-dish", "Dish done"), ("multi-dish", "Critical")):
         for metric, (text, is_ordered) in zip((success, "Vis. delay"), ORDERS.items(), strict=True):
-            values = [means.get((setting, method, metric)) for method in METHODS.values()]
-            known = [value for value in values if value is not None]
-            if len(known) == len(values):
-                yield Claim(text=f"{setting}: {metric} {text}", held=int(is_ordered(*known)))
+            keys = [(setting, method, metric) for method in METHODS.values()]
+            values = [means[key] for key in keys if key in means]
+            if len(values) == len(keys):
+                yield Claim(text=f"{setting}: {metric} {text}", held=int(is_ordered(*values)))
     for method in ("ReflexPatch", "EP"):
         finished = means.get(("one-dish", method, "Fin. delay"))
         visible = means.get(("one-dish", method, "Vis. delay"))
@@ -124,11 +124,11 @@ def draw_figure(data: ReportData) -> Iterator[Section]:
         return
     sample, case = min(cases)
     paths = sorted((data.out / "episodes").glob(f"multi-dish-*-{case}-set{sample}.jsonl"))
-    traces = {t.episode["method"]: t for t in (trace(read_record(path)) for path in paths)}
-    shown = [traces[method] for method in METHODS.values() if method in traces]
+    traces = {t.episode["method"]: t for t in (read_trace(read_record(path)) for path in paths)}
+    ordered = [traces[method] for method in METHODS.values() if method in traces]
     from timeful.suites.engagement.kitchen.figure import timeline  # noqa: PLC0415  (matplotlib)
 
-    svg = timeline(shown)
+    svg = timeline(ordered)
     (data.out / "figure7.svg").write_text(svg, encoding="utf-8", newline="\n")
     figure = Figure(
         image=svg,

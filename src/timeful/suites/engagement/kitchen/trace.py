@@ -1,4 +1,4 @@
-"""What happened in a kitchen episode, read off its record: tutoring, signals, actions.
+"""The course of a kitchen episode, read from its record: tutoring, signals, actions.
 
 A pure function of the events; rows, tables and the figure are made from it.
 """
@@ -46,19 +46,19 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signal:
-    """A dish that signalled; `seen` is when whoever decided first learned of it, if anybody did."""
+    """A dish that signalled; `seen_at` is when the decider first learned of it."""
 
     dish: str
     at: Instant
     window_end: Instant
     deadline: Instant
     is_critical: bool
-    seen: Instant | None = None
+    seen_at: Instant | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deed:
-    """A kitchen action, whoever's; `quality` is set for the end of a finish action."""
+class Execution:
+    """An action in the kitchen; `quality` is set at the end of a finish action."""
 
     verb: str
     dish: str
@@ -70,12 +70,15 @@ class Deed:
 
 @dataclass(slots=True, kw_only=True)
 class Trace:
-    """An episode in the kitchen; `texts` holds each problem's text and where it was broken off."""
+    """An episode in the kitchen.
+
+    `texts` holds the text of each problem, `breaks` the positions where it was interrupted.
+    """
 
     settings: dict[str, Any]
     stretches: list[Stretch] = field(default_factory=list)
     signals: dict[str, Signal] = field(default_factory=dict)
-    deeds: list[Deed] = field(default_factory=list)
+    executions: list[Execution] = field(default_factory=list)
     polls: list[Instant] = field(default_factory=list)
     actions: list[Action] = field(default_factory=list)
     complete: set[str] = field(default_factory=set)
@@ -94,94 +97,94 @@ class Trace:
         """Which episode it is."""
         return dict(self.settings.get("episode", {}))
 
-    def finish_of(self, dish: str) -> Deed | None:
-        """How a dish was finished, if it was begun."""
-        return next((d for d in self.deeds if d.verb == "finish" and d.dish == dish), None)
+    def finish_of(self, dish: str) -> Execution | None:
+        """The finish action of a dish, if it was begun."""
+        return next((d for d in self.executions if d.verb == "finish" and d.dish == dish), None)
 
 
-def trace(events: Iterable[Entry]) -> Trace:
+def read_trace(events: Iterable[Entry]) -> Trace:
     """Read a record.
 
     Raises:
-        RecordError: If the record is not whole, or of no kitchen.
+        RecordError: If the record is not whole, or not of a kitchen.
     """
     reader = _Reader()
     for event in events:
         reader.read(event)  # type: ignore[arg-type]  # a record holds only these
-    made = reader.made
-    if made is None or "menu" not in made.settings:
-        raise RecordError("the record is of no kitchen episode")
-    if made.end is None:
+    trace = reader.trace
+    if trace is None or "menu" not in trace.settings:
+        raise RecordError("the record is not of a kitchen episode")
+    if trace.end is None:
         raise RecordError("the record has no end: its episode was cut off")
-    return made
+    return trace
 
 
 class _Reader:
     """Follows a record from event to event."""
 
     def __init__(self) -> None:
-        self.made: Trace | None = None
+        self.trace: Trace | None = None
         self._problem = ""  # the latest that was set about
         self._problems: dict[int, str] = {}  # of each tutor's thought
         self._began: dict[int, Instant] = {}  # when its stretch under way began
         self._tokens: dict[int, int] = {}  # before that
         self._polled: dict[int, tuple[Instant, int]] = {}  # waits for a poll: since when, tokens
         self._unseen: dict[int, str] = {}  # dishes by the number of their signal
-        self._deed: Deed | None = None
+        self._execution: Execution | None = None
 
     def read(self, event: AnyEntry) -> None:
         """Take one event."""
         if isinstance(event, EpisodeStarted):
-            self.made = Trace(settings=event.settings)
-        elif self.made is not None:
-            self._read(self.made, event, Instant(event.at))
+            self.trace = Trace(settings=event.settings)
+        elif self.trace is not None:
+            self._read(self.trace, event, Instant(event.at))
 
-    def _read(self, made: Trace, event: AnyEntry, at: Instant) -> None:
+    def _read(self, trace: Trace, event: AnyEntry, at: Instant) -> None:
         match event:
             case Acted():
-                self._acted(made, event, at)
+                self._read_action(trace, event, at)
             case Happened():
-                self._happened(made, event, at)
+                self._read_change(trace, event, at)
             case Looked():
                 for number in [n for n in self._unseen if n <= event.through]:
-                    self._see(made, self._unseen.pop(number), at)
+                    self._see(trace, self._unseen.pop(number), at)
             case Polled():
-                made.polls.append(at)
+                trace.polls.append(at)
             case Noted():
-                self._noted(made, event)
+                self._read_note(trace, event)
             case EpisodeEnded():
-                made.end, made.score = at, event.score
+                trace.end, trace.score = at, event.score
             case EpisodeFailed():
-                made.end, made.error = at, f"{event.boundary}: {event.error}"
+                trace.end, trace.error = at, f"{event.boundary}: {event.error}"
             case _:
-                self._thought(made, event, at)
+                self._read_thought(trace, event, at)
 
-    def _acted(self, made: Trace, event: Acted, at: Instant) -> None:
-        made.refused += not event.legal
-        self._stop_polled(made)
+    def _read_action(self, trace: Trace, event: Acted, at: Instant) -> None:
+        trace.refused += not event.legal
+        self._stop_polled(trace)
         if not event.legal:
             return
         action = read_action(event.action)
-        made.actions.append(action)
+        trace.actions.append(action)
         if action.verb == "tutor":
             self._problem = action.target
         if action.verb in ("prepare", "stage", "finish"):
-            self._deed = Deed(verb=action.verb, dish=action.target, start=at, by=event.by)
-            made.deeds.append(self._deed)
+            self._execution = Execution(verb=action.verb, dish=action.target, start=at, by=event.by)
+            trace.executions.append(self._execution)
         if event.by == "reflex":
             # The engine knew of it for as long as it took to react.
-            self._see(made, action.target, at - made.settings["delay"])
+            self._see(trace, action.target, at - trace.settings["delay"])
 
-    def _see(self, made: Trace, dish: str, at: Instant) -> None:
-        signal = made.signals[dish]
-        if signal.seen is None:
-            made.signals[dish] = replace(signal, seen=at)
+    def _see(self, trace: Trace, dish: str, at: Instant) -> None:
+        signal = trace.signals[dish]
+        if signal.seen_at is None:
+            trace.signals[dish] = replace(signal, seen_at=at)
 
-    def _happened(self, made: Trace, event: Happened, at: Instant) -> None:
+    def _read_change(self, trace: Trace, event: Happened, at: Instant) -> None:
         data = event.data
         if event.what == "signal":
-            dish = next(d for d in made.settings["menu"]["dishes"] if d["name"] == data["dish"])
-            made.signals[data["dish"]] = Signal(
+            dish = next(d for d in trace.settings["menu"]["dishes"] if d["name"] == data["dish"])
+            trace.signals[data["dish"]] = Signal(
                 dish=data["dish"],
                 at=at,
                 window_end=data["window_end"],
@@ -189,22 +192,22 @@ class _Reader:
                 is_critical=dish["slack"] is None,
             )
             self._unseen[event.number] = data["dish"]
-        elif event.what in ("prepared", "staged", "finished") and self._deed is not None:
-            made.deeds[-1] = replace(self._deed, end=at, quality=data.get("quality"))
+        elif event.what in ("prepared", "staged", "finished") and self._execution is not None:
+            trace.executions[-1] = replace(self._execution, end=at, quality=data.get("quality"))
         elif event.what == "tutored" and data["complete"]:
-            made.complete.add(data["problem"])
+            trace.complete.add(data["problem"])
 
-    def _noted(self, made: Trace, event: Noted) -> None:
-        made.refused += event.topic == "answer"
-        made.is_out_of_calls |= event.topic == "calls"
+    def _read_note(self, trace: Trace, event: Noted) -> None:
+        trace.refused += event.topic == "answer"
+        trace.is_out_of_calls |= event.topic == "calls"
         kind, _, problem = event.topic.partition(" ")
         if kind == "text":
-            made.breaks.setdefault(problem, []).append(int(event.text.split()[0]))
+            trace.breaks.setdefault(problem, []).append(int(event.text.split()[0]))
 
-    def _thought(self, made: Trace, event: AnyEntry, at: Instant) -> None:
+    def _read_thought(self, trace: Trace, event: AnyEntry, at: Instant) -> None:
         match event:
             case ThoughtStarted():
-                made.calls += event.purpose == "control"
+                trace.calls += event.purpose == "control"
                 if event.purpose == "tutor":
                     self._problems[event.thought] = self._problem
                     self._tokens[event.thought] = 0
@@ -217,24 +220,24 @@ class _Reader:
                     self._polled[event.thought] = at, event.tokens
                 else:
                     by_event = event.cause == EVENT
-                    self._stop(made, event.thought, at, event.tokens, by_event=by_event)
+                    self._stop(trace, event.thought, at, event.tokens, by_event=by_event)
             case ThoughtEnded():
-                made.tokens += event.tokens
+                trace.tokens += event.tokens
                 if event.thought in self._problems:
-                    self._stop_polled(made)
+                    self._stop_polled(trace)
                     problem = self._problems[event.thought]
-                    made.texts[problem] = made.texts.get(problem, "") + event.answer
-                    self._stop(made, event.thought, at, event.tokens, state=event.state)
+                    trace.texts[problem] = trace.texts.get(problem, "") + event.answer
+                    self._stop(trace, event.thought, at, event.tokens, state=event.state)
 
-    def _stop_polled(self, made: Trace) -> None:
-        """A text that waited for a poll and did not go on was interrupted by it."""
+    def _stop_polled(self, trace: Trace) -> None:
+        """Close texts that waited for a poll and did not continue: it interrupted them."""
         for thought, (at, tokens) in self._polled.items():
-            self._stop(made, thought, at, tokens, by_event=True)
+            self._stop(trace, thought, at, tokens, by_event=True)
         self._polled.clear()
 
     def _stop(
         self,
-        made: Trace,
+        trace: Trace,
         thought: int,
         at: Instant,
         tokens: int,
@@ -242,17 +245,17 @@ class _Reader:
         by_event: bool = False,
         state: str = "",
     ) -> None:
-        """Close the stretch under way of a thought, if it has one and came to anything."""
+        """Close the open stretch of a thought, if it has one that is not empty."""
         start = self._began.pop(thought, None)
         if start is None or at == start:
             return
         ending: Ending = "interrupted" if by_event else "bounded"
         if state:
             ending = "over" if state == "completed" else "cut"
-        written = tokens - self._tokens[thought]
+        count = tokens - self._tokens[thought]
         self._tokens[thought] = tokens
-        made.stretches.append(
+        trace.stretches.append(
             Stretch(
-                problem=self._problems[thought], start=start, end=at, tokens=written, ending=ending
+                problem=self._problems[thought], start=start, end=at, tokens=count, ending=ending
             )
         )

@@ -136,11 +136,13 @@ def estimate_policies(
 
 
 def _ratio(metric: Metric, sums: Mapping[str, Any], episodes: int) -> Floats:
-    whole = np.asarray(episodes if metric.per is None else sums[str(metric.per)], dtype=float)
-    parts = np.asarray(sums[str(metric.value)], dtype=float)
-    unknown = np.full(np.broadcast(parts, whole).shape, np.nan)
-    ratios: Floats = metric.scale * np.divide(parts, whole, out=unknown, where=whole > 0)
-    return ratios
+    numerators = np.asarray(sums[str(metric.value)], dtype=float)
+    per = episodes if metric.per is None else sums[str(metric.per)]
+    denominators = np.asarray(per, dtype=float)
+    ratios = np.full(np.broadcast(numerators, denominators).shape, np.nan)
+    np.divide(numerators, denominators, out=ratios, where=denominators > 0)
+    scaled: Floats = metric.scale * ratios
+    return scaled
 
 
 # --- claims ---------------------------------------------------------------------------------------
@@ -191,11 +193,11 @@ def _order(
         for method in methods
     ]
     if all(columns):
-        held = [
+        is_held = [
             all(first - second > gap for first, second in pairwise(values))
             for values in zip(*columns, strict=False)
         ]
         text = f"{experiment}, {learner}: {' > '.join(methods)}"
         text += f" by {gap:g}" if gap else ""
         text += ", per seed" if by_seed else ", on means"
-        yield Claim(text=text, held=sum(held), cases=len(held), is_promised=is_promised)
+        yield Claim(text=text, held=sum(is_held), cases=len(is_held), is_promised=is_promised)

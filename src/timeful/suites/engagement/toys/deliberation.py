@@ -41,9 +41,9 @@ LEARNERS: dict[Kind, dict[str, DeliberationLearner]] = {
 }
 
 
-def cell(trained: World, played: World) -> str:
+def cell(training: World, evaluation: World) -> str:
     """The name of a row, such as "EP -> Step"."""
-    return f"{trained} -> {played}"
+    return f"{training} -> {evaluation}"
 
 
 CELLS = (cell("EP", "EP"), cell("EP", "Step"), cell("Step", "Step"), cell("Step", "EP"))
@@ -58,16 +58,16 @@ def policies(kind: Kind) -> list[tuple[str, str]]:
 def play(episode: ToyEpisode, kind: Kind) -> Evaluation:
     """Train in one world, then play in another."""
     purpose = ("deliberation", kind)
-    trained, _, played = episode.method.partition(" -> ")
+    training_world, _, world = episode.method.partition(" -> ")
     worlds = {"EP": WORLDS[kind], "Step": WORLDS[kind].as_step()}
     policy = train(
-        worlds[trained],
+        worlds[training_world],
         LEARNERS[kind][episode.learner],
         episodes=episode.training,
-        rng=child(episode.seed, *purpose, "training", trained),
+        rng=child(episode.seed, *purpose, "training", training_world),
     )
     outcome = evaluate(
-        worlds[played],
+        worlds[world],
         policy,
         episodes=episode.evaluation,
         rng=child(episode.seed, *purpose, "evaluation", episode.method),

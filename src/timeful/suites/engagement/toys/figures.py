@@ -49,21 +49,21 @@ def mode_shares(panels: Mapping[str, NDArray[np.int64]], slacks: Sequence[str]) 
 def _panel(axes: Axes, counts: NDArray[np.int64], slacks: Sequence[str]) -> None:
     visits = counts.sum(axis=1)
     shares = counts / np.maximum(visits, 1)[:, np.newaxis]
-    places = np.arange(len(slacks))
+    positions = np.arange(len(slacks))
     below = np.zeros(len(slacks))
     for mode, colour in enumerate(_colours(counts.shape[1])):
-        axes.bar(places, shares[:, mode], bottom=below, color=colour, width=0.8)
+        axes.bar(positions, shares[:, mode], bottom=below, color=colour, width=0.8)
         below += shares[:, mode]
-    for place, part in zip(places, visits / max(visits.sum(), 1), strict=True):
+    for position, share in zip(positions, visits / max(visits.sum(), 1), strict=True):
         axes.annotate(
-            f"{part:.0%}",
-            (place, 1.02),
+            f"{share:.0%}",
+            (position, 1.02),
             ha="center",
             fontsize=10.5,
             color=INK,
             annotation_clip=False,
         )
-    axes.set_xticks(places, slacks)
+    axes.set_xticks(positions, slacks)
     axes.set_ylim(0, 1)
 
 

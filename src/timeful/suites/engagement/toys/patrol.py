@@ -81,15 +81,14 @@ beside the learned ones.
 
 def policies(level: Level) -> list[tuple[str, str]]:
     """The method and the learner of each policy."""
-    learned = [
-        (law, learner) for known, law in LEARNED if known == level for learner in learners(level)
-    ]
-    return learned + [(method, name) for known, method, name, _ in FIXED if known == level]
+    laws = [law for world, law in LEARNED if world == level]
+    fixed = [(method, name) for world, method, name, _ in FIXED if world == level]
+    return [(law, learner) for law in laws for learner in learners(level)] + fixed
 
 
 def play(episode: ToyEpisode, level: Level) -> Evaluation:
     """Train a policy or take a hand-written one, then play it."""
-    fixed = {(known, method, name): policy for known, method, name, policy in FIXED}
+    fixed = {(world, method, name): policy for world, method, name, policy in FIXED}
     policy = fixed.get((level, episode.method, episode.learner))
     table = train_table(episode, level) if policy is None else tabulate(policy, WORLDS[level])
     counts = evaluate(
@@ -157,7 +156,7 @@ def traces(training: int) -> list[Trace]:
         One for EP and one for Loop, except for what did not happen in that episode.
     """
     events: dict[Law, Callable[[Frame, Frame], bool]] = {"EP": _interrupts, "Loop": _must_wait}
-    shown = []
+    traces_of_laws = []
     for law, is_event in events.items():
         episode = ToyEpisode(experiment="patrol/module", method=law, training=training)
         table = train_table(episode, "module")
@@ -165,8 +164,8 @@ def traces(training: int) -> list[Trace]:
         starts = range(len(frames) - TICKS + 1)
         start = next((n for n in starts if is_event(frames[n], frames[n + 1])), None)
         if start is not None:
-            shown.append(Trace(law=law, frames=tuple(frames[start : start + TICKS])))
-    return shown
+            traces_of_laws.append(Trace(law=law, frames=tuple(frames[start : start + TICKS])))
+    return traces_of_laws
 
 
 def _frames(table: NDArray[np.bool_], law: Law, rng: np.random.Generator) -> Iterable[Frame]:
