@@ -1,8 +1,7 @@
 """The generic page: escaped, self-contained, and with figures that do not clash."""
 
 from timeful.reports.html import INK, inline_svg, render
-from timeful.reports.page import Bullets, Entry, Figure, Notice, Paragraph, Section
-from timeful.reports.page import Grid as Table
+from timeful.reports.page import Bullets, Entry, Figure, Grid, Notice, Paragraph, Section
 
 SVG = (
     '<?xml version="1.0"?>\n<!DOCTYPE svg PUBLIC "x" "http://www.w3.org/x.dtd">\n'
@@ -35,7 +34,7 @@ def test_a_png_is_embedded() -> None:
 
 def test_all_text_is_escaped() -> None:
     evil = '<i> & "'
-    table = Table(head=(evil,), rows=((Entry(evil, evil),),), caption=evil)
+    table = Grid(head=(evil,), rows=((Entry(evil, evil),),), caption=evil)
     blocks = (Paragraph(evil), Notice(evil), Bullets((evil,)), table)
     figure = Figure(image=b"", alt=evil, caption=evil)
     page = render(title=evil, subtitle=evil, sections=[Section(evil, (*blocks, figure))])
@@ -44,7 +43,7 @@ def test_all_text_is_escaped() -> None:
 
 
 def test_numbers_stand_to_the_right_and_words_to_the_left() -> None:
-    table = Table(head=("a", "b", "c"), rows=(("x", "y", Entry("1", tone="alarm")),), words=2)
+    table = Grid(head=("a", "b", "c"), rows=(("x", "y", Entry("1", tone="alarm")),), words=2)
     page = render(title="t", sections=[Section("s", (table,))])
     assert '<th scope="row">x</th><td>y</td><td class="number alarm">1</td>' in page
     assert '<th scope="col">b</th><th scope="col" class="number">c</th>' in page
@@ -63,7 +62,7 @@ def test_only_longer_pages_have_contents() -> None:
 
 def test_entries_in_one_place_stand_below_each_other_each_with_its_tone() -> None:
     entries = (Entry("a", tone="alarm"), Entry("b"))
-    page = render(title="t", sections=[Section("s", (Table(head=("h",), rows=((entries,),)),))])
+    page = render(title="t", sections=[Section("s", (Grid(head=("h",), rows=((entries,),)),))])
     assert '<th scope="row"><div class="alarm">a</div><div>b</div></th>' in page
 
 

@@ -62,8 +62,8 @@ def make_cells(rows: Sequence[EpisodeRow]) -> list[ResultRow]:
         for (experiment, condition, variant), members in groups.items()
         for cell in _score_cells(experiment, condition, variant, [members], methods, reference)
     ]
-    for (experiment, condition, variant), parts in _over_games(groups).items():
-        cells += _score_cells(experiment, condition, variant, parts, methods, reference)
+    for (experiment, condition, variant), games in _over_games(groups).items():
+        cells += _score_cells(experiment, condition, variant, games, methods, reference)
     cells += _not_run(cells, reference)
     experiments = list(TITLES)
     cells.sort(key=lambda cell: experiments.index(cell.experiment))  # type: ignore[arg-type]
@@ -91,8 +91,8 @@ def published_scores() -> dict[tuple[Scalar, Condition, Scalar], Published]:
 
 
 def _condition(where: Mapping[str, Scalar]) -> Condition:
-    parts = {name: value for name, value in where.items() if name not in ("experiment", "agent")}
-    return Condition(**parts)  # type: ignore[arg-type]
+    fields = {name: value for name, value in where.items() if name not in ("experiment", "agent")}
+    return Condition(**fields)  # type: ignore[arg-type]
 
 
 def method_names(rows: Iterable[EpisodeRow]) -> dict[Variant, str]:
@@ -101,9 +101,9 @@ def method_names(rows: Iterable[EpisodeRow]) -> dict[Variant, str]:
     names = {}
     for agent, model, mode in variants:
         siblings = [variant for variant in variants if variant[0] == agent]
-        parts = [model] if len({variant[1] for variant in siblings}) > 1 else []
-        parts += [mode] if len({variant[2] for variant in siblings}) > 1 else []
-        names[agent, model, mode] = f"{agent} ({', '.join(parts)})" if parts else agent
+        differences = [model] if len({variant[1] for variant in siblings}) > 1 else []
+        differences += [mode] if len({variant[2] for variant in siblings}) > 1 else []
+        names[agent, model, mode] = f"{agent} ({', '.join(differences)})" if differences else agent
     return names
 
 
@@ -174,9 +174,9 @@ def _over_games(
         if condition.reserve is None:
             games[experiment, mean_over_games(condition), variant][condition.game] = list(rows)
     return {
-        group: [parts[game] for game in GAMES]
-        for group, parts in games.items()
-        if all(any(row.score is not None for row in parts.get(game, ())) for game in GAMES)
+        group: [rows_by_game[game] for game in GAMES]
+        for group, rows_by_game in games.items()
+        if all(any(row.score is not None for row in rows_by_game.get(game, ())) for game in GAMES)
     }
 
 
@@ -194,13 +194,13 @@ def _score_cells(
     experiment: Experiment,
     condition: Condition,
     variant: Variant,
-    parts: Sequence[Sequence[EpisodeRow]],
+    games: Sequence[Sequence[EpisodeRow]],
     methods: Mapping[Variant, str],
     reference: Mapping[tuple[Scalar, Condition, Scalar], Published],
 ) -> Iterator[ResultRow]:
     """The score of a group of episodes, and its raw return if it is of a single game."""
-    rows = [row for part in parts for row in part]
-    estimate = _estimate([clusters(part) for part in parts], condition, variant, "score")
+    rows = [row for game_rows in games for row in game_rows]
+    estimate = _estimate([clusters(game_rows) for game_rows in games], condition, variant, "score")
     number = reference.get((experiment, condition, variant[0]))
     score = ResultRow(
         suite=SUITE,
@@ -219,8 +219,10 @@ def _score_cells(
         failed=sum(row.score is None for row in rows),
     )
     yield score
-    raw = _estimate([clusters(part, raw=True) for part in parts], condition, variant, "raw")
-    if raw is not None and len(parts) == 1:
+    raw = _estimate(
+        [clusters(game_rows, raw=True) for game_rows in games], condition, variant, "raw"
+    )
+    if raw is not None and len(games) == 1:
         yield msgspec.structs.replace(
             score,
             metric="raw",
@@ -266,16 +268,16 @@ def _where(
 
 
 def _estimate(
-    parts: Sequence[Mapping[int, list[float]]],
+    games: Sequence[Mapping[int, list[float]]],
     condition: Condition,
     variant: Variant,
     metric: str,
 ) -> Estimate | None:
     """Estimate with a generator of its own, so that no other cell changes the interval."""
-    if not all(parts):
+    if not all(games):
         return None
     rng = child(0, "interval", condition.text, *variant, metric)
-    return bootstrap_grand_mean([list(part.values()) for part in parts], rng=rng)
+    return bootstrap_grand_mean([list(game_clusters.values()) for game_clusters in games], rng=rng)
 
 
 def _not_run(
@@ -312,44 +314,45 @@ def _tests(
     Variants are compared within one mode; with several models, the baseline of the same model is
     taken, or the only one there is.
     """
-    shown: set[tuple[Condition, str]] = set()
+    compared: set[tuple[Condition, str]] = set()
     for (experiment, condition, variant), rows in groups.items():
         if variant[0] != BETTER:
             continue
         for baseline in BASELINES:
-            others = [
-                (other, members)
-                for (e, c, other), members in groups.items()
-                if (e, c, other[0], other[2]) == (experiment, condition, baseline, variant[2])
+            baselines = [
+                (baseline_variant, members)
+                for (e, c, baseline_variant), members in groups.items()
+                if (e, c, baseline_variant[0], baseline_variant[2])
+                == (experiment, condition, baseline, variant[2])
             ]
-            same = [pair for pair in others if pair[0][1] == variant[1]] or others
+            same = [pair for pair in baselines if pair[0][1] == variant[1]] or baselines
             if len(same) == 1:
-                other, members = same[0]
-                names = methods[variant], methods[other]
+                baseline_variant, members = same[0]
+                names = methods[variant], methods[baseline_variant]
                 for cell in _test(experiment, condition, names, rows, members):
                     cell.where.update(
-                        baseline=baseline, is_first=(condition, cell.method) not in shown
+                        baseline=baseline, is_first=(condition, cell.method) not in compared
                     )
                     yield cell
-                shown.add((condition, f"{names[0]} vs {names[1]}"))
+                compared.add((condition, f"{names[0]} vs {names[1]}"))
 
 
 def _test(
     experiment: Experiment,
     condition: Condition,
     names: tuple[str, str],
-    ours: Sequence[EpisodeRow],
-    theirs: Sequence[EpisodeRow],
+    agile_rows: Sequence[EpisodeRow],
+    baseline_rows: Sequence[EpisodeRow],
 ) -> Iterator[ResultRow]:
     """Test one pair of groups; nothing if they share no game seed."""
-    first, second = clusters(ours), clusters(theirs)
+    first, second = clusters(agile_rows), clusters(baseline_rows)
     seeds = sorted(first.keys() & second.keys())
     if not seeds:
         return
     a, b = [fmean(first[seed]) for seed in seeds], [fmean(second[seed]) for seed in seeds]
     rng = child(0, "permutation", condition.text, *names)
     t_test, flips = paired_t_test(a, b), permutation_test(a, b, rng=rng)
-    are_copies = is_copy(ours[0])
+    are_copies = is_copy(agile_rows[0])
     method = f"{names[0]} vs {names[1]}"
     where = _where(experiment, condition, BETTER, method)
     where["are_copies"] = are_copies
@@ -372,7 +375,7 @@ def _test(
             n=len(seeds),
             published=None,
             source=None,
-            stand_in=any(row.stand_in for row in (*ours, *theirs)),
+            stand_in=any(row.stand_in for row in (*agile_rows, *baseline_rows)),
             where=dict(where),
         )
 
