@@ -9,7 +9,7 @@ from timeful.cli.progress import Progress
 from timeful.errors import SettingsError
 
 
-@pytest.mark.parametrize("arguments", [["list"], ["run", "proactor"], ["metrics", "proactor"]])
+@pytest.mark.parametrize("arguments", [["list"], ["train"], ["metrics", "proactor"]])
 def test_ctrl_c_while_a_command_is_loaded_ends_with_130_and_without_a_word(
     arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
