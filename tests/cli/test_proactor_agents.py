@@ -88,7 +88,7 @@ def test_two_agents_have_two_models_and_two_keys_and_a_third_is_offline(
         assert path.is_dir() or b"secret-of" not in path.read_bytes(), path
     assert "Some rows are stand-ins" in said
     settings = json.loads((tmp_path / "run" / "settings.json").read_text())
-    assert [str(ada), "openai:maker/ada", servers[0].base_url] in settings["voices"]
+    assert [str(ada), "openai:ada", servers[0].base_url] in settings["voices"]
     asked = [len(server.requests) for server in servers]
     again = play(tmp_path / "run", [ada, bob, "non-reasoning"], "--threshold", "0.7")
     assert again == said

@@ -18,19 +18,6 @@ FILE = click.Path(path_type=Path)
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-def endpoint_options(command: _Command) -> _Command:
-    """Add `base_url`, `temperature` and `record`."""
-    for option in (
-        click.option("--record", type=FILE, help="Record the endpoint's answers in this cassette."),
-        click.option(
-            "--temperature", type=float, help="Sampling temperature, for endpoints and local:PATH."
-        ),
-        click.option("--base-url", envvar="OPENAI_BASE_URL", help="URL of the endpoint's API."),
-    ):
-        command = option(command)
-    return command
-
-
 def batch_options(command: _Command) -> _Command:
     """Add `workers`, `replace` and `retry_failed`."""
     for option in (
@@ -42,16 +29,6 @@ def batch_options(command: _Command) -> _Command:
     ):
         command = option(command)
     return command
-
-
-def models_elsewhere(*names: str) -> Callable[[_Command], _Command]:
-    """Refuse `--model` for several experiments at once; the error names those that have it."""
-
-    def refuse(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
-        if value is not None:
-            raise SettingsError(f"--model is an option of {', '.join(names)}: give one of these")
-
-    return click.option("--model", hidden=True, expose_value=False, callback=refuse)
 
 
 def is_given(option: str) -> bool:
@@ -78,13 +55,6 @@ def refuse_idle(needs: Mapping[str, tuple[bool, str]]) -> None:
     for option, (is_used, need) in needs.items():
         if is_given(option) and not is_used:
             raise SettingsError(f"{names[option]} has no effect here; it requires {need}")
-
-
-def live_needs(is_live: bool, *, is_sampled: bool) -> dict[str, tuple[bool, str]]:
-    """The requirements of the options of an endpoint, and of the sampling temperature."""
-    need = (is_live, "an openai:NAME model")
-    sampled = (is_sampled, "an openai:NAME or local:PATH model")
-    return {"base_url": need, "temperature": sampled, "record": need}
 
 
 def run(
@@ -122,17 +92,3 @@ def run(
         raise SystemExit(130) from None
     finally:
         progress.end()
-
-
-def show(finished: "Finished[R]", out: Path, tables: str) -> None:
-    """Print the results of a run, and exit with 1 if episodes failed."""
-    print(tables)
-    print(f"report   {finished.report}")
-    print(f"records  {out / 'episodes'}")
-    if finished.failed:
-        print(
-            f"failed   {len(finished.failed)} of {len(finished.rows)} episodes, the first with: "
-            f"{finished.failed[0].error}"
-        )
-        print("again    the same command with --retry-failed")
-        raise SystemExit(1)

@@ -127,13 +127,13 @@ def find_catalog(agents: Iterable[str]) -> ToolCatalog:
         SettingsError: If they name several: the dialogues of a run have one domain.
     """
     catalogs = {agent: _catalog(agent) for agent in agents if agent not in agent_names()}
-    named = {agent: tools for agent, tools in catalogs.items() if tools != ToolCatalog()}
-    if len(set(named.values())) > 1:
-        listed = ", ".join(f"{agent}: {t.catalog or t.domain}" for agent, t in named.items())
+    choices = {agent: tools for agent, tools in catalogs.items() if tools != ToolCatalog()}
+    if len(set(choices.values())) > 1:
+        texts = ", ".join(f"{agent}: {t.catalog or t.domain}" for agent, t in choices.items())
         raise SettingsError(
-            f"the agents' files name several catalogs ({listed}); give --domain or --catalog"
+            f"the agents' files name several catalogs ({texts}); give --domain or --catalog"
         )
-    return next(iter(named.values()), ToolCatalog())
+    return next(iter(choices.values()), ToolCatalog())
 
 
 def _catalog(agent: str) -> ToolCatalog:

@@ -5,7 +5,7 @@ PRI ranks the agents of Table 1 within their group; IC, repeatability and EC are
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import groupby
 from pathlib import Path
 from statistics import fmean
@@ -164,18 +164,18 @@ def derive(data: ReportData) -> list[ResultRow]:
 def complete(cells: Sequence[ResultRow], rows: Sequence[ProactorRow]) -> list[ResultRow]:
     """Add Difference; a metric that needs references is unknown where there are none."""
     has_references = any(row.has_references for row in rows)
-    shown = []
+    completed = []
     for cell in cells:
         is_unknown = cell.value is None or (cell.metric in NEED_REFERENCES and not has_references)
         if is_unknown and cell.stand_in is not None:
             cell = msgspec.structs.replace(cell, value=None, n=0, spread=None)
-        shown.append(cell)
+        completed.append(cell)
         if cell.metric == "Max AC" and cell.stand_in is not None:
-            ac = next(c for c in shown if c.metric == "AC" and c.where == cell.where)
+            ac = next(c for c in completed if c.metric == "AC" and c.where == cell.where)
             first, second = spread_of(ac), spread_of(cell)
             value = difference(first, second) if first and second else None
-            shown.append(_with(cell, "Difference", value))
-    return shown
+            completed.append(_with(cell, "Difference", value))
+    return completed
 
 
 def spread_of(cell: ResultRow) -> Spread | None:
@@ -251,12 +251,12 @@ def _consistency(group: Group, similarity: Tfidf | None) -> Spread | None:
     """IC over runs: in each, the mean of its turns with questions on both sides."""
     if similarity is None:
         return None
-    compare = cache(lambda ours, theirs: information_consistency(ours, theirs, similarity))
+    compare = cache(partial(information_consistency, similarity=similarity))
     means = []
     for rows in group.runs:
         values = [compare(*pair) for row in rows for pair in row.asked]
-        if known := [value for value in values if value is not None]:
-            means.append(fmean(known))
+        if scores := [value for value in values if value is not None]:
+            means.append(fmean(scores))
     return over_runs(means) if means else None
 
 

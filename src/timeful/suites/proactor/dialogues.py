@@ -45,26 +45,28 @@ def draw_dialogues(data: ReportData) -> list[Section]:
         SettingsError: If there is no dialogue of this name.
     """
     groups = make_groups(data.rows)
-    shown = [group for group in groups if group.where["part"] == "main"]
-    shown += _slowest(groups, shown)
-    names = {row.place: row.dialogue for group in shown for row in group.rows}
+    agents = [group for group in groups if group.where["part"] == "main"]
+    agents += _slowest(groups, agents)
+    names = {row.place: row.dialogue for group in agents for row in group.rows}
     pages: Pages = data.options["pages"]
     folder = data.out / "dialogues"
     if isinstance(pages, int) or pages == "all":
         for old in folder.glob("*.html"):
             old.unlink()
-    drawn = [
+    sections = [
         (place, section)
         for place in select_places(names, pages)
-        for section in _section(shown, place, data.out)
+        for section in _section(agents, place, data.out)
     ]
-    for index, (place, section) in enumerate(drawn):
+    for index, (place, section) in enumerate(sections):
         folder.mkdir(exist_ok=True)
         links = [Entry("the report", link="../report.html")]
         for word, neighbour in (("previous", index - 1), ("next", index + 1)):
-            if 0 <= neighbour < len(drawn):
-                other, there = drawn[neighbour]
-                links.append(Entry(f"{word}: {there.title}", link=_page(folder, other).name))
+            if 0 <= neighbour < len(sections):
+                number, section_there = sections[neighbour]
+                links.append(
+                    Entry(f"{word}: {section_there.title}", link=_page(folder, number).name)
+                )
         page = render(
             title=section.title,
             subtitle=TITLE,
@@ -80,8 +82,8 @@ def draw_dialogues(data: ReportData) -> list[Section]:
     )
     return [
         Section("Dialogues", (Paragraph(legend),)),
-        *(section for _, section in drawn[:ON_PAGE]),
-        _list(shown[0], names, folder),
+        *(section for _, section in sections[:ON_PAGE]),
+        _list(agents[0], names, folder),
     ]
 
 
@@ -122,9 +124,9 @@ def _list(group: Group, names: Mapping[int, str], folder: Path) -> Section:
     return Section("All dialogues", (text, grid), is_folded=True)
 
 
-def _slowest(groups: Sequence[Group], shown: Sequence[Group]) -> list[Group]:
+def _slowest(groups: Sequence[Group], main: Sequence[Group]) -> list[Group]:
     """One agent at its slowest, which shows lost turns."""
-    timed = [group for group in groups if group.where["part"] == "time" and shown]
+    timed = [group for group in groups if group.where["part"] == "time" and main]
     timed = [group for group in timed if group.where["timing"] != "by-turn"]
     first = [group for group in timed if group.method == timed[0].method]
     return first[-1:]
@@ -143,23 +145,23 @@ def _section(groups: Sequence[Group], place: int, out: Path) -> list[Section]:
     if not episodes:
         return []
     blocks: list[Block] = []
-    drawn: dict[str, str] = {}
+    titles: dict[str, str] = {}
     for group, conversed in episodes:
         figure = draw(conversed)
         title = f"{group.method}; {TIMINGS[str(group.where['timing'])]}"
         if group.where["timing"] != "by-turn":
             title += f", {show_pace(group.where)} tokens/s, {len(conversed.lost)} turns lost"
-        if figure in drawn:
-            blocks.append(Paragraph(f"{title}: mark for mark as {drawn[figure]}"))
+        if figure in titles:
+            blocks.append(Paragraph(f"{title}: mark for mark as {titles[figure]}"))
             continue
-        drawn[figure] = title
+        titles[figure] = title
         blocks += [Paragraph(title), Figure(image=figure, alt=_describe(title, conversed))]
     group, first = episodes[0]
     blocks.append(_turns(episodes[:_COLUMNS]))
     origin = "synthetic" if first.synthetic else "from the data"
     runs = len(group.runs)
-    which = "" if runs == 1 else f" Of {runs} runs the first is drawn."
-    intro = f"Workflow: {first.subflow or 'unknown'}. The conversation is {origin}.{which}"
+    remark = "" if runs == 1 else f" Of {runs} runs the first is drawn."
+    intro = f"Workflow: {first.subflow or 'unknown'}. The conversation is {origin}.{remark}"
     return [Section(f"Dialogue {first.dialogue}", (Paragraph(intro), *blocks))]
 
 
@@ -171,21 +173,24 @@ def _describe(title: str, conversed: Conversed) -> str:
             due = turn.ready_ranges.get(prediction.name, ())
             outcome = verdict(prediction, turn.turn, due)
             counts[outcome] = counts.get(outcome, 0) + 1
-    listed = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
-    return f"{title}: predictions over {len(conversed.turns)} turns, {listed or 'none'}"
+    counted = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
+    return f"{title}: predictions over {len(conversed.turns)} turns, {counted or 'none'}"
 
 
 def _turns(episodes: Sequence[tuple[Group, Conversed]]) -> Grid:
     """The text of each turn, the ready actions of the reference, and the predictions."""
     rows: list[Row] = []
     first = episodes[0][1]
-    for index, (turn, spoken) in enumerate(zip(first.turns, first.transcript, strict=True)):
-        observed = ", ".join(action.name for action in spoken.observed)
+    for index, (turn, utterance) in enumerate(zip(first.turns, first.transcript, strict=True)):
+        observed = ", ".join(action.name for action in utterance.observed)
         due = [name for name, numbers in turn.ready_ranges.items() if turn.turn in numbers]
         rows.append(
             (
                 str(turn.turn),
-                Entry(spoken.text or "-", spoken.speaker + (f": took {observed}" * bool(observed))),
+                Entry(
+                    utterance.text or "-",
+                    utterance.speaker + (f": took {observed}" * bool(observed)),
+                ),
                 Entry(", ".join(due) or "-", tone="quiet"),
                 *(_predicted(conversed, index) for _, conversed in episodes),
             )

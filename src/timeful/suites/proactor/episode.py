@@ -312,6 +312,6 @@ class ProactorEpisode:
         }
 
 
-def _join(*parts: str) -> str:
+def _join(*names: str) -> str:
     """Join parts of a name, without what does not fit the name of a file."""
-    return "-".join(re.sub(r"[^A-Za-z0-9.]+", "-", part).strip("-") for part in parts)
+    return "-".join(re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-") for name in names)

@@ -177,8 +177,8 @@ def _main_tables(
         return lay_out(main, cells, context)
 
     def published(name: str, where: str, metrics: Sequence[str]) -> list[Grid]:
-        shown = replace(PUBLISHED, title=name, metrics=tuple(metrics), where={"data": where})
-        return lay_out(shown, cells, context)
+        grid = replace(PUBLISHED, title=name, metrics=tuple(metrics), where={"data": where})
+        return lay_out(grid, cells, context)
 
     if groups:
         members = Paragraph(describe_group(cells))
@@ -196,10 +196,10 @@ def _main_tables(
     grids = table("Table 8: ready actions predicted a turn, over all runs", READY)
     grids += published(f"Table 8, published: {near}", near, READY)
     yield Section("Table 8", tuple(grids), is_printed=True)
-    others = {number.where["data"] for number in REFERENCE.numbers} - {near}
+    names = {number.where["data"] for number in REFERENCE.numbers} - {near}
     grids = []
-    for other in sorted(map(str, others)):
-        grids += published(f"Table 5, published: {other}", other, ("PRI", *COLUMNS))
+    for name in sorted(map(str, names)):
+        grids += published(f"Table 5, published: {name}", name, ("PRI", *COLUMNS))
     yield Section("Published on other data", tuple(grids), is_folded=True)
 
 
@@ -262,8 +262,8 @@ def _by_action(group: Group) -> Grid:
     return Grid(caption=group.method, head=head, rows=rows)
 
 
-def _ratio(part: float, whole: int) -> str:
-    return f"{part / whole:.2f}" if whole else "-"
+def _ratio(count: float, total: int) -> str:
+    return f"{count / total:.2f}" if total else "-"
 
 
 def _by_subflow(data: ReportData, context: Context) -> list[Grid]:

@@ -32,11 +32,11 @@ _LABEL, _WIDTH, _ROW, _TOP, _LEGEND = 190, 893, 22, 26, 46
 def draw(conversed: Conversed) -> str:
     """Draw the predictions of an agent in a conversation, as SVG of the page's width."""
     turns = conversed.turns
-    late = [o for sent in conversed.predictions for o in sent.prediction.opportunities]
+    late = [o for message in conversed.predictions for o in message.prediction.opportunities]
     names = rows_of(turns, late)
     step = (_WIDTH - _LABEL - 6) / max(len(turns), 1)
     height = _TOP + _ROW * len(names) + 8 + _LEGEND
-    parts = [
+    elements = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" '
         f'width="{_WIDTH}" height="{height}" font-family="system-ui, sans-serif" '
         f'font-size="12" fill="{INK}">',
@@ -45,35 +45,35 @@ def draw(conversed: Conversed) -> str:
     ]
     for column, turn in enumerate(turns):
         for name in names:
-            parts += _bar(turn, name, names, column, step)
+            elements += _bar(turn, name, names, column, step)
         for prediction in turn.predictions:
-            parts.append(_prediction(turn, prediction, names, column, step))
-    parts += _late(conversed, names, step)
-    return "\n".join([*parts, *_legend(height - _LEGEND + 13), "</svg>\n"])
+            elements.append(_prediction(turn, prediction, names, column, step))
+    elements += _late(conversed, names, step)
+    return "\n".join([*elements, *_legend(height - _LEGEND + 13), "</svg>\n"])
 
 
 def rows_of(turns: Sequence[PredictedTurn], more: Sequence[Opportunity] = ()) -> list[str]:
     """The actions of a figure: those of the reference in the order of their turns, then others."""
     ranges = dict(turns[0].ready_ranges) if turns else {}
     due = sorted((name for name in ranges if ranges[name]), key=lambda name: ranges[name])
-    others = {prediction.name: None for turn in turns for prediction in turn.predictions}
-    others |= {prediction.name: None for prediction in more}
-    return due + [name for name in others if name not in due]
+    predicted_names = {prediction.name: None for turn in turns for prediction in turn.predictions}
+    predicted_names |= {prediction.name: None for prediction in more}
+    return due + [name for name in predicted_names if name not in due]
 
 
 def _columns(conversed: Conversed, step: float, bottom: float) -> Iterator[str]:
     """The numbers of the turns, and lost turns in grey."""
     for column, turn in enumerate(conversed.turns):
-        left = _LABEL + step * column
+        x_left = _LABEL + step * column
         if turn.turn in conversed.lost:
             yield (
-                f'<rect x="{left:.1f}" y="{_TOP - 4}" width="{step:.1f}" '
+                f'<rect x="{x_left:.1f}" y="{_TOP - 4}" width="{step:.1f}" '
                 f'height="{bottom - _TOP + 4:.1f}" fill="{_LOST}" fill-opacity="0.3">'
                 f"<title>turn {turn.turn}: lost, nothing was predicted in time</title></rect>"
             )
         if step >= 16 or turn.turn % 2:
             yield (
-                f'<text x="{left + step / 2:.1f}" y="15" text-anchor="middle" '
+                f'<text x="{x_left + step / 2:.1f}" y="15" text-anchor="middle" '
                 f'font-size="11">{turn.turn}</text>'
             )
 
@@ -81,9 +81,9 @@ def _columns(conversed: Conversed, step: float, bottom: float) -> Iterator[str]:
 def _names(names: Sequence[str]) -> Iterator[str]:
     for row, name in enumerate(names):
         y = _TOP + _ROW * row
-        shown = name if len(name) <= 27 else f"{name[:26]}…"
+        label = name if len(name) <= 27 else f"{name[:26]}…"
         yield (
-            f'<text x="{_LABEL - 8}" y="{y + 14}" text-anchor="end">{escape(shown)}</text>'
+            f'<text x="{_LABEL - 8}" y="{y + 14}" text-anchor="end">{escape(label)}</text>'
             f'<line x1="{_LABEL}" x2="{_WIDTH - 6}" y1="{y + _ROW - 2}" y2="{y + _ROW - 2}" '
             f'stroke="{_LOST}" stroke-opacity="0.25"/>'
         )
@@ -93,9 +93,9 @@ def _bar(
     turn: PredictedTurn, name: str, names: Sequence[str], column: int, step: float
 ) -> Iterator[str]:
     if turn.turn in turn.ready_ranges.get(name, ()):
-        left, y = _LABEL + step * column, _TOP + _ROW * names.index(name)
+        x_left, y = _LABEL + step * column, _TOP + _ROW * names.index(name)
         yield (
-            f'<rect x="{left:.1f}" y="{y + 2}" width="{step:.1f}" height="{_ROW - 8}" '
+            f'<rect x="{x_left:.1f}" y="{y + 2}" width="{step:.1f}" height="{_ROW - 8}" '
             f'fill="{BAR}" fill-opacity="0.45"/>'
         )
 
@@ -117,11 +117,11 @@ def _prediction(
 def _late(conversed: Conversed, names: Sequence[str], step: float) -> Iterator[str]:
     """The predictions that came after their turn, faint: they do not count."""
     columns = {turn.turn: column for column, turn in enumerate(conversed.turns)}
-    for sent in conversed.predictions:
-        if sent.is_late and sent.prediction.turn in conversed.lost:
-            column = columns[sent.prediction.turn]
+    for message in conversed.predictions:
+        if message.is_late and message.prediction.turn in conversed.lost:
+            column = columns[message.prediction.turn]
             turn = conversed.turns[column]
-            for prediction in sent.prediction.opportunities:
+            for prediction in message.prediction.opportunities:
                 faint = _prediction(turn, prediction, names, column, step)
                 yield f'<g opacity="0.55">{faint}</g>'
 
