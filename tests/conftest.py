@@ -27,6 +27,7 @@ SLOW = frozenset(
         "runs/test_live.py",
         "sandbox",
         "serving",
+        "suites/engagement/test_patrol.py",
         "training",
     )
 )

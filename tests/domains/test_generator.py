@@ -439,20 +439,17 @@ def test_dialogues_are_made_by_command(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "says"),
-    [
-        ("talks.csv", (), "written to .jsonl, .json"),
-        ("talks.json", ("--times",), "no place for --times"),
-    ],
+    ("name", "options", "value"),
+    [("talks.csv", (), ".jsonl"), ("talks.json", ("--times",), "--times")],
 )
 def test_a_file_that_cannot_hold_what_is_wanted_is_refused(
-    tmp_path: Path, name: str, options: tuple[str, ...], says: str
+    tmp_path: Path, name: str, options: tuple[str, ...], value: str
 ) -> None:
     out = tmp_path / name
     arguments = ["dialogues", "make", "shop", "--n", "2", "--out", str(out), *options]
     run = CliRunner().invoke(app, arguments)
     assert isinstance(run.exception, SettingsError)
-    assert says in str(run.exception)
+    assert value in str(run.exception)
     assert not out.exists()
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.servers.fake import FakeServer, Say, Status
 from timeful.errors import SettingsError
-from timeful.experiments.run import Results, report_suite, run_suite
+from timeful.experiments.run import MAIN_KEY, Results, report_suite, run_suite
 from timeful.experiments.sweep import Choice
 from timeful.models.model_spec import ModelSpec
 from timeful.records.recorder import read_record, record_hash
@@ -39,7 +39,7 @@ def run(
     **fixed: Any,
 ) -> Results:
     choice = Choice(values=values or SMALL, fixed=fixed)
-    return run_suite(suite, choice, out, workers=workers, api_key=api_key)
+    return run_suite(suite, choice, out, workers=workers, keys={MAIN_KEY: api_key})
 
 
 def hashes(results: Results) -> dict[str, str]:
