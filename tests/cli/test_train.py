@@ -263,7 +263,9 @@ def test_what_comes_next_are_the_cases_it_learnt_from_on_the_other_side(start: P
 
     def next_of(*changes: str) -> list[str]:
         command = next_command(read_config(start / "a.toml", changes), Path("it") / "policy")
-        assert max(map(len, command.splitlines())) <= 79
+        # A path is not broken: it may be as long as the folder of the tests makes it.
+        lines = [line for line in command.splitlines() if str(start) not in line]
+        assert max(map(len, lines)) <= 79
         return shlex.split(command.replace("\\\n", " "))
 
     words = " ".join(next_of("cases.sets=['mixed','levels:8']", "cases.size=900"))

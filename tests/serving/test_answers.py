@@ -74,7 +74,7 @@ def test_calls_come_out_of_a_text_however_it_comes(parts, end, places):
     text = "".join(f"{said}<tool_call>\n{call!s}\n</tool_call>" for said, call in parts) + end
     said, calls = read(text, places)
     assert said == "".join(one for one, _ in parts) + end
-    assert [json.loads(one.text()) for one in calls] == [json.loads(c.text()) for _, c in parts]
+    assert [json.loads(str(call)) for call in calls] == [json.loads(str(c)) for _, c in parts]
 
 
 @pytest.mark.parametrize(

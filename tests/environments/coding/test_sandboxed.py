@@ -149,7 +149,7 @@ def test_an_endless_program_is_cut_at_the_deadline(iris):
         TimeSettings(budget=milliseconds(200), latency=Measured()),
         seed=0,
     )
-    env.intervene([execute("while True: pass").text()], at=START)
+    env.intervene([execute("while True: pass")], at=START)
     (seen,) = env.advance(Instant(seconds(9)))
     assert (seen.event, seen.at) == ("over", milliseconds(200))
     assert seen.data["cut"] == "execute_code_and_get_duration"

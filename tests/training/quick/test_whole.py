@@ -79,7 +79,7 @@ def test_the_commands_that_a_run_ends_with_work(whole: Path) -> None:
     result = CliRunner().invoke(app, [*try_it[1:], "--size", "2", "--workers", "1"])
     assert result.exit_code == 0, result.output
     settings = json.loads((Path(f"{whole}-timely") / "settings.json").read_text())
-    assert settings["is_soft"] is True
+    assert settings["soft"] is True
     assert Path(serve[-1]).is_dir()
 
 
