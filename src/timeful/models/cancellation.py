@@ -71,14 +71,20 @@ def ask_concurrently(
     cancellable = CancellableModel(model)
     with ThreadPoolExecutor(workers, thread_name_prefix="asking") as pool:
         futures = [pool.submit(ask, cancellable, case) for case in cases]
+        reported = set()
         try:
             for future in as_completed(futures):
+                reported.add(future)
                 done(future.result())
             return [future.result() for future in futures]
         except BaseException:
+            # A result that came just before an interruption is kept.
+            late = [f for f in futures if f.done() and f not in reported and not f.exception()]
             pool.shutdown(wait=False, cancel_futures=True)
             while unfinished := [future for future in futures if not future.done()]:
                 # Again and again: a thread may have been about to open another stream.
                 cancellable.stop()
                 wait(unfinished, timeout=0.1)
+            for future in late:
+                done(future.result())
             raise
