@@ -12,6 +12,7 @@ from tests.rewards.material import CODE, GAME, RIGHT, WRONG, failed, one, says, 
 from timeful.errors import RecordError, SettingsError
 from timeful.records.events import Acted, Entry, Noted
 from timeful.records.recorder import Recorder, read_record
+from timeful.registry import BUILT_IN
 from timeful.rewards import registry
 from timeful.rewards.proactor import LOST
 from timeful.rewards.registry import REWARDS, WHOLE, Reward, reward_of
@@ -302,3 +303,7 @@ def test_the_docstring_lists_every_reward_with_its_parameters() -> None:
             "yes" * kind.needs_judge,
             "yes" * kind.needs_progress,
         )
+
+
+def test_the_registry_of_all_kinds_has_every_reward() -> None:
+    assert set(BUILT_IN["reward"]) == set(REWARDS)

@@ -23,8 +23,9 @@ def report(out: Path, pages: str | None) -> None:
     """
     from timeful.cli.suite_command import load_suite
     from timeful.cli.suite_command import show as show_results
-    from timeful.experiments.run import read_settings, report_suite
+    from timeful.experiments.run import report_suite
     from timeful.registry import names
+    from timeful.runs.experiment import read_settings
 
     reports: dict[str, Callable[[Path], None]] = {
         "train/quick": _quick,

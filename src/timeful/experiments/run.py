@@ -28,6 +28,7 @@ from timeful.records.recorder import Recorder, read_record
 from timeful.registry import imported_files
 from timeful.reports.results import ResultRow
 from timeful.runs.batch import RUN, Job, finished_rows, run_batch
+from timeful.runs.experiment import read_settings
 from timeful.version import __version__
 
 MAIN_KEY = "OPENAI_API_KEY"
@@ -296,23 +297,6 @@ def run_settings(suite: Suite, choice: Choice, plan: Sequence[PlannedEpisode]) -
     if code:
         settings["code"] = code
     return settings
-
-
-def read_settings(out: Path) -> dict[str, Any]:
-    """The settings of a run folder; the name of its suite is under "suite".
-
-    Raises:
-        RecordError: If the folder holds no run.
-    """
-    try:
-        return msgspec.json.decode((out / "settings.json").read_bytes(), type=dict[str, Any])
-    except FileNotFoundError:
-        inside = ", ".join(str(path.parent) for path in sorted(out.glob("*/settings.json")))
-        raise RecordError(
-            f"{out} holds no run" + (f", but these folders do: {inside}" if inside else "")
-        ) from None
-    except (OSError, msgspec.DecodeError) as error:
-        raise RecordError(f"{out} holds no run: {error}") from error
 
 
 def play_planned(

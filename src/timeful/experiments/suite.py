@@ -75,7 +75,7 @@ class Baseline:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportData:
-    """What a suite's own sections are made from.
+    """The input of a suite's own sections.
 
     Attributes:
         rows: One row an episode, in a fixed order.

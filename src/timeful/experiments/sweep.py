@@ -18,7 +18,7 @@ MOST_EPISODES = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """What to play of a suite.
+    """A choice of a suite's episodes.
 
     Attributes:
         preset: The name of a preset; "" for none.

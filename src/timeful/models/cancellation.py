@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed, wait
-from threading import Event
+from threading import Event, Lock
 from typing import TypeVar
 
 from timeful.core.source import Source
@@ -32,6 +32,11 @@ class CancellableModel:
             raise ModelError(f"{self.name} was stopped")
         return self._model.open(prompt, max_tokens=max_tokens, seed=seed)
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether `stop` was called."""
+        return self._is_stopped.is_set()
+
     def stop(self) -> None:
         """Open nothing more, and end the streams of an endpoint.
 
@@ -57,7 +62,8 @@ def ask_concurrently(
         ask: Asks about one case.
         cases: The cases.
         workers: The number of cases in progress, at least 1.
-        done: Called in this thread with each result as it comes.
+        done: Called with each result, one at a time, before its thread asks about another case;
+            not called after the model was stopped.
 
     Returns:
         The results, in the order of the cases.
@@ -68,23 +74,25 @@ def ask_concurrently(
     """
     if workers < 1:
         raise SettingsError(f"at least one worker is needed, got {workers}")
-    cancellable = CancellableModel(model)
+    cancellable, lock = CancellableModel(model), Lock()
+
+    def ask_one(case: Case) -> Result:
+        result = ask(cancellable, case)
+        with lock:
+            if not cancellable.is_stopped:
+                done(result)
+        return result
+
     with ThreadPoolExecutor(workers, thread_name_prefix="asking") as pool:
-        futures = [pool.submit(ask, cancellable, case) for case in cases]
-        reported = set()
+        futures = [pool.submit(ask_one, case) for case in cases]
         try:
             for future in as_completed(futures):
-                reported.add(future)
-                done(future.result())
+                future.result()  # the first error ends the others
             return [future.result() for future in futures]
         except BaseException:
-            # A result that came just before an interruption is kept.
-            late = [f for f in futures if f.done() and f not in reported and not f.exception()]
             pool.shutdown(wait=False, cancel_futures=True)
             while unfinished := [future for future in futures if not future.done()]:
                 # Again and again: a thread may have been about to open another stream.
                 cancellable.stop()
                 wait(unfinished, timeout=0.1)
-            for future in late:
-                done(future.result())
             raise

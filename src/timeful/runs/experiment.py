@@ -160,7 +160,7 @@ def report_again(experiment: Experiment[S, R], out: Path) -> Finished[R]:
 
 
 def read_settings(out: Path) -> dict[str, Any]:
-    """What the run in a folder was asked for; its experiment stands under "suite".
+    """The settings of a run folder; the name of its suite is under "suite".
 
     Raises:
         RecordError: If the folder holds no run.
