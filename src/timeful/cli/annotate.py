@@ -60,7 +60,7 @@ def annotate(
     """
     from timeful.annotation.pipeline import output_path, run_annotation
     from timeful.annotation.settings import read_settings
-    from timeful.cli.suite import is_given, refuse_idle
+    from timeful.cli.options import is_given, refuse_idle
 
     changes = {
         # Relative to the working directory, not to the folder of CONFIG.
@@ -148,7 +148,7 @@ def align(
     output has both conventions for observed actions without a reference, and the published table.
     """
     from timeful.annotation import alignment
-    from timeful.cli.suite import refuse_idle
+    from timeful.cli.options import refuse_idle
     from timeful.metrics.proactor.alignment import SIGMAS, Unmatched
 
     refuse_idle({"unmatched": (out is not None, "--filter; the table has both")})

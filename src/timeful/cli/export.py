@@ -1,27 +1,25 @@
 """`timeful traces` and `timeful export`: data to train on."""
 
-import os
 import sys
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from timeful.cli.suite import FILE, batch_options, refuse_idle, run
+from timeful.cli.options import FILE, refuse_idle, run_options
 
 if TYPE_CHECKING:
     from timeful.environments.reasoning.split import Split
     from timeful.training.data.episodes import LeftOut
     from timeful.training.data.files import DatasetKind, Format
-    from timeful.training.data.settings import Settings
-    from timeful.training.data.traces import Judging, TraceResult
-    from timeful.training.data.verify import Verdict
+    from timeful.training.data.traces import TraceResult
 
 _LISTED = 20
 """The most failed episodes that are named; the others are counted."""
 
 
-@click.command()
+@click.command(params=run_options())
 @click.argument("config", type=FILE)
 @click.option(
     "--out",
@@ -30,8 +28,7 @@ _LISTED = 20
     show_default=True,
     help="Folder of the data; existing traces in it are resumed.",
 )
-@batch_options
-def traces(config: Path, out: Path, workers: int | None, replace: bool, retry_failed: bool) -> None:
+def traces(config: Path, out: Path, **options: Any) -> None:
     """Make cold-start traces: solutions that check the elapsed time.
 
     CONFIG is a TOML file. Problems come from sets, a file or a finished run. Each is solved under a
@@ -40,68 +37,14 @@ def traces(config: Path, out: Path, workers: int | None, replace: bool, retry_fa
     overrule the check of answers. The same command resumes a stopped run. Exits with 1 if episodes
     failed or the judge gave no verdict on an answer.
     """
+    from timeful.cli.suite_command import watch
     from timeful.training.data.settings import read_settings
-    from timeful.training.data.traces import make_from_records
+    from timeful.training.data.traces import make_traces
 
     settings = read_settings(config)
-    judging = _judging(settings, workers, retry_failed)
     if settings.records:
         refuse_idle({"replace": (False, "traces that are played, not made from records")})
-        try:
-            result = make_from_records(settings, out, judging)
-        except KeyboardInterrupt:
-            print(f"stopped: verdicts are saved in {out}", file=sys.stderr)
-            raise SystemExit(130) from None
-    else:
-        result = _play(settings, out, judging, workers, replace, retry_failed)
-    _show(result, out)
-
-
-def _play(
-    settings: "Settings",
-    out: Path,
-    judging: "Judging | None",
-    workers: int | None,
-    replace: bool,
-    retry_failed: bool,
-) -> "TraceResult":
-    from timeful.training.data.generate import common, specs_of
-    from timeful.training.data.traces import experiment
-
-    specs = specs_of(settings)
-    teacher = settings.teacher
-    key = "" if teacher is None else os.environ.get(teacher.api_key_name, "")
-    results: list[TraceResult] = []
-    run(
-        lambda _: experiment(settings, results.append, api_key=key, judging=judging),
-        specs,
-        out,
-        settings={**common(specs[0]), "traces": settings.about()},
-        workers=workers,
-        replace=replace,
-        retry_failed=retry_failed,
-    )
-    return results[0]
-
-
-def _judging(settings: "Settings", workers: int | None, retry_failed: bool) -> "Judging | None":
-    from timeful.training.data.traces import Judging
-
-    judge = settings.judge
-    if judge is None:
-        return None
-
-    def tell(verdict: "Verdict") -> None:
-        if verdict.error is not None:
-            print(f"no verdict on {verdict.trace}: {verdict.error}", file=sys.stderr)
-
-    return Judging(
-        judge=judge,
-        api_key=os.environ.get(judge.api_key_name, ""),
-        workers=workers if workers is not None else os.cpu_count() or 1,
-        retry_failed=retry_failed,
-        on_verdict=tell,
-    )
+    _show(watch(partial(make_traces, settings), out, (), options), out)
 
 
 def _show(result: "TraceResult", out: Path) -> None:

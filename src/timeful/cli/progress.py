@@ -55,8 +55,9 @@ class Progress:
 
     def stopped(self, out: Path) -> None:
         """Print that the run was interrupted, and how to resume it."""
+        state = f"{self._done} of {self._total} episodes are done and saved"
         print(
-            f"stopped: {self._done} of {self._total} episodes are done and saved in {out};\n"
+            f"stopped: {state if self._total else 'all results are saved'} in {out};\n"
             "the same command resumes the run",
             file=sys.stderr,
         )

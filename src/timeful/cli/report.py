@@ -24,8 +24,8 @@ def report(out: Path, pages: str | None) -> None:
     from timeful.cli.suite_command import load_suite
     from timeful.cli.suite_command import show as show_results
     from timeful.experiments.run import report_suite
+    from timeful.records.folder import read_settings
     from timeful.registry import names
-    from timeful.runs.experiment import read_settings
 
     reports: dict[str, Callable[[Path], None]] = {
         "train/quick": _quick,

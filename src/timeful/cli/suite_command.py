@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeVar, get_args, get_origin
 import click
 from click.core import ParameterSource
 
+from timeful.cli.options import FILE, is_given, refuse_idle, run_options
 from timeful.errors import SettingsError
 from timeful.experiments.options import (
     Endpoint,
@@ -27,8 +28,6 @@ from timeful.experiments.sweep import Choice, plan_episodes
 from timeful.registry import load, load_file_name
 
 T = TypeVar("T")
-
-FILE = click.Path(path_type=Path)
 
 MANY_EPISODES = 100_000
 """A terminal asks before a run of more episodes starts."""
@@ -239,18 +238,8 @@ def _common_parameters(has_models: bool) -> list[click.Parameter]:
         ]
     return [
         *params,
-        _flag("workers", int, "Number of processes.  [default: one a core]"),
-        click.Option(
-            ["--replace"], is_flag=True, help="Start again if the folder holds another run."
-        ),
-        click.Option(["--retry-failed"], is_flag=True, help="Play failed episodes again."),
+        *run_options(),
     ]
-
-
-def is_given(name: str) -> bool:
-    """Whether a parameter is on the command line."""
-    source = click.get_current_context().get_parameter_source(name)
-    return source is ParameterSource.COMMANDLINE
 
 
 def _is_from_environment(name: str) -> bool:
@@ -269,7 +258,7 @@ def run_command(
     """Run a suite as its command was given, print its tables, and exit with 1 on failures."""
     choice = replace(read_choice(suite, options, values), file=file)
     episodes = [planned.episode for planned in plan_episodes(suite, choice)]
-    refuse_idle(options, values, episodes)
+    refuse_idle_options(options, values, episodes)
     if len(episodes) > MANY_EPISODES and sys.stdin.isatty():
         click.confirm(f"Play {len(episodes):,} episodes?", abort=True)
     if suite.announce is not None:
@@ -322,7 +311,7 @@ def make_baseline_command(suite: Suite) -> click.Command:
             fixed={**(choice.fixed or {}), **fixed},
         )
         episodes = [planned.episode for planned in plan_episodes(suite, choice)]
-        refuse_idle(options, values, episodes)
+        refuse_idle_options(options, values, episodes)
         results, kept = watch(
             partial(make_baselines, suite, choice), values["out"] or default_out, episodes, values
         )
@@ -384,35 +373,28 @@ def read_choice(suite: Suite, options: Sequence[Option], values: dict[str, Any])
     )
 
 
-def refuse_idle(options: Sequence[Option], values: dict[str, Any], episodes: Sequence[Any]) -> None:
+def refuse_idle_options(
+    options: Sequence[Option], values: dict[str, Any], episodes: Sequence[Any]
+) -> None:
     """Refuse an option on the command line that has no effect on any episode.
 
     Raises:
         SettingsError: It names what the option requires.
     """
-    for option in options:
-        if option.needs is not None and is_given(option.name):
-            has_effect, requirement = option.needs
-            if not any(has_effect(episode) for episode in episodes):
-                raise SettingsError(
-                    f"--{option.flag} has no effect here; it requires {requirement}"
-                )
+    needs = {
+        option.name: (any(map(option.needs[0], episodes)), option.needs[1])
+        for option in options
+        if option.needs is not None and is_given(option.name)
+    }
     mains = [option for option in options if option.is_main_model and not option.is_swept]
-    if mains and is_given("model") and all(values.get(option.name) for option in mains):
-        raise SettingsError("--model has no effect here; each role has a model of its own")
+    if mains and all(values.get(option.name) for option in mains):
+        needs["model"] = (False, "a role without a model of its own")
     models = [option.name for option in options if option.is_model]
     roles = {getattr(episode, name) for episode in episodes for name in models}
-    known = {option.name for option in options}
-    live = any(role.is_live for role in roles)
-    sampled = any(role.is_sampled for role in roles)
-    for name, is_used, requirement in (
-        ("base_url", live, "an openai:NAME model"),
-        ("record", live, "an openai:NAME model"),
-        ("temperature", sampled, "an openai:NAME or local:PATH model"),
-    ):
-        if name in values and name not in known and is_given(name) and not is_used:
-            flag = name.replace("_", "-")
-            raise SettingsError(f"--{flag} has no effect here; it requires {requirement}")
+    live = any(role.is_live for role in roles), "an openai:NAME model"
+    sampled = any(role.is_sampled for role in roles), "an openai:NAME or local:PATH model"
+    flags = {"base_url": live, "record": live, "temperature": sampled}
+    refuse_idle({**flags, **dict.fromkeys((o.name for o in options), (True, "")), **needs})
 
 
 def watch(play: Callable[..., T], out: Path, episodes: Sequence[Any], values: dict[str, Any]) -> T:

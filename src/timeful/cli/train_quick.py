@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from timeful.cli.suite import FILE
+from timeful.cli.options import FILE
 from timeful.cli.train_hints import format_command
 from timeful.errors import SettingsError
 

@@ -23,12 +23,11 @@ from timeful.experiments.sweep import (
     sweeps,
 )
 from timeful.records.events import EpisodeEnded, EpisodeFailed, EpisodeStarted
-from timeful.records.folder import check_path, open_folder
+from timeful.records.folder import check_path, open_folder, read_settings
 from timeful.records.recorder import Recorder, read_record
 from timeful.registry import imported_files
 from timeful.reports.results import ResultRow
 from timeful.runs.batch import RUN, Job, finished_rows, run_batch
-from timeful.runs.experiment import read_settings
 from timeful.version import __version__
 
 MAIN_KEY = "OPENAI_API_KEY"
@@ -204,12 +203,7 @@ def _play(
         names = suite.key_names([step.episode for step in plan])
         keys = {name: options.keys.get(name, "") for name in names}
         play = partial(play, keys=keys)
-    job = Job(
-        play=partial(play_planned, play=play, api_key=api_key),
-        sum_up=partial(_summarize_file, maker=maker),
-        give_up=_give_up,
-        row=maker.row_type,
-    )
+    job = make_job(play, maker, api_key=api_key)
     with open_folder(out, settings, RUN, replace=options.replace) as is_resumed:
         if is_resumed and suite.baseline is not None:
             finished = finished_rows(out, job, plan)
@@ -235,6 +229,24 @@ def _play(
         report = write_report(suite, rows, out, settings, options=options.free)
         results = _results(suite, report, out, problems)
     return results, [(step.episode, row) for step, row in zip(plan, rows, strict=True)]
+
+
+def make_job(
+    play: Callable[..., object], maker: RowMaker, *, api_key: str | None
+) -> Job[PlannedEpisode, Any]:
+    """The job of a batch of planned episodes.
+
+    Args:
+        play: Plays an episode into a recorder; importable.
+        maker: Makes the rows.
+        api_key: The key of an endpoint, where `play` takes one.
+    """
+    return Job(
+        play=partial(play_planned, play=play, api_key=api_key),
+        sum_up=partial(_summarize_file, maker=maker),
+        give_up=_give_up,
+        row=maker.row_type,
+    )
 
 
 def report_suite(suite: Suite, out: Path, options: Mapping[str, Any] | None = None) -> Results:

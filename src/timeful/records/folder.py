@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from timeful.errors import SettingsError
+from timeful.errors import RecordError, SettingsError
 from timeful.records.store import delete, write_atomically
 
 try:
@@ -118,7 +118,7 @@ def check_kind(folder: Path, settings: Mapping[str, Any], kind: FolderKind) -> N
     Raises:
         SettingsError: If it is not; it may have been paid for.
     """
-    old_settings = _read_settings(folder / SETTINGS)
+    old_settings = _decode_settings(folder / SETTINGS)
     if (
         old_settings is None
         or old_settings.get("suite") != settings.get("suite")
@@ -132,12 +132,29 @@ def check_kind(folder: Path, settings: Mapping[str, Any], kind: FolderKind) -> N
 
 def differences(path: Path, settings: Mapping[str, Any]) -> list[str]:
     """The fields in which settings differ from those of a file, as `table.field`."""
-    old = _flat(_read_settings(path) or {})
+    old = _flat(_decode_settings(path) or {})
     new = _flat(msgspec.json.decode(msgspec.json.encode(settings)))
     return sorted(name for name in {*old, *new} if old.get(name) != new.get(name))
 
 
-def _read_settings(path: Path) -> dict[str, Any] | None:
+def read_settings(folder: Path) -> dict[str, Any]:
+    """The settings of the work in a folder; a run's have the name of its suite under "suite".
+
+    Raises:
+        RecordError: If the folder has none.
+    """
+    try:
+        return msgspec.json.decode((folder / SETTINGS).read_bytes(), type=dict[str, Any])
+    except FileNotFoundError:
+        inside = ", ".join(str(path.parent) for path in sorted(folder.glob(f"*/{SETTINGS}")))
+        raise RecordError(
+            f"{folder} holds no run" + (f", but these do: {inside}" if inside else "")
+        ) from None
+    except (OSError, msgspec.DecodeError) as error:
+        raise RecordError(f"{folder} holds no run: {error}") from error
+
+
+def _decode_settings(path: Path) -> dict[str, Any] | None:
     """The settings of a folder; None if they cannot be read."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])

@@ -13,9 +13,9 @@ from typing import Any
 
 import msgspec
 
+from timeful.records.folder import read_settings
 from timeful.reports.html import render
 from timeful.reports.page import Block, Figure, Grid, Notice, Paragraph, Section, bullets
-from timeful.runs.experiment import read_settings
 from timeful.training.collapse_detection import span_of
 from timeful.training.folder import CURVES, METRICS, REPORT, done
 from timeful.training.update_metrics import UpdateMetrics, read_lines

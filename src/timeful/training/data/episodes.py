@@ -24,8 +24,8 @@ from timeful.records.events import (
     EpisodeStarted,
     Happened,
 )
+from timeful.records.folder import read_settings
 from timeful.records.recorder import read_record
-from timeful.runs.experiment import read_settings
 from timeful.tasks.episode import TaskSource
 from timeful.tasks.library import process_library
 from timeful.training.data.conversations import Conversation, conversations

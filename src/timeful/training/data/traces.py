@@ -14,9 +14,8 @@ The data are made of the records when nothing is left to play: the same settings
 the same bytes, whatever was interrupted and however many worked on it.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +23,11 @@ import msgspec
 
 from timeful.environments.reasoning.split import SPLITS, Split
 from timeful.errors import SettingsError
-from timeful.records.folder import locked
-from timeful.runs.experiment import Experiment
-from timeful.tasks.episode import TaskEpisode
+from timeful.experiments.rows import RowMaker
+from timeful.experiments.run import Watcher, make_job
+from timeful.experiments.sweep import PlannedEpisode
+from timeful.records.folder import locked, open_folder
+from timeful.runs.batch import RUN, run_batch
 from timeful.tasks.rows import TaskRow, summarize
 from timeful.training.data import generate
 from timeful.training.data.episodes import Episode, LeftOut, Run
@@ -43,30 +44,12 @@ from timeful.training.data.filters import RULES, Rule, final_data, find_broken_r
 from timeful.training.data.rows import sft_row
 from timeful.training.data.settings import Judge, Settings
 from timeful.training.data.verify import Answer, Verdict, judge_all
+from timeful.version import __version__
 
 NAME = "traces"
 
 COLUMNS_OF_TRACES: Columns = {**COLUMNS["sft"], "problem": "text", "jitter_s": "number"}
 _REJECTED: Columns = {"episode": "text", "rule": "text", "votes": "text"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judging:
-    """How answers are judged that the rules find wrong.
-
-    Attributes:
-        judge: By whom.
-        api_key: The judge's key.
-        workers: The number of answers judged at a time.
-        retry_failed: Whether it is asked again where it gave no verdict.
-        on_verdict: Told of each verdict.
-    """
-
-    judge: Judge
-    api_key: str = field(repr=False)
-    workers: int = 1
-    retry_failed: bool = False
-    on_verdict: Callable[[Verdict], None] = lambda _: None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -98,70 +81,78 @@ class _Check:
     split: Split
 
 
-def experiment(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Judging:
+    """How answers are judged that the rules reject: see `make_traces`."""
+
+    judge: Judge
+    api_key: str = field(repr=False)
+    workers: int
+    retry_failed: bool
+    watcher: Watcher | None
+
+
+def make_traces(
     settings: Settings,
-    done: Callable[[TraceResult], None] = lambda _: None,
-    *,
-    api_key: str = "",
-    judging: Judging | None = None,
-) -> Experiment[TaskEpisode, TaskRow]:
-    """Playing and making traces.
-
-    Args:
-        settings: All settings.
-        done: Told what came of them.
-        api_key: The teacher's key; it is written nowhere.
-        judging: Who has the last word on answers.
-    """
-    return Experiment(
-        name=NAME,
-        play=partial(generate.play, api_key=api_key),
-        summarize=summarize,
-        row=TaskRow,
-        check=generate.check,
-        write_report=partial(_report, settings=settings, judging=judging, done=done),
-    )
-
-
-def _report(
-    rows: Sequence[TaskRow],
     out: Path,
-    common: Mapping[str, Any],
     *,
-    settings: Settings,
-    judging: Judging | None,
-    done: Callable[[TraceResult], None],
-) -> Path:
-    result = make(settings, out, out, judging)
-    done(result)
-    return result.card
-
-
-def make_from_records(settings: Settings, out: Path, judging: Judging | None) -> TraceResult:
-    """Make traces of a run that was played already.
-
-    Raises:
-        SettingsError: If it is no run of reasoning, or `out` is that run.
-    """
-    records = Path(settings.records)
-    if out.resolve() == records.resolve():
-        raise SettingsError(f"{out} is the run itself; choose another folder with --out")
-    with locked(out):
-        return make(settings, records, out, judging)
-
-
-def make(settings: Settings, records: Path, out: Path, judging: Judging | None) -> TraceResult:
-    """Check the episodes of a run, and write those that pass as data.
+    workers: int,
+    replace: bool = False,
+    retry_failed: bool = False,
+    watcher: Watcher | None = None,
+    keys: Mapping[str, str],
+) -> TraceResult:
+    """Play the episodes that are missing, and make traces of all; or of a run that exists.
 
     Args:
         settings: All settings.
-        records: The run's folder.
-        out: Where the data go.
-        judging: Who has the last word on answers; None leaves it to the rules.
+        out: The folder of the data, and of the episodes that are played.
+        workers: The number of processes, and of answers judged at a time.
+        replace: Start again if the folder holds traces with other settings.
+        retry_failed: Play failed episodes again, and ask again where the judge gave no verdict.
+        watcher: Follows the run.
+        keys: The keys of endpoints by environment variable; never written to a file.
 
     Raises:
-        SettingsError: If the run is not of reasoning.
+        SettingsError: If a setting is invalid, the run is not one of reasoning, or `out` is that
+            run; nothing is played or written.
     """
+    judging = None
+    if (judge := settings.judge) is not None:
+        judging = _Judging(
+            judge=judge,
+            api_key=keys.get(judge.api_key_name, ""),
+            workers=workers,
+            retry_failed=retry_failed,
+            watcher=watcher,
+        )
+    if settings.records:
+        records = Path(settings.records)
+        if out.resolve() == records.resolve():
+            raise SettingsError(f"{out} is the run itself; choose another folder with --out")
+        with locked(out):
+            return _make(settings, records, out, judging)
+    episodes = generate.specs_of(settings)
+    generate.check(episodes)
+    teacher = settings.teacher
+    job = make_job(
+        generate.play,
+        RowMaker(summarize=summarize, struct=TaskRow, fields=(), columns=()),
+        api_key="" if teacher is None else keys.get(teacher.api_key_name, ""),
+    )
+    plan = [PlannedEpisode(key=e.key, settings=e.settings(), episode=e) for e in episodes]
+    identity = {**generate.common(episodes[0]), "traces": settings.about()}
+    about = {"suite": NAME, "version": __version__, **identity}
+    with open_folder(out, about, RUN, replace=replace):
+        if watcher is not None:
+            watcher.start(len(plan))
+        on_row = watcher.advance if watcher is not None else lambda _: None
+        run_batch(plan, job, out, workers=workers, retry_failed=retry_failed, on_row=on_row)
+        return _make(settings, out, out, judging)
+
+
+def _make(settings: Settings, records: Path, out: Path, judging: _Judging | None) -> TraceResult:
+    """Check the episodes of a run, and write those that pass as data."""
     run = Run(records, shares=settings.splits)
     if run.suite not in (NAME, "timely/reasoning"):
         raise SettingsError(f"{records} is a run of {run.suite}; traces are made of reasoning")
@@ -198,8 +189,12 @@ def _answer(episode: Episode, text: str, seed: int) -> Answer:
 
 
 def _judged(
-    wrong: list[Answer], judging: Judging, out: Path, result: TraceResult
+    wrong: list[Answer], judging: _Judging, out: Path, result: TraceResult
 ) -> dict[str, Verdict]:
+    def on_verdict(verdict: Verdict) -> None:
+        if verdict.error is not None and judging.watcher is not None:
+            judging.watcher.say(f"no verdict on {verdict.trace}: {verdict.error}")
+
     verdicts = judge_all(
         wrong,
         judging.judge,
@@ -207,7 +202,7 @@ def _judged(
         api_key=judging.api_key,
         workers=judging.workers,
         retry_failed=judging.retry_failed,
-        on_verdict=judging.on_verdict,
+        on_verdict=on_verdict,
     )
     for key, verdict in sorted(verdicts.items()):
         name = (

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from timeful.errors import RecordError, SettingsError, check_known
-from timeful.runs.experiment import read_settings
+from timeful.records.folder import read_settings
 from timeful.training.quick.recipe import Arm, Recipe
 from timeful.training.quick.steps import EXAMS, Kind, Step, Tracker
 from timeful.version import __version__
