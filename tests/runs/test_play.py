@@ -13,11 +13,13 @@ from timeful.agents.session import Session
 from timeful.core.units import seconds
 from timeful.environments.patrol.settings import MODULE
 from timeful.environments.patrol.world import Patrol
+from timeful.environments.registry import GAME_NAMES
 from timeful.errors import EpisodeError, ModelError, SettingsError
 from timeful.interfaces.make import make_interface
 from timeful.models.scripted import ScriptedModel
 from timeful.records.events import Entry, EpisodeStarted
 from timeful.records.recorder import read_record, record_hash
+from timeful.registry import names
 from timeful.runs.play import play
 
 
@@ -54,6 +56,30 @@ def test_a_record_names_the_world_its_options_and_the_interface() -> None:
 def test_a_record_claims_no_difficulty_for_a_game_that_came_ready_made() -> None:
     episode = play(idle, Tape(3), seed=5)
     assert settings(episode.events) == {"world": "tape", "seed": 5, "interface": "fixed-rate"}
+
+
+async def sleeper(session: Session) -> None:
+    while not session.over:
+        await session.sleep(seconds(1))
+
+
+@pytest.mark.parametrize("world", names("world"))
+def test_every_named_world_is_played_and_the_seed_makes_it(world: str) -> None:
+    interface = "fixed-rate" if world in GAME_NAMES else "event-driven"
+    first, again, other = (
+        play(sleeper, world, interface=interface, seed=seed).events for seed in (3, 3, 4)
+    )
+    assert settings(first)["world"] == world
+    assert record_hash(first) == record_hash(again) != record_hash(other)
+
+
+def test_an_unknown_option_of_a_named_world_is_refused() -> None:
+    with pytest.raises(TypeError, match="colour"):
+        play(sleeper, "inbox", interface="event-driven", colour="red")
+    with pytest.raises(TypeError, match="step"):
+        play(sleeper, "inbox", interface="event-driven", step=1)
+    with pytest.raises(SettingsError, match="inbox"):
+        play(sleeper, "inbix")
 
 
 @pytest.mark.parametrize("world", [patrol, patrol(0), lambda: patrol(0)])

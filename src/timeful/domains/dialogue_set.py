@@ -19,6 +19,8 @@ from timeful.dialogues.jsonl import read_jsonl
 from timeful.dialogues.slots import read_ontology
 from timeful.domains.generator import SPLITS, generate
 from timeful.domains.library import load_domain
+from timeful.environments.dialogue.timing import ByTurn, Paced
+from timeful.environments.dialogue.world import Conversation
 from timeful.errors import SettingsError, unknown
 from timeful.metrics.proactor.questions import reference_questions
 
@@ -104,6 +106,28 @@ def load_dialogue_set(source: DialogueSource) -> DialogueSet:
     _check_names(knowledge, dialogues)
     observes = any(dialogue.observed for dialogue in dialogues)
     return DialogueSet(knowledge=knowledge, observes=observes, dialogues=dialogues)
+
+
+def make_conversation(*, seed: int = 0, domain: str = "shop", waits: bool = False) -> Conversation:
+    """Make the world of one generated dialogue: `timeful.play(agent, "dialogue")`.
+
+    Args:
+        seed: The seed of the dialogue and of its pace.
+        domain: A built-in domain or the folder of one.
+        waits: Whether each turn waits for a prediction; otherwise it comes when it is spoken.
+
+    Raises:
+        SettingsError: If there is no such domain.
+    """
+    source = DialogueSource(domain=domain, split="", size=1, seed=seed)
+    dialogue_set = load_dialogue_set(source)
+    return Conversation(
+        dialogue_set.dialogues[0],
+        ByTurn() if waits else Paced(),
+        seed=seed,
+        actions=tuple(dialogue_set.knowledge.catalog.actions),
+        workflows=dialogue_set.knowledge.ontology.orders().values(),
+    )
 
 
 def has_split(source: DialogueSource) -> bool:

@@ -2,9 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from inspect import signature
-from operator import getitem
 from pathlib import Path
 from traceback import format_exception
 from typing import Any, Literal
@@ -14,7 +12,7 @@ from timeful.agents.session import Agent, Transcripts
 from timeful.core.clock import Clock, VirtualClock
 from timeful.environments.environment import Environment
 from timeful.environments.game import Game
-from timeful.environments.registry import GAME_NAMES, make_game
+from timeful.environments.registry import GAME_NAMES
 from timeful.environments.ticking import Ticking
 from timeful.errors import EpisodeError, SettingsError
 from timeful.interfaces.compatibility import WORLDS, check_fits, world_name
@@ -22,12 +20,12 @@ from timeful.interfaces.make import make_interface
 from timeful.models.pace import tokens
 from timeful.records.events import Entry, EpisodeEnded, Happened, Turned
 from timeful.records.recorder import Recorder
-from timeful.registry import bind, load
+from timeful.registry import is_file_name, load
 from timeful.runs.episode import EpisodeSetting, boundary_of, run_episode
 from timeful.seeding import child_seed
 
 World = str | Game | Environment | Callable[..., Game | Environment]
-"""A world: the name of a game, a game, an environment, or a function that makes one of these."""
+"""A world: a name, a game, an environment, or a function that makes one of these."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,8 +96,8 @@ def play(
 
     Args:
         agent: An async function of a session.
-        world: The name of a game (freeway, snake, overcooked), a game, an environment, or a
-            function that makes one; a game or an environment is reset.
+        world: A registered name (`timeful list worlds`), a file as `my.py:world`, a game, an
+            environment, or a function that makes one; a game or an environment is reset.
         interface: The name of an interface, such as "event-driven" or "polling:30s", or one
             from `make_interface`. A fixed rate needs a period in a world of events.
         clock: A virtual clock if not given.
@@ -122,7 +120,8 @@ def play(
     """
     environment = _make_environment(world, seed=seed, options=dict(options))
     name = world_name(environment)
-    settings = {"world": name, "seed": seed, **options}
+    registered_name = world if isinstance(world, str) and not is_file_name(world) else name
+    settings = {"world": registered_name, "seed": seed, **options}
     if isinstance(interface, str):
         settings["interface"] = interface
         if name in WORLDS:
@@ -156,26 +155,22 @@ def play(
 
 def _make_environment(world: World, *, seed: int, options: dict[str, Any]) -> Environment:
     if isinstance(world, str):
-        step = options.pop("step", None)
-        if world in GAME_NAMES:
-            game: Any = make_game(world, seed=seed, **{"difficulty": "medium", **options})
-        else:
-            available = {name: partial(getitem, options, name) for name in options}
-            factory: Any = load("world", world)
-            make = bind(factory, {"seed": lambda: seed, **available}) if callable(factory) else None
-            game = factory if make is None else make()
-        return _make_environment(game, seed=seed, options={} if step is None else {"step": step})
+        options = {"difficulty": "medium", **options} if world in GAME_NAMES else options
+        made: Any = load("world", world)
+        return _make_environment(made, seed=seed, options=options)
     if callable(world):
-        if "seed" in signature(world).parameters:
+        parameters = signature(world).parameters
+        steps = {"step": options.pop("step")} if "step" in {*options} - {*parameters} else {}
+        if "seed" in parameters:
             options = {"seed": seed, **options}
-        return _make_environment(world(**options), seed=seed, options={})
+        return _make_environment(world(**options), seed=seed, options=steps)
     if hasattr(world, "advance"):
         _refuse_options(options)
         world.reset()
         return world  # type: ignore[return-value]
     if not hasattr(world, "step"):
         raise TypeError(
-            "a world is the name of a game, a game, an environment, or a function that makes one; "
+            "a world is a name, a game, an environment, or a function that makes one; "
             f"got {world!r}"
         )
     step = options.pop("step", None)
