@@ -1,27 +1,10 @@
 """A world of your own: a door that is open every third turn, and an agent that must be on time."""
 
-from dataclasses import dataclass
-
-from timeful import Pace, Prompt, ScriptedModel, Session, play, tokens
-
-
-@dataclass(frozen=True)
-class DoorView:
-    turn: int
-
-    @property
-    def is_open(self) -> bool:
-        return self.turn % 3 == 2
-
-    def text(self) -> str:
-        return f"turn {self.turn}: the door is {'open' if self.is_open else 'shut'}"
-
-    def json_state(self) -> dict[str, object]:
-        return {"turn": self.turn, "is_open": self.is_open}
+from timeful import EventView, Pace, Prompt, ScriptedModel, Session, play, tokens
 
 
 class Door:
-    """Walking pays 1 while the door is open, and costs 1 while it is shut."""
+    """A game of turns: walking pays 1 while the door is open, and costs 1 while it is shut."""
 
     name = "door"
     actions = ("WALK", "WAIT")
@@ -36,7 +19,7 @@ class Door:
         self.turn, self.score, self.done = 0, 0.0, False
 
     def step(self, action: str) -> float:
-        reward = 0.0 if action == "WAIT" else 1.0 if self.view().is_open else -1.0
+        reward = 0.0 if action == "WAIT" else 1.0 if self.view().door == "open" else -1.0
         self.turn += 1
         self.score += reward
         self.done = self.turn == self.horizon
@@ -45,8 +28,17 @@ class Door:
     def legal_actions(self) -> tuple[str, ...]:
         return self.actions
 
-    def view(self) -> DoorView:
-        return DoorView(self.turn)
+    def view(self) -> EventView:
+        return EventView(self.turn, {"door": "open" if self.turn % 3 == 2 else "shut"})
+
+
+def slow_model(words: int) -> ScriptedModel:
+    """A model that needs the time of so many tokens for its answer."""
+
+    def answer(prompt: Prompt) -> str:
+        return "WALK" if "open" in prompt.messages[0].content else "WAIT"
+
+    return ScriptedModel(answer, pace=Pace(first=tokens(words), per_token=tokens(0)))
 
 
 async def ponder(session: Session, model: ScriptedModel) -> None:
@@ -55,19 +47,10 @@ async def ponder(session: Session, model: ScriptedModel) -> None:
         await session.wait_for_tick()
 
 
-def score(words: int) -> float:
-    """Play with a model that says so many words before it names its action."""
-
-    def answer(prompt: Prompt) -> str:
-        return "WALK" if "open" in prompt.messages[0].content else "WAIT"
-
-    model = ScriptedModel(answer, pace=Pace(first=tokens(words), per_token=tokens(0)))
-    played = play(lambda session: ponder(session, model), Door(), step=tokens(100))
-    return played.score
-
-
-for words in (50, 100, 150):
-    print(f"thinking {words} tokens a turn of 100: score {score(words):+.0f}")
+if __name__ == "__main__":
+    for words in (50, 100, 150):
+        episode = play(lambda s: ponder(s, slow_model(words)), Door(), step=tokens(100))  # noqa: B023
+        print(f"thinking {words} tokens a turn of 100: score {episode.score:+.0f}")
 
 # It prints:
 # > thinking 50 tokens a turn of 100: score +3

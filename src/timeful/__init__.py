@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from timeful.agents.reactive import reactive
     from timeful.agents.session import Session
     from timeful.agents.thought import Thought
+    from timeful.agents.tool_user import tool_user
     from timeful.core.activity import Interrupted
     from timeful.core.clock import VirtualClock, WallClock
     from timeful.core.kernel import Kernel
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from timeful.environments.conformance import check_environment
     from timeful.environments.environment import Environment, Observation
     from timeful.environments.event_queue import EventQueue
-    from timeful.environments.event_world import EventWorld
+    from timeful.environments.event_world import EventView, EventWorld
+    from timeful.environments.timed.tool_task import ToolTask, tool
     from timeful.errors import IllegalActionError, TimefulError
     from timeful.experiments.evaluate import evaluate
     from timeful.experiments.options import option
@@ -47,6 +49,7 @@ __all__ = [
     "Environment",
     "Episode",
     "EventQueue",
+    "EventView",
     "EventWorld",
     "Heat",
     "IllegalActionError",
@@ -69,6 +72,7 @@ __all__ = [
     "Table",
     "Thought",
     "TimefulError",
+    "ToolTask",
     "VirtualClock",
     "WallClock",
     "__version__",
@@ -85,12 +89,15 @@ __all__ = [
     "read_record",
     "seconds",
     "tokens",
+    "tool",
+    "tool_user",
 ]
 
 _PLACES = {
     "Environment": "environments.environment",
     "Episode": "runs.play",
     "EventQueue": "environments.event_queue",
+    "EventView": "environments.event_world",
     "EventWorld": "environments.event_world",
     "Heat": "reports.figure",
     "IllegalActionError": "errors",
@@ -113,6 +120,7 @@ _PLACES = {
     "Table": "reports.table",
     "Thought": "agents.thought",
     "TimefulError": "errors",
+    "ToolTask": "environments.timed.tool_task",
     "VirtualClock": "core.clock",
     "WallClock": "core.clock",
     "agile": "agents.agile",
@@ -128,6 +136,8 @@ _PLACES = {
     "read_record": "records.recorder",
     "seconds": "core.units",
     "tokens": "models.pace",
+    "tool": "environments.timed.tool_task",
+    "tool_user": "agents.tool_user",
 }
 
 

@@ -46,6 +46,12 @@ BUILT_IN: Mapping[Kind, Mapping[str, str]] = {
         "freeway": "timeful.environments.freeway:Freeway",
         "overcooked": "timeful.environments.overcooked:Overcooked",
         "snake": "timeful.environments.snake:Snake",
+        "deliberation": "timeful.environments.named:make_deliberation",
+        "patrol": "timeful.environments.named:make_patrol",
+        "inbox": "timeful.environments.named:make_inbox",
+        "kitchen": "timeful.environments.named:make_kitchen",
+        "fiction": "timeful.environments.named:make_fiction",
+        "dialogue": "timeful.domains.dialogue_set:make_conversation",
     },
     "agent": {
         "agile": "timeful.agents.agile:agile",
@@ -207,15 +213,18 @@ def import_file(path: Path) -> ModuleType:
     if spec is None or spec.loader is None or not path.is_file():
         raise SettingsError(f"there is no Python file {str(path)!r}")
     module = sys.modules[name] = module_from_spec(spec)
-    # The file may import its neighbours, as a script does.
-    sys.path.insert(0, str(path.parent))
+    # The file may import its neighbours, as a script does; later, from within a function, too.
+    folder = str(path.parent)
+    sys.path.insert(0, folder)
     try:
         spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[name]
         raise SettingsError(f"{_location(path, error)}: {type(error).__name__}: {error}") from error
     finally:
-        sys.path.remove(str(path.parent))
+        sys.path.remove(folder)
+        if folder not in sys.path:
+            sys.path.append(folder)
     return module
 
 
@@ -226,6 +235,14 @@ def imported_files() -> list[Path]:
         for name, module in list(sys.modules.items())
         if name.startswith(_FILE_MODULE) and module.__file__
     ]
+
+
+def source_files() -> list[Path]:
+    """The files that were imported and the neighbours that they imported, sorted."""
+    folders = {path.parent for path in imported_files()}
+    modules = [module for name, module in list(sys.modules.items()) if name != "__main__"]
+    paths = {Path(file) for module in modules if (file := getattr(module, "__file__", None))}
+    return sorted(path for path in paths if path.parent in folders)
 
 
 def _location(path: Path, error: Exception) -> str:

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.environments.timed.tasks import Counting
-from timeful.agents.prompts.timely import BRIEFINGS
-from timeful.agents.tool_user import Calls, find_calls
+from timeful.agents.prompts.timely import BRIEFINGS, Calls
+from timeful.agents.tool_user import find_calls
 from timeful.core.units import seconds
 from timeful.environments.timed.view import TimedView
 from timeful.environments.timed.world import TimedTask, TimeSettings

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from tests.environments.timed.tasks import Counting
 from timeful.agents.connection import Interface
+from timeful.agents.prompts.timely import Calls
 from timeful.agents.session import Session
-from timeful.agents.tool_user import Calls, Round, Transcript, find_calls, tool_user
+from timeful.agents.tool_user import Round, Transcript, find_calls, tool_user
 from timeful.core.clock import VirtualClock
 from timeful.core.kernel import Kernel
 from timeful.core.source import Chunk, End

@@ -10,8 +10,8 @@ import pytest
 
 from tests.environments.timed.tasks import Counting
 from tests.servers.fake import Body, Call, FakeServer, Finish, Hang, Say, Status, Step, Think, Wait
-from timeful.agents.prompts.timely import reasoning
-from timeful.agents.tool_user import Calls, tool_user
+from timeful.agents.prompts.timely import Calls, reasoning
+from timeful.agents.tool_user import tool_user
 from timeful.core.clock import Clock, VirtualClock, WallClock, monotonic_ns
 from timeful.core.units import Duration, milliseconds, seconds
 from timeful.environments.timed.latency import Constant

@@ -1,6 +1,8 @@
 """A suite of a user's own, in a file: run, swept, resumed, reported again, and in error."""
 
 import json
+import subprocess
+import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,14 @@ from timeful.errors import SettingsError, TimefulError
 from timeful.registry import load, registered
 
 PAGER = Path(__file__).parents[2] / "examples" / "pager.py"
+
+
+def run_alone(*arguments: str, code: int = 0) -> str:
+    """Run a suite in a process of its own, in which no file was imported before."""
+    command = [sys.executable, "-m", "timeful", "run", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stderr
+    return done.stdout if code == 0 else done.stderr
 
 
 def run(*arguments: str, code: int = 0) -> str:
@@ -75,6 +85,26 @@ def test_results_of_two_versions_of_a_file_are_not_mixed(tmp_path: Path) -> None
     changed = write(tmp_path / "b", world=("seconds(5)", "seconds(6)"))  # type: ignore[arg-type]
     assert "code" in run(changed, *few, code=2)
     run(changed, *few, "--replace")
+
+
+def test_a_run_moves_with_its_file_and_belongs_to_one_version_of_its_neighbours(
+    tmp_path: Path,
+) -> None:
+    few = ("--interface", "frozen", "--out", str(tmp_path / "run"))
+    for folder in ("first", "moved", "edited"):
+        (tmp_path / folder).mkdir()
+        for name in ("own_suite.py", "own_world.py"):
+            text = (PAGER.parent / name).read_text()
+            (tmp_path / folder / name).write_text(text)
+    neighbour = tmp_path / "edited" / "own_world.py"
+    neighbour.write_text(neighbour.read_text().replace("horizon = 9", "horizon = 12"))
+    first, moved, edited = (
+        str(tmp_path / f / "own_suite.py") for f in ("first", "moved", "edited")
+    )
+    run_alone(first, *few)
+    table = run_alone(moved, *few)
+    assert "own_world.py" in run_alone(edited, *few, code=2)
+    assert run_alone(edited, *few, "--replace") != table
 
 
 @pytest.mark.parametrize(

@@ -18,23 +18,17 @@ told to the model, which can do better in the next round, and noted for whoever 
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import Literal
 
+from timeful.agents.prompts.timely import Briefing, Calls, general
 from timeful.agents.session import Session
 from timeful.core.units import Duration
 from timeful.environments.timed.view import TimedView
 from timeful.environments.timed.world import ANSWER
 from timeful.models.model import Message, Model, Prompt
 from timeful.tools import BadCallError, ToolCall, read_call
-
-Calls = Literal["native", "text"]
-"""How tools are offered: by the endpoint's own API, or in words, with calls between tags."""
-
-Briefing = Callable[[TimedView, Calls], Sequence[Message]]
-"""The first messages of a conversation: what to do, with which tools, in which time."""
 
 MOST_ROUNDS = 2000
 MOST_SILENCE = 3
@@ -159,7 +153,7 @@ async def tool_user(
     session: Session,
     *,
     model: Model,
-    briefing: Briefing,
+    briefing: Briefing = general,
     calls: Calls = "text",
     most_tokens: int | None = None,
     thought_limit: Duration | None = None,

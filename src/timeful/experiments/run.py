@@ -25,7 +25,7 @@ from timeful.experiments.sweep import (
 from timeful.records.events import EpisodeEnded, EpisodeFailed, EpisodeStarted
 from timeful.records.folder import check_path, open_folder, read_settings
 from timeful.records.recorder import Recorder, read_record
-from timeful.registry import imported_files
+from timeful.registry import source_files
 from timeful.reports.results import ResultRow
 from timeful.runs.batch import RUN, Job, finished_rows, run_batch
 from timeful.version import __version__
@@ -305,7 +305,7 @@ def run_settings(suite: Suite, choice: Choice, plan: Sequence[PlannedEpisode]) -
     if choice.file:
         settings["file"] = choice.file
     # A run is of one version of the user's files: results of two versions are never mixed.
-    code = {path.name: sha256(path.read_bytes()).hexdigest()[:16] for path in imported_files()}
+    code = {path.name: sha256(path.read_bytes()).hexdigest()[:16] for path in source_files()}
     if code:
         settings["code"] = code
     return settings

@@ -5,7 +5,7 @@ replaced; then only files that belong to this kind of work are deleted.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from errno import EAGAIN, EWOULDBLOCK
@@ -33,6 +33,8 @@ class FolderKind:
         noun: Its name in errors, such as "run".
         contents: Patterns of the files and folders that belong to it; to replace it deletes these.
         fields: Fields that all settings of this kind have, next to `suite`, which must be equal.
+        locations: Fields that only locate something, such as a file whose hash is another field;
+            work can be resumed when they differ.
         option: The option that names the folder.
         is_always_replaced: Whether `replace` also deletes the work of equal settings.
     """
@@ -40,6 +42,7 @@ class FolderKind:
     noun: str
     contents: tuple[str, ...]
     fields: tuple[str, ...] = ()
+    locations: tuple[str, ...] = ()
     option: str = "--out"
     is_always_replaced: bool = False
 
@@ -65,14 +68,14 @@ def open_folder(
         has_work = path.exists()
         if has_work and replace:
             check_kind(folder, settings, kind)
-            if kind.is_always_replaced or differences(path, settings):
+            if kind.is_always_replaced or differences(path, settings, kind.locations):
                 delete([entry for pattern in kind.contents for entry in folder.glob(pattern)])
                 has_work = False
         else:
             check_folder(folder, settings, kind)
         for pattern in (SETTINGS, *kind.contents):
             delete((*folder.glob(f"{pattern}.*part"), *folder.glob(f"{pattern}/**/*.part")))
-        if not has_work:
+        if not has_work or differences(path, settings):
             write_atomically(path, msgspec.json.format(msgspec.json.encode(settings)))
         yield has_work
 
@@ -87,7 +90,7 @@ def check_folder(folder: Path, settings: Mapping[str, Any], kind: FolderKind) ->
     path = folder / SETTINGS
     if path.exists():
         check_kind(folder, settings, kind)
-        if names := differences(path, settings):
+        if names := differences(path, settings, kind.locations):
             raise SettingsError(
                 f"{folder} holds a {kind.noun} with other settings (differs in: "
                 f"{', '.join(names)}); give another {kind.option}, or start afresh with "
@@ -130,11 +133,13 @@ def check_kind(folder: Path, settings: Mapping[str, Any], kind: FolderKind) -> N
         )
 
 
-def differences(path: Path, settings: Mapping[str, Any]) -> list[str]:
+def differences(
+    path: Path, settings: Mapping[str, Any], ignored: Collection[str] = ()
+) -> list[str]:
     """The fields in which settings differ from those of a file, as `table.field`."""
     old = _flat(_decode_settings(path) or {})
     new = _flat(msgspec.json.decode(msgspec.json.encode(settings)))
-    return sorted(name for name in {*old, *new} if old.get(name) != new.get(name))
+    return sorted(name for name in {*old, *new} - {*ignored} if old.get(name) != new.get(name))
 
 
 def read_settings(folder: Path) -> dict[str, Any]:

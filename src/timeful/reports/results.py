@@ -50,8 +50,8 @@ class ResultRow(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def half_width(self) -> float | None:
-        """Half of the 95 % interval; None if there is no interval."""
-        if self.low is None or self.high is None:
+        """Half of the 95 % interval; None if there is none, or only one episode."""
+        if self.low is None or self.high is None or self.n == 1:
             return None
         return (self.high - self.low) / 2
 

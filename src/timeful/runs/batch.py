@@ -47,7 +47,7 @@ class Row(Protocol):
 S = TypeVar("S", bound=Spec)
 R = TypeVar("R", bound=Row)
 
-RUN = FolderKind(noun="run", contents=("episodes", "rows.jsonl"))
+RUN = FolderKind(noun="run", contents=("episodes", "rows.jsonl"), locations=("file",))
 """The folder of a run."""
 
 

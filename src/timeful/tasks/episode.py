@@ -8,8 +8,9 @@ from hashlib import sha256
 from pathlib import PurePath
 from typing import Any, Literal, get_args
 
+from timeful.agents.prompts.timely import Calls
 from timeful.agents.session import Transcripts
-from timeful.agents.tool_user import MOST_ROUNDS, Calls
+from timeful.agents.tool_user import MOST_ROUNDS
 from timeful.core.units import Duration
 from timeful.environments.reasoning.split import Split
 from timeful.environments.timed.latency import Constant, read_latency

@@ -5,9 +5,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from timeful.agents.prompts.timely import BRIEFINGS
+from timeful.agents.prompts.timely import BRIEFINGS, Briefing
 from timeful.agents.scripted_policies import Player, explorer, ladder, solver
-from timeful.agents.tool_user import Briefing
 from timeful.environments.timed.task import Task
 from timeful.models.rules import Rule
 from timeful.tasks.episode import Family, TaskEpisode, TaskSource

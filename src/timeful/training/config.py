@@ -38,7 +38,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from timeful.agents.tool_user import Calls
+from timeful.agents.prompts.timely import Calls
 from timeful.domains.dialogue_set import DialogueSource
 from timeful.environments.timed.latency import read_latency
 from timeful.environments.timed.stopwatch import TimerSettings

@@ -6,14 +6,20 @@ Text tools are described with their call format.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
 
 from timeful.agents.prompts.sections import join_sections
-from timeful.agents.tool_user import Briefing, Calls
 from timeful.core.units import in_seconds
 from timeful.environments.timed.view import TimedView
 from timeful.models.model import Message
 from timeful.tools import Kind, ToolSpec
+
+Calls = Literal["native", "text"]
+"""How tools are offered: by the endpoint's own API, or in words, with calls between tags."""
+
+Briefing = Callable[[TimedView, Calls], Sequence[Message]]
+"""The first messages of a conversation: what to do, with which tools, in which time."""
 
 _TIME = """\
 ## Time
@@ -79,6 +85,18 @@ def reasoning(view: TimedView, calls: Calls) -> Sequence[Message]:
     )
 
 
+def general(view: TimedView, calls: Calls) -> Sequence[Message]:
+    """Open a conversation about a task with tools, of which nothing more is known."""
+    return _briefing(
+        view,
+        calls,
+        role="You solve a task with tools, under a time limit.",
+        work="planning and calling tools",
+        hints="",
+        ends=("the final answer, and nothing else",),
+    )
+
+
 BRIEFINGS: Mapping[str, Briefing] = {
     "fiction": fiction,
     "coding": coding,
@@ -118,7 +136,8 @@ def _tool(tool: ToolSpec) -> str:
     call = json.dumps({"name": tool.name, "arguments": arguments})
     lines = [f"- {tool.name}: {tool.description}"]
     lines += [
-        f"  {parameter.name} ({parameter.kind}): {parameter.description}"
+        f"  {parameter.name} ({parameter.kind})"
+        + (f": {parameter.description}" if parameter.description else "")
         for parameter in tool.parameters
     ]
     return "\n".join([*lines, f"  <tool_call>{call}</tool_call>"])

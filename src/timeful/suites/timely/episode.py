@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+from timeful.agents.prompts.timely import Calls
 from timeful.agents.session import Transcripts
-from timeful.agents.tool_user import Calls
 from timeful.core.units import Duration
 from timeful.environments.reasoning.files import BENCHMARKS
 from timeful.environments.reasoning.split import SPLITS
