@@ -75,7 +75,10 @@ def test_a_command_prints_what_the_page_says(command: str, output: str, tmp_path
 
 
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name)
-def test_an_example_runs_and_prints_what_its_last_lines_say(example: Path) -> None:
+def test_an_example_runs_and_prints_what_its_last_lines_say(
+    example: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(example.parent)
     source = example.read_text()
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
