@@ -67,7 +67,7 @@ def test_a_torn_line_is_named_by_file_and_number(tmp_path: Path) -> None:
 
 
 def test_half_a_record_is_no_episode() -> None:
-    with pytest.raises(RecordError, match="cut off"):
+    with pytest.raises(RecordError, match="incomplete"):
         summarize(recorded()[:-2])
 
 
@@ -83,7 +83,7 @@ def test_half_a_record_is_no_episode() -> None:
 def test_settings_that_name_no_episode_are_an_error(episode: object, message: str) -> None:
     started = EpisodeStarted(at=0, version="0", settings={"episode": episode})
     ended = EpisodeEnded(at=1, reason="over", turns=0, score=0.0)
-    with pytest.raises(RecordError, match=rf"do not name an episode: .*{message}"):
+    with pytest.raises(RecordError, match=message):
         summarize([started, ended])
 
 

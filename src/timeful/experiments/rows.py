@@ -1,6 +1,6 @@
 """The row of an episode: made from its record alone, by the suite or by these generic rules."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any, get_type_hints
@@ -8,10 +8,10 @@ from typing import Any, get_type_hints
 import msgspec
 
 from timeful.core.units import in_seconds
-from timeful.errors import RecordError, SettingsError
+from timeful.errors import SettingsError
 from timeful.experiments.suite import Suite
-from timeful.records.events import Entry, EpisodeEnded, EpisodeFailed, EpisodeStarted
-from timeful.records.recorder import record_hash
+from timeful.records.events import Entry, EpisodeEnded
+from timeful.records.summary import CompleteRecord, complete_record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,29 +44,22 @@ class RowMaker:
         if self.struct is not None:
             assert self.summarize is not None, "a struct comes from a function"
             return self.summarize(events)
-        return self._make_generic(list(events))
+        return self._make_generic(complete_record(events))
 
-    def _make_generic(self, events: list[Entry]) -> Any:
-        start = next((e for e in events if isinstance(e, EpisodeStarted)), None)
-        end = next((e for e in events if isinstance(e, EpisodeEnded | EpisodeFailed)), None)
-        if start is None or end is None:
-            raise RecordError("the record has no end: its episode was cut off")
-        values: dict[str, Any] = {**start.settings.get("episode", {})}
-        error = f"{end.boundary}: {end.error}" if isinstance(end, EpisodeFailed) else None
-        if isinstance(end, EpisodeEnded):
-            values["score"] = end.score
-            if self.summarize is not None:
-                values |= self._numbers(events)
-        values |= {
-            "status": "ok" if error is None else "failed",
-            "ended": in_seconds(end.at),
-            "error": error,
-            "sha256": record_hash(events),
+    def _make_generic(self, record: CompleteRecord) -> Any:
+        values: dict[str, Any] = {
+            **record.settings.get("episode", {}),
+            **record.outcome,
+            "ended": in_seconds(record.end.at),
         }
+        if isinstance(record.end, EpisodeEnded):
+            values["score"] = record.end.score
+            if self.summarize is not None:
+                values |= self._numbers(record.events)
         kind = self.row_type
         return kind(**{name: values.get(name) for name in kind.__struct_fields__})
 
-    def _numbers(self, events: list[Entry]) -> Mapping[str, Any]:
+    def _numbers(self, events: Sequence[Entry]) -> Mapping[str, Any]:
         assert self.summarize is not None, "called only where there is one"
         numbers = self.summarize(events)
         if not isinstance(numbers, Mapping):

@@ -1,7 +1,8 @@
-"""From a record to its row: a pure function of what was written."""
+"""From a complete record to a row: a pure function of its events."""
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -15,62 +16,91 @@ from timeful.records.events import (
     ThoughtStarted,
     Turned,
 )
-from timeful.records.recorder import Recorder
+from timeful.records.recorder import record_hash
 from timeful.records.rows import EpisodeRow
 
+R = TypeVar("R", bound=msgspec.Struct)
 
-def summarize(events: Iterable[Entry]) -> EpisodeRow:  # noqa: C901 - one case for each event
-    """Sum up one episode; the settings of its record name it under `episode`.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompleteRecord:
+    """A record with a beginning and an end: its events, and the settings it begins with."""
+
+    events: Sequence[Entry]
+    settings: Mapping[str, Any]
+    end: EpisodeEnded | EpisodeFailed
+
+    @property
+    def error(self) -> str | None:
+        """What the episode failed with, after the boundary that it crossed."""
+        end = self.end
+        return f"{end.boundary}: {end.error}" if isinstance(end, EpisodeFailed) else None
+
+    @property
+    def outcome(self) -> dict[str, Any]:
+        """The columns that all rows share."""
+        return {
+            "status": "ok" if self.error is None else "failed",
+            "error": self.error,
+            "sha256": record_hash(self.events),
+        }
+
+
+def complete_record(events: Iterable[Entry]) -> CompleteRecord:
+    """Check that events are a complete record.
 
     Raises:
-        RecordError: If the events are no whole record, or are not about a suite's episode.
+        RecordError: If they lack their beginning or their end.
     """
-    recorder = Recorder()
-    settings: dict[str, Any] = {}
-    purposes: dict[int, str] = {}
-    reactions: dict[int, ThoughtEnded] = {}
-    tokens = turns = late = 0
-    score: float | None = None
-    error: str | None = None
-    whole = False
-    for event in events:
-        recorder.write(event)
-        match event:
-            case EpisodeStarted():
-                settings = event.settings.get("episode", {})
-            case ThoughtStarted():
-                purposes[event.thought] = event.purpose
-            case ThoughtEnded():
-                tokens += event.tokens
-                if purposes.get(event.thought) == "react":
-                    reactions[event.thought] = event
-            case Turned():
-                turns += 1
-                late += event.late
-            case EpisodeEnded():
-                score, whole = event.score, True
-            case EpisodeFailed():
-                error, whole = f"{event.boundary}: {event.error}", True
-            case _:
-                pass
-    if not whole:
-        raise RecordError("the record has no end: its episode was cut off")
-    ordered = [reactions[number] for number in sorted(reactions)]
+    entries = list(events)
+    start = next((event for event in entries if isinstance(event, EpisodeStarted)), None)
+    end = next((e for e in reversed(entries) if isinstance(e, EpisodeEnded | EpisodeFailed)), None)
+    if start is None or end is None:
+        raise RecordError("the record is incomplete: it lacks its beginning or its end")
+    return CompleteRecord(events=entries, settings=start.settings, end=end)
+
+
+def make_row(
+    events: Iterable[Entry], kind: type[R], read: Callable[[CompleteRecord], Mapping[str, Any]]
+) -> R:
+    """Make the row of an episode: what identifies it in its record, its numbers and its outcome.
+
+    Args:
+        events: The record.
+        kind: The type of the row.
+        read: Reads the numbers of the row.
+
+    Raises:
+        RecordError: If the record is incomplete, or not of such an episode.
+    """
+    record = complete_record(events)
     try:
-        return msgspec.convert(
-            {
-                **settings,
-                "status": "ok" if error is None else "failed",
-                "score": score,
-                "turns": turns,
-                "late_turns": late,
-                "tokens": tokens,
-                "reactor_tokens": [thought.tokens for thought in ordered],
-                "reactor_cut": sum(t.state == "cancelled" or t.finish == "length" for t in ordered),
-                "error": error,
-                "sha256": recorder.sha256,
-            },
-            EpisodeRow,
-        )
-    except (TypeError, msgspec.ValidationError) as problem:
-        raise RecordError(f"the record's settings do not name an episode: {problem}") from problem
+        values = {**record.settings["episode"], **record.outcome, **read(record)}
+        return msgspec.convert(values, kind)
+    except (KeyError, TypeError, msgspec.ValidationError) as error:
+        raise RecordError(f"the record makes no {kind.__name__}: {error}") from error
+
+
+def summarize(events: Iterable[Entry]) -> EpisodeRow:
+    """Sum up an episode of a game.
+
+    Raises:
+        RecordError: If the events are not a complete record of a suite's episode.
+    """
+    return make_row(events, EpisodeRow, _read_turns)
+
+
+def _read_turns(record: CompleteRecord) -> dict[str, Any]:
+    turns = [event for event in record.events if isinstance(event, Turned)]
+    thoughts = [event for event in record.events if isinstance(event, ThoughtEnded)]
+    starts = [event for event in record.events if isinstance(event, ThoughtStarted)]
+    reactive = {event.thought for event in starts if event.purpose == "react"}
+    reactions = sorted((t for t in thoughts if t.thought in reactive), key=lambda t: t.thought)
+    return {
+        "score": record.end.score if isinstance(record.end, EpisodeEnded) else None,
+        "turns": len(turns),
+        "late_turns": sum(turn.late for turn in turns),
+        "tokens": sum(thought.tokens for thought in thoughts),
+        "reactor_tokens": [thought.tokens for thought in reactions],
+        "reactor_cut": sum(t.state == "cancelled" or t.finish == "length" for t in reactions),
+    }

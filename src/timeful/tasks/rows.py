@@ -12,15 +12,12 @@ from timeful.metrics.budgets import utilisation
 from timeful.records.events import (
     Acted,
     Entry,
-    EpisodeEnded,
-    EpisodeFailed,
-    EpisodeStarted,
     Happened,
     Noted,
     ThoughtEnded,
     ThoughtStarted,
 )
-from timeful.records.recorder import Recorder
+from timeful.records.summary import CompleteRecord, make_row
 from timeful.tasks.budgets import NO_LIMIT
 from timeful.tasks.episode import group_of, most_rounds
 from timeful.tools import BadCallError, read_call
@@ -101,11 +98,8 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
 class _Tally:
     """The sums over the events of a record."""
 
-    settings: dict[str, Any] | None = None
     outcome: dict[str, Any] = field(default_factory=dict)
     score: float = 0.0
-    ended: bool = False
-    error: str | None = None
     tools: list[str] = field(default_factory=list)
     bad_calls: int = 0
     called_at: int | None = None
@@ -121,17 +115,15 @@ def summarize(events: Iterable[Entry]) -> TaskRow:
     Raises:
         RecordError: If the events are not a complete record of a task episode.
     """
-    recorder, tally = Recorder(), _Tally()
-    for event in events:
-        recorder.write(event)
+    return make_row(events, TaskRow, _read)
+
+
+def _read(record: CompleteRecord) -> dict[str, Any]:
+    tally = _Tally()
+    for event in record.events:
         _add(event, tally)
-    if tally.settings is None or not (tally.ended or tally.error is not None):
-        raise RecordError("the record is incomplete: it lacks its first or its last event")
-    try:
-        values = dict(_values(tally, tally.settings["episode"]))
-        return msgspec.convert({**values, "sha256": recorder.sha256}, TaskRow)
-    except (KeyError, TypeError, msgspec.ValidationError) as error:
-        raise RecordError(f"the record is not of a task episode: {error}") from error
+    values = _values(tally, record.settings["episode"], is_ok=record.error is None)
+    return dict(values)
 
 
 def _add(event: Entry, tally: _Tally) -> None:
@@ -147,18 +139,6 @@ def _add(event: Entry, tally: _Tally) -> None:
             tally.bad_calls += event.topic in _BAD_CALLS
         case Happened():
             _add_happening(event, tally)
-        case EpisodeStarted() | EpisodeEnded() | EpisodeFailed():
-            _add_frame(event, tally)
-
-
-def _add_frame(event: EpisodeStarted | EpisodeEnded | EpisodeFailed, tally: _Tally) -> None:
-    match event:
-        case EpisodeStarted():
-            tally.settings = event.settings
-        case EpisodeEnded():
-            tally.ended = True
-        case EpisodeFailed():
-            tally.error = f"{event.boundary}: {event.error}"
 
 
 def _add_happening(event: Happened, tally: _Tally) -> None:
@@ -183,14 +163,10 @@ def _add_call(event: Acted, tally: _Tally) -> None:
         tally.called_at = event.at
 
 
-def _values(tally: _Tally, episode: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    outcome, ok = tally.outcome, tally.error is None
-    for name in ("family", "case", "who", "stand_in", "run", "budget", "budget_ns", "latency"):
-        yield name, episode[name]
-    yield "status", "ok" if ok else "failed"
-    yield "error", tally.error
-    yield "reason", outcome.get("reason", "") if ok else ""
-    yield "value", tally.score if ok else 0.0
+def _values(tally: _Tally, episode: Mapping[str, Any], *, is_ok: bool) -> Iterator[tuple[str, Any]]:
+    outcome = tally.outcome
+    yield "reason", outcome.get("reason", "") if is_ok else ""
+    yield "value", tally.score if is_ok else 0.0
     yield "gain", _gain(outcome)
     for name in ("start_score", "max_score", "won", "correct", "checked"):
         yield name, outcome.get(name)
@@ -204,9 +180,9 @@ def _values(tally: _Tally, episode: Mapping[str, Any]) -> Iterator[tuple[str, An
     yield "tokens", tally.tokens
     counted_ns, budget = outcome.get("counted", 0), episode["budget_ns"]
     yield "counted_ns", counted_ns
-    yield "tool_ns", tally.tool_ns if ok else 0
-    yield "thinking_ns", counted_ns - tally.tool_ns if ok else 0
-    yield "utilisation", utilisation(counted_ns, budget) if ok and budget is not None else None
+    yield "tool_ns", tally.tool_ns if is_ok else 0
+    yield "thinking_ns", counted_ns - tally.tool_ns if is_ok else 0
+    yield "utilisation", utilisation(counted_ns, budget) if is_ok and budget is not None else None
     yield "notes", tally.notes
 
 

@@ -248,9 +248,9 @@ def test_latency_counts_a_reminder_as_a_response_and_a_timeout_at_its_deadline()
     row = summarize(events)
     assert (row.latency, row.responses) == (5 + 7 + 17 + 16, 4)
     assert (row.on_time, row.late, row.timed_out, row.open, row.reminders) == (2, 1, 1, 1, 1)
-    with pytest.raises(RecordError, match="no end"):
+    with pytest.raises(RecordError):
         summarize(events[:-1])
-    with pytest.raises(RecordError, match="not about an inbox"):
+    with pytest.raises(RecordError):
         summarize(events[-1:])
 
 

@@ -9,15 +9,14 @@ import numpy as np
 from timeful.core.units import in_seconds
 from timeful.dialogues.opportunity import Opportunity
 from timeful.domains.dialogue_set import DialogueSource
-from timeful.errors import RecordError
 from timeful.metrics.proactor.alignment import margins
 from timeful.metrics.proactor.episodes import Conversed, read_conversation
 from timeful.metrics.proactor.files import PredictedTurn
 from timeful.metrics.proactor.matching import best_match
 from timeful.metrics.proactor.turns import METRICS
 from timeful.metrics.proactor.workflow import transitions
-from timeful.records.events import Entry, EpisodeEnded, EpisodeFailed, EpisodeStarted
-from timeful.records.recorder import record_hash
+from timeful.records.events import Entry, EpisodeFailed
+from timeful.records.summary import CompleteRecord, make_row
 
 Verdict = Literal["early", "in time", "too late", "false", "not ready"]
 """The outcome of a prediction, compared with the ready range of its name: see `verdict`."""
@@ -144,24 +143,21 @@ def summarize(events: Iterable[Entry]) -> ProactorRow:
     Raises:
         RecordError: If the events are not a whole record of a conversation.
     """
-    entries = list(events)
-    if not entries or not isinstance(entries[0], EpisodeStarted):
-        raise RecordError("the record has no beginning")
-    end = next((e for e in reversed(entries) if isinstance(e, EpisodeEnded | EpisodeFailed)), None)
-    if end is None:
-        raise RecordError("the record has no end")
-    conversed = read_conversation(entries)
-    try:
-        return ProactorRow(
-            **_identity(entries[0].settings),
-            **(_NOTHING if conversed is None else _count(conversed)),
-            status="ok" if conversed is not None else "failed",
-            error=end.error if isinstance(end, EpisodeFailed) else None,
-            ended_s=in_seconds(end.at),
-            sha256=record_hash(entries),
-        )
-    except (KeyError, TypeError) as error:
-        raise RecordError(f"the record is not that of a proactive agent: {error}") from None
+    return make_row(events, ProactorRow, _read)
+
+
+def _read(record: CompleteRecord) -> dict[str, Any]:
+    first, token = record.settings["episode"]["pace"]
+    conversed = read_conversation(record.events)
+    return {
+        "first_ns": first,
+        "token_ns": token,
+        "source": DialogueSource(**record.settings["source"]).title,
+        **(_NOTHING if conversed is None else _count(conversed)),
+        "status": "ok" if conversed is not None else "failed",
+        "error": record.end.error if isinstance(record.end, EpisodeFailed) else None,
+        "ended_s": in_seconds(record.end.at),
+    }
 
 
 _NOTHING: dict[str, Any] = {
@@ -172,12 +168,6 @@ _NOTHING: dict[str, Any] = {
     **dict.fromkeys(("ready", "asked", "margins"), ()),
     **{name: {} for name in ("sums", "actions", "notes")},
 }
-
-
-def _identity(settings: Mapping[str, Any]) -> dict[str, Any]:
-    identity = dict(settings["episode"])
-    identity["first_ns"], identity["token_ns"] = identity.pop("pace")
-    return {**identity, "source": DialogueSource(**settings["source"]).title}
 
 
 def _count(conversed: Conversed) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """One row an inbox episode, made from its record alone."""
 
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import msgspec
@@ -15,19 +16,8 @@ from timeful.environments.inbox.scoring import (
     utility,
 )
 from timeful.environments.inbox.settings import URGENCIES, Scoring, Urgency
-from timeful.errors import RecordError
-from timeful.records.events import (
-    Acted,
-    Entry,
-    EpisodeEnded,
-    EpisodeFailed,
-    EpisodeStarted,
-    Happened,
-    Noted,
-    ThoughtEnded,
-    ThoughtStarted,
-)
-from timeful.records.recorder import Recorder
+from timeful.records.events import Acted, Entry, Happened, Noted, ThoughtEnded, ThoughtStarted
+from timeful.records.summary import CompleteRecord, make_row
 
 Counts = tuple[int, int, int]
 """Of high, medium and low urgency."""
@@ -83,8 +73,8 @@ class InboxRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass(slots=True)
-class _Seen:
-    """An email, and what became of it so far."""
+class _Email:
+    """An email, and what became of it."""
 
     urgency: Urgency
     arrived: int
@@ -100,103 +90,31 @@ class _Seen:
         return min(self.response, self.deadline) - self.arrived
 
 
-@dataclass(slots=True)
-class _Reading:
-    """What was read of a record so far."""
-
-    emails: dict[int, _Seen] = field(default_factory=dict)
-    tally: Tally = field(default_factory=Tally)
-    looks: int = 0
-    reminders: int = 0
-    answers: int = 0
-    malformed: int = 0
-    illegal: int = 0
-    tokens: int = 0
-    writing: set[int] = field(default_factory=set)
-    deciding: set[int] = field(default_factory=set)
-
-    def take(self, event: Entry) -> None:
-        """Read one event."""
-        match event:
-            case Happened():
-                self._take_happened(event)
-            case ThoughtStarted() if event.purpose == "main":
-                self.writing.add(event.thought)
-            case ThoughtStarted() if event.purpose == "triage":
-                self.deciding.add(event.thought)
-            case ThoughtEnded() if event.thought in self.writing:
-                self.tokens += event.tokens
-            case ThoughtEnded(state="completed") if event.thought in self.deciding:
-                self.answers += 1
-            case Noted(topic="triage"):
-                self.malformed += 1
-            case Acted(legal=False):
-                self.illegal += 1
-            case _:
-                pass
-
-    def _take_happened(self, event: Happened) -> None:
-        data, what = event.data, event.what
-        self.tally.switches += data.get("switched", False)
-        self.tally.interruptions += data.get("interrupted", False)
-        self.looks += what == "checked"
-        self.reminders += what == "reminded"
-        if what == "email":
-            self.emails[data["email"]] = _Seen(data["urgency"], event.at, data["deadline"])
-        elif what == "delivered":
-            self.tally.progress += data["progress"]
-        elif what == "expired":
-            self.emails[data["email"]].state = what
-            self.tally.timed_out += 1
-        elif what in ("handled", "late", "reminded"):
-            email = self.emails[data["email"]]
-            if email.response is None:
-                email.response = event.at
-            if what != "reminded":
-                email.state = what
-            self.tally.on_time += what == "handled"
-            self.tally.late += what == "late"
-
-
 def summarize(events: Iterable[Entry]) -> InboxRow:
-    """Sum up one episode; the settings of its record name it, and say what counts how much.
+    """Sum up one episode; the settings of its record identify it and have the scoring.
 
     Raises:
-        RecordError: If the events are no whole record, or are not about an inbox.
+        RecordError: If the events are not a complete record of an inbox.
     """
-    recorder, reading = Recorder(), _Reading()
-    settings: dict[str, Any] = {}
-    end: EpisodeEnded | EpisodeFailed | None = None
-    for event in events:
-        recorder.write(event)
-        reading.take(event)
-        if isinstance(event, EpisodeStarted):
-            settings = event.settings
-        elif isinstance(event, EpisodeEnded | EpisodeFailed):
-            end = event
-    if end is None:
-        raise RecordError("the record has no end: its episode was cut off")
-    error = f"{end.boundary}: {end.error}" if isinstance(end, EpisodeFailed) else None
-    try:
-        scoring = msgspec.convert(settings["world"]["scoring"], Scoring)
-        parts = {
-            **settings["episode"],
-            **_numbers(reading, scoring),
-            "status": "ok" if error is None else "failed",
-            "ended": in_seconds(end.at),
-            "error": error,
-            "sha256": recorder.sha256,
-        }
-        return msgspec.convert(parts, InboxRow)
-    except (KeyError, TypeError, msgspec.ValidationError) as problem:
-        raise RecordError(f"the record is not about an inbox: {problem}") from problem
+    return make_row(events, InboxRow, _read)
 
 
-def _numbers(reading: _Reading, scoring: Scoring) -> dict[str, Any]:
-    tally, emails = reading.tally, list(reading.emails.values())
+def _read(record: CompleteRecord) -> dict[str, Any]:
+    scoring = msgspec.convert(record.settings["world"]["scoring"], Scoring)
+    happened = [event for event in record.events if isinstance(event, Happened)]
+    counts = Counter(event.what for event in happened)
+    emails = _read_emails(happened)
+    waits = [email.waited for email in emails if email.waited is not None]
+    tally = Tally(
+        progress=sum(e.data["progress"] for e in happened if e.what == "delivered"),
+        on_time=counts["handled"],
+        late=counts["late"],
+        timed_out=counts["expired"],
+        switches=sum(event.data.get("switched", False) for event in happened),
+        interruptions=sum(event.data.get("interrupted", False) for event in happened),
+    )
     main = main_score(scoring, tally.progress)
     email = email_score(scoring, [(e.urgency, e.state == "handled") for e in emails])
-    waits = [email.waited for email in reading.emails.values() if email.waited is not None]
     return {
         "utility": utility(scoring, tally),
         "main": main,
@@ -204,25 +122,51 @@ def _numbers(reading: _Reading, scoring: Scoring) -> dict[str, Any]:
         "balanced": balanced_score(scoring, main=main, email=email),
         "latency": in_seconds(sum(waits)),
         "responses": len(waits),
-        "progress": tally.progress,
         "emails": len(emails),
-        "on_time": tally.on_time,
-        "late": tally.late,
-        "timed_out": tally.timed_out,
-        "open": sum(e.state == "open" for e in emails),
-        "arrived_by_urgency": _by_urgency(emails),
-        "on_time_by_urgency": _by_urgency([e for e in emails if e.state == "handled"]),
-        "switches": tally.switches,
-        "interruptions": tally.interruptions,
-        "looks": reading.looks,
-        "reminders": reading.reminders,
-        "answers": reading.answers,
-        "malformed": reading.malformed,
-        "illegal": reading.illegal,
-        "tokens": reading.tokens,
+        "open": sum(email.state == "open" for email in emails),
+        "arrived_by_urgency": _count_urgencies(emails),
+        "on_time_by_urgency": _count_urgencies([e for e in emails if e.state == "handled"]),
+        "looks": counts["checked"],
+        "reminders": counts["reminded"],
+        "ended": in_seconds(record.end.at),
+        **asdict(tally),
+        **_read_thoughts(record.events),
     }
 
 
-def _by_urgency(emails: Iterable[_Seen]) -> list[int]:
+def _read_emails(happened: Iterable[Happened]) -> list[_Email]:
+    emails: dict[int, _Email] = {}
+    for event in happened:
+        data = event.data
+        if event.what == "email":
+            emails[data["email"]] = _Email(data["urgency"], event.at, data["deadline"])
+        elif event.what in ("handled", "late", "reminded", "expired"):
+            email = emails[data["email"]]
+            if email.response is None and event.what != "expired":
+                email.response = event.at
+            if event.what != "reminded":
+                email.state = event.what
+    return list(emails.values())
+
+
+def _read_thoughts(events: Iterable[Entry]) -> dict[str, int]:
+    purposes: dict[int, str] = {}
+    counts = {"answers": 0, "malformed": 0, "illegal": 0, "tokens": 0}
+    for event in events:
+        match event:
+            case ThoughtStarted():
+                purposes[event.thought] = event.purpose
+            case ThoughtEnded() if purposes[event.thought] == "main":
+                counts["tokens"] += event.tokens
+            case ThoughtEnded(state="completed") if purposes[event.thought] == "triage":
+                counts["answers"] += 1
+            case Noted(topic="triage"):
+                counts["malformed"] += 1
+            case Acted(legal=False):
+                counts["illegal"] += 1
+    return counts
+
+
+def _count_urgencies(emails: Iterable[_Email]) -> list[int]:
     urgencies = [email.urgency for email in emails]
     return [urgencies.count(urgency) for urgency in URGENCIES]

@@ -35,7 +35,7 @@ def timeline(traces: Sequence[Trace]) -> str:
         The SVG. Upper lanes hold the stretches of tutoring of each problem, lower ones, for each
         dish, its signal, the window in which it counts, and the actions on it.
     """
-    end = max(in_ticks(trace.end or 0) for trace in traces)
+    end = max(in_ticks(trace.end) for trace in traces)
     lanes = [_names(trace) for trace in traces]
     heights = [_HEAD + _LANE * len(names) for names in lanes]
     with style():
@@ -73,7 +73,7 @@ def _panel(axes: Axes, trace: Trace, names: list[str], end: float) -> None:
         _execution(axes, execution, lane_of[execution.dish])
     for poll in trace.polls:
         axes.plot([in_ticks(poll)] * 2, [-0.5, -0.28], color=INK, linewidth=0.7, alpha=0.6)
-    axes.axvline(in_ticks(trace.end or 0), color=INK, linewidth=0.9, linestyle=(0, (1, 2)))
+    axes.axvline(in_ticks(trace.end), color=INK, linewidth=0.9, linestyle=(0, (1, 2)))
     axes.set_title(_title(trace), loc="left", fontsize=12, pad=5)
 
 
@@ -81,10 +81,9 @@ def _title(trace: Trace) -> str:
     dishes = len(trace.settings["menu"]["dishes"])
     good = sum(execution.quality or 0 for execution in trace.executions)
     problems = len(trace.settings["menu"]["problems"])
-    score = "failed" if trace.score is None else f"{in_ticks(trace.end or 0):g} ticks"
-    method = trace.episode.get("method", "episode")
+    score = "failed" if trace.score is None else f"{in_ticks(trace.end):g} ticks"
     return (
-        f"{method}: {good} of {dishes} dishes in time, "
+        f"{trace.method}: {good} of {dishes} dishes in time, "
         f"{len(trace.complete)} of {problems} problems complete, {score}"
     )
 

@@ -21,9 +21,8 @@ import msgspec
 
 from timeful.core.units import Instant
 from timeful.environments.kitchen.settings import Utility, in_ticks
-from timeful.errors import RecordError
-from timeful.records.events import Entry
-from timeful.records.recorder import Recorder
+from timeful.records.events import Acted, Entry, Noted, ThoughtEnded, ThoughtStarted
+from timeful.records.summary import CompleteRecord, make_row
 from timeful.suites.engagement.kitchen.trace import Signal, Stretch, Trace, read_trace
 
 _RESTART = 8  # words
@@ -85,43 +84,40 @@ def summarize(events: Iterable[Entry]) -> KitchenRow:
     Raises:
         RecordError: If the events are no whole record of a kitchen episode.
     """
-    recorder = Recorder()
+    return make_row(events, KitchenRow, _read)
 
-    def hashed() -> Iterator[Entry]:
-        for event in events:
-            recorder.write(event)
-            yield event
 
-    trace = read_trace(hashed())
-    values = {
-        **trace.episode,
+def _read(record: CompleteRecord) -> dict[str, Any]:
+    trace = read_trace(record.events)
+    return {
         **_outcome(trace),
         **_delays(trace),
         **_choices(trace),
         **_continuity(trace),
-        "calls": trace.calls,
-        "out_of_calls": trace.is_out_of_calls,
-        "refused": trace.refused,
-        "tokens": trace.tokens,
-        "error": trace.error,
-        "sha256": recorder.sha256,
+        **_count_calls(record.events),
     }
-    try:
-        return msgspec.convert(values, KitchenRow)
-    except (TypeError, msgspec.ValidationError) as problem:
-        raise RecordError(f"the record's settings do not name an episode: {problem}") from problem
+
+
+def _count_calls(events: Iterable[Entry]) -> dict[str, int | bool]:
+    topics = [event.topic for event in events if isinstance(event, Noted)]
+    illegal = sum(isinstance(event, Acted) and not event.legal for event in events)
+    started = [event.purpose for event in events if isinstance(event, ThoughtStarted)]
+    return {
+        "calls": started.count("control"),
+        "out_of_calls": "calls" in topics,
+        "refused": illegal + topics.count("answer"),
+        "tokens": sum(event.tokens for event in events if isinstance(event, ThoughtEnded)),
+    }
 
 
 def _outcome(trace: Trace) -> dict[str, Any]:
     menu = trace.settings["menu"]
     soft = {dish["name"] for dish in menu["dishes"] if dish["slack"] is not None}
     in_time = {execution.dish for execution in trace.executions if execution.quality}
-    ok = trace.error is None
     return {
-        "status": "ok" if ok else "failed",
-        "utility": utility(trace) if ok else None,
+        "utility": utility(trace) if trace.score is not None else None,
         "score": trace.score,
-        "ticks": in_ticks(trace.end or 0),
+        "ticks": in_ticks(trace.end),
         "switches": _switches(trace),
         "checks": _checks(trace),
         "dishes": len(menu["dishes"]),
@@ -141,7 +137,7 @@ def utility(trace: Trace) -> float:
     return (
         weights.dish * sum(execution.quality or 0 for execution in trace.executions)
         + weights.problem * len(trace.complete)
-        - weights.tick * in_ticks(trace.end or 0)
+        - weights.tick * in_ticks(trace.end)
         - weights.switch * _switches(trace)
         - weights.check * _checks(trace)
     )
@@ -185,7 +181,7 @@ def _choices(trace: Trace) -> dict[str, Any]:
     soft = [s for s in trace.signals.values() if not s.is_critical and s.seen_at is not None]
     for signal in soft:
         finish = trace.finish_of(signal.dish)
-        until = (trace.end or 0) if finish is None else finish.start
+        until = trace.end if finish is None else finish.start
         deferred += any((signal.seen_at or 0) <= s.start < until for s in trace.stretches)
     return {
         "priority_chosen": priorities,

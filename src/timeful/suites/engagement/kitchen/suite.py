@@ -124,7 +124,7 @@ def draw_figure(data: ReportData) -> Iterator[Section]:
         return
     sample, case = min(cases)
     paths = sorted((data.out / "episodes").glob(f"multi-dish-*-{case}-set{sample}.jsonl"))
-    traces = {t.episode["method"]: t for t in (read_trace(read_record(path)) for path in paths)}
+    traces = {t.method: t for t in (read_trace(read_record(path)) for path in paths)}
     ordered = [traces[method] for method in METHODS.values() if method in traces]
     from timeful.suites.engagement.kitchen.figure import timeline  # noqa: PLC0415  (matplotlib)
 

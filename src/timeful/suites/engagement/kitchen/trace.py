@@ -3,8 +3,8 @@
 A pure function of the events; rows, tables and the figure are made from it.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from timeful.core.units import Instant
@@ -14,11 +14,8 @@ from timeful.interfaces.polling import POLL
 from timeful.interfaces.visibility import EVENT
 from timeful.records.events import (
     Acted,
-    AnyEntry,
     Entry,
     EpisodeEnded,
-    EpisodeFailed,
-    EpisodeStarted,
     Happened,
     Looked,
     Noted,
@@ -28,6 +25,7 @@ from timeful.records.events import (
     ThoughtResumed,
     ThoughtStarted,
 )
+from timeful.records.summary import CompleteRecord, complete_record
 
 Ending = Literal["over", "interrupted", "bounded", "cut"]
 """A stretch of tutoring ends with its text, by an event, by its own bound, or with the episode."""
@@ -68,34 +66,42 @@ class Execution:
     quality: int | None = None
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
     """An episode in the kitchen.
 
     `texts` holds the text of each problem, `breaks` the positions where it was interrupted.
     """
 
-    settings: dict[str, Any]
-    stretches: list[Stretch] = field(default_factory=list)
-    signals: dict[str, Signal] = field(default_factory=dict)
-    executions: list[Execution] = field(default_factory=list)
-    polls: list[Instant] = field(default_factory=list)
-    actions: list[Action] = field(default_factory=list)
-    complete: set[str] = field(default_factory=set)
-    texts: dict[str, str] = field(default_factory=dict)
-    breaks: dict[str, list[int]] = field(default_factory=dict)
-    calls: int = 0
-    refused: int = 0
-    is_out_of_calls: bool = False
-    tokens: int = 0
-    end: Instant | None = None
-    score: float | None = None
-    error: str | None = None
+    record: CompleteRecord
+    actions: Sequence[Action]
+    executions: Sequence[Execution]
+    signals: Mapping[str, Signal]
+    stretches: Sequence[Stretch]
+    polls: Sequence[Instant]
+    complete: frozenset[str]
+    texts: Mapping[str, str]
+    breaks: Mapping[str, list[int]]
 
     @property
-    def episode(self) -> dict[str, Any]:
-        """Which episode it is."""
-        return dict(self.settings.get("episode", {}))
+    def settings(self) -> Mapping[str, Any]:
+        """The settings of the episode."""
+        return self.record.settings
+
+    @property
+    def method(self) -> str:
+        """The method in tables."""
+        return str(self.settings["episode"].get("method", "episode"))
+
+    @property
+    def end(self) -> Instant:
+        """The end of the episode."""
+        return Instant(self.record.end.at)
+
+    @property
+    def score(self) -> float | None:
+        """The score of the world; None if the episode failed."""
+        return self.record.end.score if isinstance(self.record.end, EpisodeEnded) else None
 
     def finish_of(self, dish: str) -> Execution | None:
         """The finish action of a dish, if it was begun."""
@@ -106,156 +112,138 @@ def read_trace(events: Iterable[Entry]) -> Trace:
     """Read a record.
 
     Raises:
-        RecordError: If the record is not whole, or not of a kitchen.
+        RecordError: If the record is not complete, or not of a kitchen.
     """
-    reader = _Reader()
-    for event in events:
-        reader.read(event)  # type: ignore[arg-type]  # a record holds only these
-    trace = reader.trace
-    if trace is None or "menu" not in trace.settings:
+    record = complete_record(events)
+    if "menu" not in record.settings:
         raise RecordError("the record is not of a kitchen episode")
-    if trace.end is None:
-        raise RecordError("the record has no end: its episode was cut off")
-    return trace
+    acted = [event for event in record.events if isinstance(event, Acted) and event.legal]
+    happened = [event for event in record.events if isinstance(event, Happened)]
+    tutored = [event.data for event in happened if event.what == "tutored"]
+    stretches, texts = _read_stretches(record.events)
+    return Trace(
+        record=record,
+        actions=[read_action(event.action) for event in acted],
+        executions=_read_executions(record.events),
+        signals=_read_signals(record),
+        stretches=stretches,
+        polls=[Instant(event.at) for event in record.events if isinstance(event, Polled)],
+        complete=frozenset(data["problem"] for data in tutored if data["complete"]),
+        texts=texts,
+        breaks=_read_breaks(record.events),
+    )
 
 
-class _Reader:
-    """Follows a record from event to event."""
+def _read_executions(events: Iterable[Entry]) -> list[Execution]:
+    executions: list[Execution] = []
+    for event in events:
+        if isinstance(event, Acted) and event.legal:
+            action = read_action(event.action)
+            if action.verb in ("prepare", "stage", "finish"):
+                executions.append(
+                    Execution(
+                        verb=action.verb, dish=action.target, start=Instant(event.at), by=event.by
+                    )
+                )
+        elif isinstance(event, Happened) and event.what in ("prepared", "staged", "finished"):
+            quality = event.data.get("quality")
+            executions[-1] = replace(executions[-1], end=Instant(event.at), quality=quality)
+    return executions
 
-    def __init__(self) -> None:
-        self.trace: Trace | None = None
-        self._problem = ""  # the latest that was set about
-        self._problems: dict[int, str] = {}  # of each tutor's thought
-        self._began: dict[int, Instant] = {}  # when its stretch under way began
-        self._tokens: dict[int, int] = {}  # before that
-        self._polled: dict[int, tuple[Instant, int]] = {}  # waits for a poll: since when, tokens
-        self._unseen: dict[int, str] = {}  # dishes by the number of their signal
-        self._execution: Execution | None = None
 
-    def read(self, event: AnyEntry) -> None:
-        """Take one event."""
-        if isinstance(event, EpisodeStarted):
-            self.trace = Trace(settings=event.settings)
-        elif self.trace is not None:
-            self._read(self.trace, event, Instant(event.at))
+def _read_signals(record: CompleteRecord) -> dict[str, Signal]:
+    dishes = {dish["name"]: dish for dish in record.settings["menu"]["dishes"]}
+    signals: dict[str, Signal] = {}
+    unseen: dict[int, str] = {}  # dishes by the number of their signal
 
-    def _read(self, trace: Trace, event: AnyEntry, at: Instant) -> None:
+    def see(dish: str, at: int) -> None:
+        if signals[dish].seen_at is None:
+            signals[dish] = replace(signals[dish], seen_at=Instant(at))
+
+    for event in record.events:
         match event:
-            case Acted():
-                self._read_action(trace, event, at)
-            case Happened():
-                self._read_change(trace, event, at)
+            case Happened(what="signal", data=data):
+                unseen[event.number] = data["dish"]
+                signals[data["dish"]] = Signal(
+                    dish=data["dish"],
+                    at=Instant(event.at),
+                    window_end=data["window_end"],
+                    deadline=data["deadline"],
+                    is_critical=dishes[data["dish"]]["slack"] is None,
+                )
             case Looked():
-                for number in [n for n in self._unseen if n <= event.through]:
-                    self._see(trace, self._unseen.pop(number), at)
-            case Polled():
-                trace.polls.append(at)
-            case Noted():
-                self._read_note(trace, event)
-            case EpisodeEnded():
-                trace.end, trace.score = at, event.score
-            case EpisodeFailed():
-                trace.end, trace.error = at, f"{event.boundary}: {event.error}"
-            case _:
-                self._read_thought(trace, event, at)
+                for number in [number for number in unseen if number <= event.through]:
+                    see(unseen.pop(number), event.at)
+            case Acted(legal=True, by="reflex"):
+                # The engine knew of it for as long as it took to react.
+                see(read_action(event.action).target, event.at - record.settings["delay"])
+    return signals
 
-    def _read_action(self, trace: Trace, event: Acted, at: Instant) -> None:
-        trace.refused += not event.legal
-        self._stop_polled(trace)
-        if not event.legal:
-            return
-        action = read_action(event.action)
-        trace.actions.append(action)
-        if action.verb == "tutor":
-            self._problem = action.target
-        if action.verb in ("prepare", "stage", "finish"):
-            self._execution = Execution(verb=action.verb, dish=action.target, start=at, by=event.by)
-            trace.executions.append(self._execution)
-        if event.by == "reflex":
-            # The engine knew of it for as long as it took to react.
-            self._see(trace, action.target, at - trace.settings["delay"])
 
-    def _see(self, trace: Trace, dish: str, at: Instant) -> None:
-        signal = trace.signals[dish]
-        if signal.seen_at is None:
-            trace.signals[dish] = replace(signal, seen_at=at)
+def _read_breaks(events: Iterable[Entry]) -> dict[str, list[int]]:
+    breaks: dict[str, list[int]] = {}
+    for event in events:
+        if isinstance(event, Noted) and event.topic.startswith("text "):
+            problem = event.topic.removeprefix("text ")
+            breaks.setdefault(problem, []).append(int(event.text.split()[0]))
+    return breaks
 
-    def _read_change(self, trace: Trace, event: Happened, at: Instant) -> None:
-        data = event.data
-        if event.what == "signal":
-            dish = next(d for d in trace.settings["menu"]["dishes"] if d["name"] == data["dish"])
-            trace.signals[data["dish"]] = Signal(
-                dish=data["dish"],
-                at=at,
-                window_end=data["window_end"],
-                deadline=data["deadline"],
-                is_critical=dish["slack"] is None,
-            )
-            self._unseen[event.number] = data["dish"]
-        elif event.what in ("prepared", "staged", "finished") and self._execution is not None:
-            trace.executions[-1] = replace(self._execution, end=at, quality=data.get("quality"))
-        elif event.what == "tutored" and data["complete"]:
-            trace.complete.add(data["problem"])
 
-    def _read_note(self, trace: Trace, event: Noted) -> None:
-        trace.refused += event.topic == "answer"
-        trace.is_out_of_calls |= event.topic == "calls"
-        kind, _, problem = event.topic.partition(" ")
-        if kind == "text":
-            trace.breaks.setdefault(problem, []).append(int(event.text.split()[0]))
+@dataclass(slots=True)
+class _Tutoring:
+    """A tutor's thought: its open stretch, and the tokens before it."""
 
-    def _read_thought(self, trace: Trace, event: AnyEntry, at: Instant) -> None:
+    problem: str
+    start: Instant | None
+    tokens: int = 0
+    polled: tuple[Instant, int] | None = None
+    """The instant and the tokens at which it began to wait for a poll."""
+
+    def read(self, event: ThoughtResumed | ThoughtPaused | ThoughtEnded) -> list[Stretch]:
+        """Continue with an event of the thought; the stretch that it ends, if any."""
+        at = Instant(event.at)
         match event:
-            case ThoughtStarted():
-                trace.calls += event.purpose == "control"
-                if event.purpose == "tutor":
-                    self._problems[event.thought] = self._problem
-                    self._tokens[event.thought] = 0
-                    self._began[event.thought] = at
-            case ThoughtResumed() if event.thought in self._problems:
-                self._polled.pop(event.thought, None)
-                self._began.setdefault(event.thought, at)
-            case ThoughtPaused() if event.thought in self._problems:
-                if event.cause == POLL:
-                    self._polled[event.thought] = at, event.tokens
-                else:
-                    by_event = event.cause == EVENT
-                    self._stop(trace, event.thought, at, event.tokens, by_event=by_event)
+            case ThoughtResumed():
+                self.start, self.polled = at if self.start is None else self.start, None
+                return []
+            case ThoughtPaused() if event.cause == POLL:
+                self.polled = at, event.tokens
+                return []
+            case ThoughtPaused():
+                ending: Ending = "interrupted" if event.cause == EVENT else "bounded"
             case ThoughtEnded():
-                trace.tokens += event.tokens
-                if event.thought in self._problems:
-                    self._stop_polled(trace)
-                    problem = self._problems[event.thought]
-                    trace.texts[problem] = trace.texts.get(problem, "") + event.answer
-                    self._stop(trace, event.thought, at, event.tokens, state=event.state)
+                ending = "over" if event.state == "completed" else "cut"
+        return self._close(at, event.tokens, ending)
 
-    def _stop_polled(self, trace: Trace) -> None:
-        """Close texts that waited for a poll and did not continue: it interrupted them."""
-        for thought, (at, tokens) in self._polled.items():
-            self._stop(trace, thought, at, tokens, by_event=True)
-        self._polled.clear()
+    def stop_waiting(self) -> list[Stretch]:
+        """End the stretch that waits for a poll and did not continue: it was interrupted."""
+        return self._close(*self.polled, "interrupted") if self.polled else []
 
-    def _stop(
-        self,
-        trace: Trace,
-        thought: int,
-        at: Instant,
-        tokens: int,
-        *,
-        by_event: bool = False,
-        state: str = "",
-    ) -> None:
-        """Close the open stretch of a thought, if it has one that is not empty."""
-        start = self._began.pop(thought, None)
-        if start is None or at == start:
-            return
-        ending: Ending = "interrupted" if by_event else "bounded"
-        if state:
-            ending = "over" if state == "completed" else "cut"
-        count = tokens - self._tokens[thought]
-        self._tokens[thought] = tokens
-        trace.stretches.append(
-            Stretch(
-                problem=self._problems[thought], start=start, end=at, tokens=count, ending=ending
-            )
-        )
+    def _close(self, at: Instant, tokens: int, ending: Ending) -> list[Stretch]:
+        start, self.start, self.polled = self.start, None, None
+        if start is None or start == at:
+            return []
+        count, self.tokens = tokens - self.tokens, tokens
+        return [Stretch(problem=self.problem, start=start, end=at, tokens=count, ending=ending)]
+
+
+def _read_stretches(events: Iterable[Entry]) -> tuple[list[Stretch], dict[str, str]]:
+    """The stretches of tutoring, and the text of each problem."""
+    stretches: list[Stretch] = []
+    texts: dict[str, str] = {}
+    thoughts: dict[int, _Tutoring] = {}
+    problem = ""
+    for event in events:
+        if isinstance(event, Acted | ThoughtEnded):
+            stretches += [s for thought in thoughts.values() for s in thought.stop_waiting()]
+        match event:
+            case Acted(legal=True, action=text) if (action := read_action(text)).verb == "tutor":
+                problem = action.target
+            case ThoughtStarted(purpose="tutor"):
+                thoughts[event.thought] = _Tutoring(problem, Instant(event.at))
+            case ThoughtResumed() | ThoughtPaused() | ThoughtEnded() if event.thought in thoughts:
+                thought = thoughts[event.thought]
+                stretches += thought.read(event)
+                if isinstance(event, ThoughtEnded):
+                    texts[thought.problem] = texts.get(thought.problem, "") + event.answer
+    return stretches, texts

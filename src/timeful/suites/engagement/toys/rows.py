@@ -4,15 +4,14 @@ import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from timeful.errors import RecordError
-from timeful.records.events import Entry, EpisodeEnded, EpisodeFailed, EpisodeStarted, Happened
-from timeful.records.recorder import Recorder
+from timeful.records.events import Entry, EpisodeEnded, Happened
+from timeful.records.summary import CompleteRecord, make_row
 from timeful.reports.estimate import draw_weights
 from timeful.seeding import child
 from timeful.suites.engagement.toys.episode import FIRST_SEED
@@ -66,40 +65,21 @@ def summarize(events: Iterable[Entry]) -> ToyRow:
     """Sum up one episode.
 
     Raises:
-        RecordError: If the events are no whole record of a toy episode.
+        RecordError: If the events are not a complete record of a toy episode.
     """
-    recorder = Recorder()
-    episode: dict[str, object] = {}
-    data: dict[str, object] = {"counts": {}, "modes": None}
-    end: EpisodeEnded | EpisodeFailed | None = None
-    for event in events:
-        recorder.write(event)
-        match event:
-            case EpisodeStarted():
-                episode = dict(event.settings.get("episode", {}))
-            case Happened():
-                data = event.data
-            case EpisodeEnded() | EpisodeFailed():
-                end = event
-    if end is None:
-        raise RecordError("the record has no end: its episode was cut off")
+    return make_row(events, ToyRow, _read)
+
+
+def _read(record: CompleteRecord) -> dict[str, object]:
+    happened = (event.data for event in record.events if isinstance(event, Happened))
+    data: dict[str, Any] = next(happened, {"counts": {}, "modes": None})
     columns = msgspec.convert(data["counts"], dict[str, list[float]])
-    try:
-        return msgspec.convert(
-            {
-                **episode,
-                "seed": FIRST_SEED + msgspec.convert(episode["run"], int),
-                "status": "ok" if isinstance(end, EpisodeEnded) else "failed",
-                "score": end.score if isinstance(end, EpisodeEnded) else None,
-                "modes": data["modes"] or (),
-                "counts": zlib.compress(msgspec.json.encode(columns)),
-                "error": None if isinstance(end, EpisodeEnded) else f"{end.boundary}: {end.error}",
-                "sha256": recorder.sha256,
-            },
-            ToyRow,
-        )
-    except (KeyError, msgspec.ValidationError) as error:
-        raise RecordError(f"the record is not of a toy episode: {error}") from error
+    return {
+        "seed": FIRST_SEED + msgspec.convert(record.settings["episode"]["run"], int),
+        "score": record.end.score if isinstance(record.end, EpisodeEnded) else None,
+        "modes": data["modes"] or (),
+        "counts": zlib.compress(msgspec.json.encode(columns)),
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
