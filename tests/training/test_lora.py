@@ -18,7 +18,6 @@ from tests.training.test_grpo import KilledAt, KilledError, gaps_of, same, train
 from timeful.models.local.checkpoint import load
 from timeful.models.local.request import Request, Sampling
 from timeful.models.local.sampler import Sampler
-from timeful.training.checks import find_layers
 from timeful.training.config import Config, ModelPart
 from timeful.training.folder import ADAPTER, POLICY
 
@@ -37,7 +36,7 @@ def wide(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def settings(start: Path, out: Path) -> Config:
-    part = ModelPart(path=str(start), targets=tuple(sorted(find_layers(start))), dtype="float32")
+    part = ModelPart(path=str(start), dtype="float32")
     whole = config(start, out, grpo={"max_steps": 3, "learning_rate": 1e-2})
     return replace(whole, model=part)
 

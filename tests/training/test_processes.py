@@ -19,7 +19,6 @@ from tests.training.material import checkpoint, file_of, metrics
 from tests.training.talker import talker
 from timeful.cli.train import from_file
 from timeful.judges.ruler_prompts import read_attempts
-from timeful.training.checks import find_layers
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of libraries, about each other
 
@@ -100,7 +99,6 @@ def test_two_processes_stay_equal_and_come_to_what_one_comes_to(
     if adapter == "full":
         changes = (*changes, "rollout.cases=3")  # a group is spread over both
     else:
-        changes = (*changes, f"model.targets={sorted(find_layers(tmp_path / 'tiny'))}")
         changes = (*changes, "reward.credit=turn")
     file = file_of(tmp_path)
     train(file, (*changes, f"run.out={str(tmp_path / 'one')!r}"))

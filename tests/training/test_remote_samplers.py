@@ -25,7 +25,6 @@ from timeful.models.local.checkpoint import hold, load
 from timeful.models.local.request import Request, Sampling
 from timeful.models.local.sampler import Sampler
 from timeful.rewards.registry import Reward
-from timeful.training.checks import find_layers
 from timeful.training.config import Config, ModelPart, RolloutPart
 from timeful.training.grpo import train_grpo
 from timeful.training.remote_samplers import ServerSampler, VllmSampler, read
@@ -198,10 +197,9 @@ def vllm(start: Path) -> Iterator[tuple[str, type[LikeVllm]]]:
 
 
 def pushed(start: Path, out: Path, base_url: str) -> Config:
-    targets = tuple(sorted(find_layers(start)))
     rollout = RolloutPart(cases=2, server=base_url, served="base", push="lora")
     found = config(start, out, rollout=rollout, grpo={"max_steps": 3, "learning_rate": 3e-2})
-    return replace(found, model=ModelPart(path=str(start), targets=targets, dtype="float32"))
+    return replace(found, model=ModelPart(path=str(start), dtype="float32"))
 
 
 def test_a_server_samples_by_what_was_just_learnt(

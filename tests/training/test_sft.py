@@ -17,7 +17,7 @@ from tests.training.talker import talker
 from tests.training.test_grpo import KilledAt, KilledError, same
 from timeful.errors import SettingsError
 from timeful.models.local.checkpoint import load
-from timeful.training.checks import check
+from timeful.training.checks import check_settings
 from timeful.training.config import ExamplesPart, ModelPart, RunPart, SftConfig
 from timeful.training.examples import encode, encode_examples
 from timeful.training.folder import POLICY
@@ -107,7 +107,7 @@ def test_it_learns_the_examples_and_goes_on_after_a_kill(
     start: Path, tmp_path: Path, adapter: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     whole = settings(start, tmp_path / "whole", adapter=adapter, num_train_epochs=4)
-    check(whole)
+    check_settings(whole)
     observer = ListingObserver()
     train_sft(whole, observer=observer)
     found = metrics(tmp_path / "whole")

@@ -17,6 +17,7 @@ from timeful.errors import SettingsError
 
 if TYPE_CHECKING:
     from timeful.training.config import Config, SftConfig
+    from timeful.training.loading import EmptyModel
     from timeful.training.rollout_tasks import RolloutTask
     from timeful.training.rollouts import RewardFunction
 
@@ -90,7 +91,7 @@ def from_file(
     path: Path, *, changes: tuple[str, ...], dry_run: bool, replace: bool, is_printed: bool
 ) -> None:
     """Train by a file of settings."""
-    from timeful.training.checks import check_machine, check_settings, check_task_count
+    from timeful.training.checks import check_settings, check_task_count
     from timeful.training.config import Config
     from timeful.training.config_io import read_config, recipe, recipes
     from timeful.training.folder import check_training, done
@@ -102,30 +103,33 @@ def from_file(
         return
     config = read_config(path, changes, commands=list(NAMED))
     processes = _processes()
-    is_offline = os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
     check_settings(config, processes=processes)
-    error: SettingsError | None = None
-    try:
-        check_machine(config, is_offline=is_offline)
-    except SettingsError as problem:
-        if not dry_run:
-            raise
-        error = problem
     if not replace:
         check_training(config)
     tasks = make_rollout_tasks(config) if isinstance(config, Config) else {}
     if isinstance(config, Config):
         check_task_count(config, len(tasks))
-    if dry_run or replace or not done(Path(config.run.out)):
-        _quieten()
-        from timeful.training.trainer_arguments import trainer_arguments
-
-        trainer_arguments(config, processes=processes)
     is_first = os.environ.get("RANK", "0") == "0"
-    if not dry_run:
-        _train(config, tasks, is_first=is_first, replace=replace)
-    elif is_first:
-        _describe(config, tasks, processes, error)
+    if dry_run:
+        if is_first:
+            _describe(config, tasks, processes)
+        return
+    if replace or not done(Path(config.run.out)):
+        _load_empty(config, processes)
+    _train(config, tasks, is_first=is_first, replace=replace)
+
+
+def _load_empty(config: "Config | SftConfig", processes: int) -> "EmptyModel":
+    """Check this machine, and load all of a training but its weights."""
+    from timeful.training.checks import check_machine
+
+    check_machine(config)
+    _quieten()
+    from timeful.training.loading import load_empty
+    from timeful.training.trainer_arguments import trainer_arguments
+
+    trainer_arguments(config, processes=processes)
+    return load_empty(config)
 
 
 def _processes() -> int:
@@ -140,18 +144,15 @@ def _processes() -> int:
 
 
 def _describe(
-    config: "Config | SftConfig",
-    tasks: "Mapping[str, RolloutTask]",
-    processes: int,
-    error: SettingsError | None,
+    config: "Config | SftConfig", tasks: "Mapping[str, RolloutTask]", processes: int
 ) -> None:
-    """Print a dry run; what this machine lacks for the training is its last line."""
+    """Print a dry run, then raise the error of what this machine lacks for the training."""
     from timeful.training.config import Config
-    from timeful.training.dry_run import describe_sft, describe_training, load_empty
+    from timeful.training.dry_run import describe_sft, describe_training
 
-    empty = None
+    empty, error = None, None
     try:
-        empty = load_empty(config) if error is None else None
+        empty = _load_empty(config, processes)
     except SettingsError as problem:
         error = problem
     if isinstance(config, Config):

@@ -1,38 +1,20 @@
 """Checks of a training's settings and of this machine; nothing heavy is loaded."""
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from importlib.util import find_spec
 from pathlib import Path
-from re import search
 
 from timeful.core.units import seconds
 from timeful.errors import SandboxError, SettingsError
 from timeful.models.local.checkpoint import check as check_checkpoint
-from timeful.models.local.checkpoint import weights
 from timeful.rewards.registry import Reward
 from timeful.sandbox.workspace import choose_backend
 from timeful.tasks.budgets import Budget, read_budget
-from timeful.training.config import CasesPart, Config, ModelPart, SftConfig
+from timeful.training.config import CasesPart, Config, SftConfig
 
 _NEEDED = ("torch", "transformers", "trl", "peft", "accelerate", "datasets")
-
-
-def check(config: Config | SftConfig, *, processes: int = 1, is_offline: bool = False) -> None:
-    """Check settings and this machine.
-
-    Args:
-        config: The settings.
-        processes: How many processes train together.
-        is_offline: Whether nothing may be fetched from a hub.
-
-    Raises:
-        SettingsError: If an extra, the checkpoint or a file is missing or wrong, or settings
-            contradict each other.
-    """
-    check_settings(config, processes=processes)
-    check_machine(config, is_offline=is_offline)
 
 
 def check_settings(config: Config | SftConfig, *, processes: int = 1) -> None:
@@ -52,8 +34,8 @@ def check_settings(config: Config | SftConfig, *, processes: int = 1) -> None:
     require()
 
 
-def check_machine(config: Config | SftConfig, *, is_offline: bool = False) -> None:
-    """Check extras, the sandbox and the checkpoint.
+def check_machine(config: Config | SftConfig) -> None:
+    """Check extras, the sandbox and the files of the checkpoint.
 
     Raises:
         SettingsError: If one is missing or wrong.
@@ -65,9 +47,10 @@ def check_machine(config: Config | SftConfig, *, is_offline: bool = False) -> No
             choose_backend(unsafe=cases.unsafe)
         except SandboxError as error:
             raise SettingsError(f"{error}: in this file, cases.unsafe = true") from None
-    _check_model(config.model, is_offline=is_offline)
-    if isinstance(cases, CasesPart) and cases.calls == "native":
-        _check_template(config.model)
+    path = config.model.path
+    # Any other name that is not a folder is one at the hub.
+    if Path(path).exists() or path.startswith((".", "/", "~")) or path.count("/") > 1:
+        check_checkpoint(Path(path))
 
 
 def check_task_count(config: Config, count: int) -> None:
@@ -214,118 +197,3 @@ def require(tracker: str | None = None) -> None:
 
 def _missing(names: Sequence[str]) -> list[str]:
     return [name for name in names if find_spec(name) is None]
-
-
-# --- the checkpoint -------------------------------------------------------------------------------
-
-
-def is_at_hub(model: ModelPart) -> bool:
-    """Whether the model is a name at the hub, which transformers fetches or has fetched."""
-    return not Path(model.path).is_dir()
-
-
-def find_file(model: ModelPart, name: str) -> Path | None:
-    """A file of a model, in its folder or in the hub's cache."""
-    if not is_at_hub(model):
-        path = Path(model.path, name)
-        return path if path.is_file() else None
-    import huggingface_hub as hub  # noqa: PLC0415 - an extra, and light
-
-    try:
-        cached = hub.try_to_load_from_cache(model.path, name)
-    except hub.errors.HFValidationError:
-        return None
-    return Path(cached) if isinstance(cached, str) else None
-
-
-def check_hub(name: str, *, is_offline: bool) -> None:
-    """Ask the hub for a model; its weights are fetched later.
-
-    Raises:
-        SettingsError: If the hub may not be asked, cannot be reached, or has no such model.
-    """
-    import huggingface_hub as hub  # noqa: PLC0415 - as above
-
-    if is_offline:
-        raise SettingsError(
-            f"{name} is not a folder, and HF_HUB_OFFLINE forbids fetching it from the hub: give a "
-            "folder as model.path, or fetch it before"
-        )
-    try:
-        hub.HfApi().model_info(name, timeout=10)
-    except (hub.errors.RepositoryNotFoundError, hub.errors.HFValidationError):
-        raise SettingsError(
-            f"{name} is not a folder, and the hub has no model of this name that you may read: "
-            "give a folder, or a name at the hub"
-        ) from None
-    # Its client's error: that of httpx or of httpx2, whichever it came with.
-    except (hub.errors.HTTPError, OSError) as error:  # type: ignore[attr-defined]
-        raise SettingsError(
-            f"{name} is not a folder, and the hub cannot be asked for it "
-            f"({str(error).partition(chr(10))[0]}): give a folder as model.path"
-        ) from None
-
-
-def _check_model(model: ModelPart, *, is_offline: bool) -> None:
-    if is_at_hub(model):
-        is_path = model.path.startswith((".", "/", "~")) or model.path.count("/") > 1
-        if is_path or Path(model.path).exists():
-            check_checkpoint(Path(model.path))  # it names the error
-        if find_file(model, "config.json") is None:
-            check_hub(model.path, is_offline=is_offline)
-        return
-    check_checkpoint(Path(model.path))
-    if model.adapter == "lora":
-        check_targets(model, find_layers(Path(model.path)))
-
-
-def check_targets(model: ModelPart, layers: Collection[str]) -> None:
-    """Check that a model has the layers that LoRA changes.
-
-    Args:
-        model: The model.
-        layers: The names of its layers; none if they are unknown.
-
-    Raises:
-        SettingsError: If it lacks one of the targets.
-    """
-    lacking = [target for target in model.targets if target not in layers]
-    if layers and lacking:
-        raise SettingsError(
-            f"the model has no layers {', '.join(lacking)} for LoRA; it has: "
-            f"{', '.join(sorted(layers))}. Name some of them in model.targets"
-        )
-
-
-def find_layers(path: Path) -> frozenset[str]:
-    """The last names of the matrices of a checkpoint's weights; none if they are unknown."""
-    names = [name.split(".") for name in weights(path) if name.endswith(".weight")]
-    # Of a layer within a list: not the table of tokens, the head, or the last norm.
-    return frozenset(
-        path_names[-2]
-        for path_names in names
-        if any(word.isdigit() for word in path_names)
-        and "norm" not in path_names[-2]
-        and not path_names[-2].startswith("ln_")
-    )
-
-
-def _check_template(model: ModelPart) -> None:
-    """Check that a chat template can offer tools."""
-    text = _template(model)
-    if text and not (search(r"\btools\b", text) and "<tool_call>" in text):
-        raise SettingsError(
-            f"the chat template of {model.path} does not offer tools with calls between "
-            "<tool_call> and </tool_call>, which cases.calls = 'native' needs: take calls = 'text'"
-        )
-
-
-def _template(model: ModelPart) -> str:
-    """The chat template of a model; empty if it is unknown."""
-    if path := find_file(model, "chat_template.jinja"):
-        return path.read_text(encoding="utf-8")
-    for name in ("chat_template.json", "tokenizer_config.json"):
-        path = find_file(model, name)
-        if path and (template := json.loads(path.read_bytes()).get("chat_template")):
-            return json.dumps(template)  # one, or several by names
-    return ""

@@ -1,7 +1,6 @@
 """A dry run: the description of a training, with all loaded but the weights."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from math import ceil
 from statistics import fmean
 from textwrap import wrap
@@ -13,33 +12,15 @@ from timeful.models.local.prefix_cache import PrefixCache
 from timeful.models.model import Prompt
 from timeful.models.pace import TOKEN_TIME, Pace
 from timeful.records.recorder import Recorder
-from timeful.training.checks import budget_tokens, is_at_hub
+from timeful.training.checks import budget_tokens
 from timeful.training.config import CasesPart, Config, SftConfig
 from timeful.training.examples import encode_examples
-from timeful.training.loading import load_empty_model, load_tokenizer, training_dtype
+from timeful.training.loading import EmptyModel, is_at_hub, training_dtype
 from timeful.training.rollout_tasks import RolloutTask
 
 WIDTH = 80
 _SHOWN = 14
 """Lines of a prompt that are shown from its beginning, and from its end."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EmptyModel:
-    """A model without weights, and its tokenizer."""
-
-    model: Any
-    tokenizer: Any
-
-
-def load_empty(config: Config | SftConfig) -> EmptyModel:
-    """The model of a training without its weights.
-
-    Raises:
-        SettingsError: If its configuration or its tokenizer cannot be loaded.
-    """
-    model = config.model
-    return EmptyModel(tokenizer=load_tokenizer(model), model=load_empty_model(model))
 
 
 def describe_training(

@@ -1,19 +1,20 @@
 """The model that learns: its tokenizer, its weights, what LoRA adds, and what becomes of both."""
 
+import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import huggingface_hub as hub
 import torch
-from huggingface_hub.constants import HF_HUB_OFFLINE
 from msgspec.structs import replace
 from peft import LoraConfig, PeftModel, get_peft_model
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
 from timeful.errors import SettingsError
 from timeful.records.store import replace_atomically
-from timeful.training.checks import check_hub, check_targets, is_at_hub
-from timeful.training.config import ModelPart
+from timeful.training.config import CasesPart, Config, ModelPart, SftConfig
 from timeful.training.folder import ADAPTER, POLICY
 
 
@@ -67,27 +68,54 @@ def load_model(settings: ModelPart) -> Any:
     return model
 
 
-def load_empty_model(settings: ModelPart) -> Any:
-    """The model without weights, as wide and as deep, with LoRA's matrices.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmptyModel:
+    """A model without weights, as wide and as deep, with LoRA's matrices; and its tokenizer."""
+
+    model: Any
+    tokenizer: Any
+
+
+def load_empty(config: Config | SftConfig) -> EmptyModel:
+    """The model of a training without its weights: the check of all else that it needs.
 
     Raises:
-        SettingsError: If its configuration cannot be loaded, or LoRA finds no such layers.
+        SettingsError: If its configuration or its tokenizer cannot be loaded, if LoRA finds no such
+            layers, or if calls are left to a chat template that does not offer tools.
     """
+    settings, cases = config.model, getattr(config, "cases", None)
+    tokenizer = load_tokenizer(settings)
+    template = str(tokenizer.chat_template)  # one, or several by names
+    offers_tools = re.search(r"\btools\b", template) and "<tool_call>" in template
+    if isinstance(cases, CasesPart) and cases.calls == "native" and not offers_tools:
+        raise SettingsError(
+            f"the chat template of {settings.path} does not offer tools with calls between "
+            "<tool_call> and </tool_call>, which cases.calls = 'native' needs: take calls = 'text'"
+        )
     try:
-        config = _load_local_first(AutoConfig.from_pretrained, settings)
+        model_config = _load_local_first(AutoConfig.from_pretrained, settings)
     except (OSError, ValueError) as error:
         raise SettingsError(
             f"the settings of {settings.path} cannot be loaded: {_first(error)}"
         ) from error
     with torch.device("meta"):
         dtype = getattr(torch, training_dtype(settings))
-        model = AutoModelForCausalLM.from_config(config, dtype=dtype)
-        lora = lora_config(settings)
-        if lora is None:
-            return model
-        names = {name.rpartition(".")[2] for name, _ in model.named_modules()}
-        check_targets(settings, names)
-        return get_peft_model(model, lora)
+        model = AutoModelForCausalLM.from_config(model_config, dtype=dtype)
+        if (lora := lora_config(settings)) is not None:
+            _check_targets(settings, model)
+            model = get_peft_model(model, lora)
+    return EmptyModel(model=model, tokenizer=tokenizer)
+
+
+def _check_targets(settings: ModelPart, model: Any) -> None:
+    """Check that a model has the layers that LoRA changes; PEFT accepts one of several."""
+    weights = (name for name, weight in model.named_parameters() if weight.dim() == 2)
+    layers = {name.removesuffix(".weight").rpartition(".")[2] for name in weights}
+    if lacking := [target for target in settings.targets if target not in layers]:
+        raise SettingsError(
+            f"the model has no layers {', '.join(lacking)} for LoRA; it has: "
+            f"{', '.join(sorted(layers))}. Name some of them in model.targets"
+        )
 
 
 def training_dtype(settings: ModelPart) -> str:
@@ -133,18 +161,30 @@ def save(model: Any, tokenizer: Any, settings: ModelPart, out: Path) -> Path:
     return out / POLICY
 
 
-def _load_local_first(load: Callable[..., Any], settings: ModelPart, **options: Any) -> Any:
-    """Load what is here, and fetch only what is not.
+def is_at_hub(model: ModelPart) -> bool:
+    """Whether the model is a name at the hub, which transformers fetches or has fetched."""
+    return not Path(model.path).is_dir()
 
-    Whoever asks the hub for a file asks again and again where there is no network, for minutes; so
-    it is asked for the model first, once.
+
+def _load_local_first(load: Callable[..., Any], settings: ModelPart, **options: Any) -> Any:
+    """Load the files of this machine, and fetch only what is missing.
+
+    Without a network transformers asks the hub for each file for minutes; so the hub is asked for
+    the model first, once.
     """
     try:
         return load(settings.path, local_files_only=True, **options)
     except (OSError, ValueError):
         if not is_at_hub(settings):
             raise
-    check_hub(settings.path, is_offline=HF_HUB_OFFLINE)
+    try:
+        hub.HfApi().model_info(settings.path, timeout=10)
+    # Its client's error: that of httpx or of httpx2, whichever it came with.
+    except (hub.errors.HFValidationError, hub.errors.HTTPError, OSError) as error:  # type: ignore[attr-defined]
+        raise SettingsError(
+            f"{settings.path} is not a folder, and the hub has no such model or cannot be asked "
+            f"for it ({_first(error)}): give a folder as model.path"
+        ) from None
     return load(settings.path, **options)
 
 
