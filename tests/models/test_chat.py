@@ -38,6 +38,7 @@ from timeful.models.openai_stream import stream_answer
 from timeful.models.pace import TOKEN_TIME
 from timeful.models.request import Timeouts
 from timeful.models.stream_buffer import READ_AHEAD, StreamBuffer
+from timeful.models.traffic import TRAFFIC, Limits, Traffic
 from timeful.tools import ToolCall
 
 PATIENCE_S = 5.0
@@ -50,6 +51,7 @@ def connect(monkeypatch: pytest.MonkeyPatch) -> Iterator[Connect]:
     """Make models that are closed at the end; no proxy stands between them and loopback."""
     models: list[OpenAIModel] = []
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    token = TRAFFIC.set(Traffic(Limits()))  # a port may have been that of another test's server
 
     def connect(server: FakeServer, **settings: object) -> OpenAIModel:
         settings = {"timeouts": Timeouts(backoff_s=0.001)} | settings
@@ -60,6 +62,7 @@ def connect(monkeypatch: pytest.MonkeyPatch) -> Iterator[Connect]:
     yield connect
     for model in models:
         model.close()
+    TRAFFIC.reset(token)
 
 
 def answers(*scripts: list[object]) -> Callable[[dict[str, object]], list[object]]:
@@ -420,6 +423,45 @@ def test_the_wait_that_a_server_names_counts_instead_of_the_usual_one(connect: C
         assert told.wait(PATIENCE_S)
         assert source.pull() == Chunk("left", 1)
         source.close()
+
+
+def test_a_rate_limit_is_waited_out_however_often_it_is_named(connect: Connect) -> None:
+    refusals = [[Status(429, headers={"retry-after-ms": "1"})] for _ in range(9)]
+    with FakeServer(answers(*refusals, [Say("left")])) as server:
+        chunks, end = read(connect(server, retries=0).open(ask(), max_tokens=None, seed=1))
+    assert said(chunks) == "left"
+    assert end.attempts == 10
+    assert end.waited_s > 0
+
+
+def test_patience_with_a_rate_limit_ends(connect: Connect) -> None:
+    with FakeServer([Status(429, headers={"retry-after-ms": "10"})]) as server:
+        model = connect(server, timeouts=Timeouts(patience_s=0.035))
+        with pytest.raises(ModelError, match="status 429"):
+            read(model.open(ask(), max_tokens=None, seed=1))
+        assert len(server.requests) == 4
+
+
+def test_a_refusal_of_one_request_narrows_the_window_of_all(connect: Connect) -> None:
+    refusal = [Status(429, headers={"retry-after-ms": "1"})]
+    with FakeServer(answers(refusal, [Say("left")])) as server:
+        model = connect(server)
+        read(model.open(ask(), max_tokens=None, seed=1))
+        gate = TRAFFIC.get().gate(model.endpoint)
+        assert 32 <= gate.window < 64
+        model.close()  # waits until the connection is handed back
+        assert gate.in_flight == 0
+
+
+def test_streams_that_nobody_pulls_do_not_keep_others_from_being_sent(connect: Connect) -> None:
+    TRAFFIC.set(Traffic(Limits(connections=1)))
+    plenty = [Say("x")] * (3 * READ_AHEAD)
+    with FakeServer(lambda body: plenty if body["seed"] < 3 else [Say("left")]) as server:
+        model = connect(server)
+        sources = [model.open(ask(), max_tokens=None, seed=seed) for seed in range(3)]
+        assert said(read(model.open(ask(), max_tokens=None, seed=3))[0]) == "left"
+        for source in sources:
+            assert len(read(source)[0]) == 3 * READ_AHEAD
 
 
 def test_retries_end(connect: Connect) -> None:

@@ -12,6 +12,7 @@ from timeful.agents.connection import Connection
 from timeful.agents.thought import Thought, ThoughtRecorder
 from timeful.core.activity import Activity
 from timeful.core.kernel import Kernel
+from timeful.core.source import End
 from timeful.core.units import FAR, Duration, Instant, whole
 from timeful.environments.environment import Observation
 from timeful.environments.game import View
@@ -82,6 +83,7 @@ class Session:
         self._calls = 0
         self._seen_tick = connection.ticks
         self.retries = 0
+        self.waited_s = 0.0
 
     # --- the world ---------------------------------------------------------------------------
 
@@ -264,7 +266,7 @@ class Session:
             pacing=None if model.live and kernel.clock.is_wall else model.pace,
             name=f"{prompt.label or 'thought'}-{number}",
             observer=ThoughtRecorder(
-                kernel, self._recorder, source, number, full, self._count_retries
+                kernel, self._recorder, source, number, full, self._count_attempts
             ),
         )
         if limit is not None:
@@ -304,8 +306,9 @@ class Session:
                 CallEnded(at=self.now, call=number, state=state, cause=cause, error=error)
             )
 
-    def _count_retries(self, count: int) -> None:
-        self.retries += count
+    def _count_attempts(self, end: End) -> None:
+        self.retries += end.attempts - 1
+        self.waited_s += end.waited_s
 
 
 Agent = Callable[[Session], Coroutine[Any, Any, None]]

@@ -6,7 +6,7 @@ from hashlib import sha256
 from typing import Any
 
 from timeful.core.kernel import Kernel
-from timeful.core.source import Chunk, Source, TokenSource
+from timeful.core.source import Chunk, End, Source, TokenSource
 from timeful.core.stream import Stream
 from timeful.models.model import Guidance
 from timeful.records.events import (
@@ -98,7 +98,7 @@ class ThoughtRecorder:
         source: Where its chunks come from.
         number: Which thought of its episode it is, from 1.
         full: Whether every chunk is written, or only the answer at the end.
-        retried: Told how often the endpoint had to be asked again.
+        on_end: Told of the end of an answer that came to its end.
     """
 
     kernel: Kernel
@@ -106,7 +106,7 @@ class ThoughtRecorder:
     source: Source
     number: int
     full: bool
-    retried: Callable[[int], None]
+    on_end: Callable[[End], None]
 
     def on_chunk(self, stream: Stream, chunk: Chunk) -> None:
         """Write a chunk, if all are wanted."""
@@ -139,7 +139,7 @@ class ThoughtRecorder:
             )
         else:
             if stream.end is not None:
-                self.retried(stream.end.attempts - 1)
+                self.on_end(stream.end)
             self.recorder.write(
                 ThoughtEnded(
                     at=at,

@@ -6,7 +6,7 @@ measured time of an endpoint, or simply arrives when it arrives (wall time).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol, runtime_checkable
 
 Channel = Literal["reasoning", "answer"]
@@ -31,13 +31,15 @@ class End:
 
     `tokens` is the whole thought's count as the server reports it, when it does; the chunks'
     own counts are then only estimates, and the stream ends at the greater of the two.
-    `prompt_tokens` and `attempts` are bookkeeping and never cost simulated time.
+    `prompt_tokens`, `attempts` and `waited_s`, the real seconds that the request waited to be
+    admitted, are bookkeeping and never cost simulated time.
     """
 
     finish: Finish = "stop"
     tokens: int | None = None
     prompt_tokens: int | None = None
     attempts: int = 1
+    waited_s: float = field(default=0.0, compare=False)
 
 
 class Source(Protocol):

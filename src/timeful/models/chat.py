@@ -13,6 +13,7 @@ from timeful.models.pace import TOKEN_TIME, Pace
 from timeful.models.request import Request, Timeouts, address
 from timeful.models.sse import Thinking
 from timeful.models.stream_buffer import READ_AHEAD, StreamBuffer
+from timeful.models.traffic import TRAFFIC
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +145,7 @@ class OpenAIModel:
             thinking=self.thinking,
             timeouts=self.timeouts,
             retries=self.retries,
+            gate=TRAFFIC.get().gate(self.endpoint),
         )
 
 

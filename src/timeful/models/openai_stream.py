@@ -6,13 +6,14 @@ imported when the first request is sent.
 
 import asyncio
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Set
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Set
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, contextmanager, suppress
 from re import search
 from typing import TYPE_CHECKING, cast
 
 import openai
 
+from timeful.core.clock import monotonic_ns
 from timeful.core.source import Channel, Chunk, End, Finish
 from timeful.errors import ModelError, ModelRefusedError, ModelTimeoutError
 from timeful.models.event_loop_thread import ClientState
@@ -26,8 +27,11 @@ if TYPE_CHECKING:
     from openai.types.chat import ChatCompletionMessageParam
 
 _LONGEST_BACKOFF_S = 8.0
-_LONGEST_WAIT_S = 60.0
+_LONGEST_RATE_BACKOFF_S = 60.0
 _DRAIN_S = 0.5
+
+_RATE_LIMITS = (429, 529)
+"""The statuses of too many requests, and of an overloaded server."""
 
 _OPTIONAL = {
     RUNNING: f"{RUNNING}|stream_options",
@@ -53,30 +57,38 @@ _TRANSPORT_ERROR = cast(type[Exception], _http.HTTPError)
 class _RetryableError(Exception):
     """An attempt failed before its first chunk, and another one may do better."""
 
-    def __init__(self, error: ModelError, *, wait_s: float | None = None) -> None:
+    def __init__(
+        self, error: ModelError, *, wait_s: float | None = None, is_rate_limit: bool = False
+    ) -> None:
         super().__init__(error)
         self.error = error
         self.wait_s = wait_s
+        self.is_rate_limit = is_rate_limit
 
 
 async def stream_answer(request: Request, source: StreamBuffer, shared: ClientState) -> None:
     """Send a request, several times if necessary, and feed the source with the answer.
 
     A failure before the first chunk is tried again, up to `request.retries` times: if no
-    connection came about or it broke, and on status 408, 409, 429 and 5xx. A repetition without
-    a field that the server does not know counts as an attempt, not as a retry.
+    connection came about or it broke, and on status 408, 409 and 5xx. A rate limit (429, or a
+    wait that the server names) is waited out, for at most `timeouts.patience_s` in all. A
+    repetition without a field that the server does not know counts as an attempt, not as a retry.
 
     Raises:
         ModelError: If no attempt succeeded, or the stream broke.
     """
     client = shared.client or await connect(request, shared)
-    failures = 0
-    attempt = 0
+    patience = _Patience(request)
+    attempts = 0
     while True:
-        attempt += 1
+        attempts += 1
         body = request.body(shared.refused)
+        with patience.measured():
+            await request.gate.enter(request.expected_tokens)
+        attempt = _Attempt(request, source, attempts, shared, waited_s=patience.waited_s)
+        sent_at = monotonic_ns()
         try:
-            await _Attempt(request, source, attempt, shared).run(client, body)
+            await attempt.run(client, body)
             return
         except openai.APIStatusError as error:
             field = _unknown_field(error, body, shared.refused)
@@ -88,11 +100,55 @@ async def stream_answer(request: Request, source: StreamBuffer, shared: ClientSt
             failure = _RetryableError(_unreachable(request, error))
         except _RetryableError as error:
             failure = error
-        failures += 1
-        if failures > request.retries:
-            raise _after(failure.error, attempt) from failure
-        backoff_s = min(request.timeouts.backoff_s * 2 ** (failures - 1), _LONGEST_BACKOFF_S)
-        await _pause(backoff_s if failure.wait_s is None else failure.wait_s)
+        finally:
+            request.gate.leave()
+            request.gate.correct(attempt.tokens - request.expected_tokens)
+        if failure.is_rate_limit:
+            request.gate.refuse(sent_at / 1e9, failure.wait_s)
+        wait_s = patience.next_wait(failure)
+        if wait_s is None:
+            raise _after(failure.error, attempts) from failure
+        with patience.measured():
+            await _pause(wait_s)
+
+
+class _Patience:
+    """How often, and how long, one request is tried again.
+
+    Attributes:
+        waited_s: The seconds that it has waited before its attempts.
+    """
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        self._failures = 0
+        self._refusals = 0
+        self._refused_s = 0.0
+        self.waited_s = 0.0
+
+    @contextmanager
+    def measured(self) -> Iterator[None]:
+        """Count the time of the block as waiting."""
+        began = monotonic_ns()
+        try:
+            yield
+        finally:
+            self.waited_s += (monotonic_ns() - began) / 1e9
+
+    def next_wait(self, failure: _RetryableError) -> float | None:
+        """The seconds before the next attempt; None if there shall be none."""
+        first_s = self._request.timeouts.backoff_s
+        if not failure.is_rate_limit:
+            self._failures += 1
+            if self._failures > self._request.retries:
+                return None
+            return min(first_s * 2.0 ** (self._failures - 1), _LONGEST_BACKOFF_S)
+        self._refusals += 1
+        wait_s = failure.wait_s
+        if wait_s is None:
+            wait_s = min(first_s * 2.0 ** min(self._refusals, 20), _LONGEST_RATE_BACKOFF_S)
+        self._refused_s += wait_s
+        return wait_s if self._refused_s <= self._request.timeouts.patience_s else None
 
 
 async def connect(request: Request, shared: ClientState) -> openai.AsyncOpenAI:
@@ -120,11 +176,18 @@ class _Attempt:
     """One attempt: a request and the stream that answers it."""
 
     def __init__(
-        self, request: Request, source: StreamBuffer, attempt: int, shared: ClientState
+        self,
+        request: Request,
+        source: StreamBuffer,
+        attempt: int,
+        shared: ClientState,
+        *,
+        waited_s: float,
     ) -> None:
         self._request = request
         self._source = source
         self._attempt = attempt
+        self._waited_s = waited_s
         self._shared = shared
         self._meter = TokenCounter(request.max_tokens)
         self._splitter = ThinkSplitter(request.thinking)
@@ -134,6 +197,12 @@ class _Attempt:
         self._usage = Usage()
         self._finish: Finish | None = None
         self._is_done = False
+
+    @property
+    def tokens(self) -> int:
+        """The tokens of prompt and answer so far, as far as they are known."""
+        answer = self._usage.completion_tokens or self._meter.total
+        return (self._usage.prompt_tokens or 0) + answer
 
     async def run(self, client: openai.AsyncOpenAI, body: dict[str, object]) -> None:
         """Send the request, and pass on the answer until its end or until the budget is used up."""
@@ -148,7 +217,7 @@ class _Attempt:
                     # The budget was used up, however much the server sends.
                     tokens = self._request.max_tokens
                     await self._put_calls(self._calls.flush())
-                    self._leave(End("length", tokens, attempts=self._attempt))
+                    self._leave(End("length", tokens, None, self._attempt, self._waited_s))
                     return
                 event = await self._next_in_time(events)
             await self._end()
@@ -227,7 +296,10 @@ class _Attempt:
     async def _put(self, channel: Channel, text: str) -> None:
         tokens, self._carried = self._carried, 0
         self._has_begun = True
-        await self._source.put(Chunk(text, tokens, channel))
+        self._source.append(Chunk(text, tokens, channel))
+        if self._source.is_full:
+            with self._request.gate.outside():
+                await self._source.make_room()
 
     async def _put_calls(self, text: str) -> None:
         """Pass on complete calls, if any; fragments cost their tokens on arrival."""
@@ -252,7 +324,8 @@ class _Attempt:
         if tokens is None and self._carried:
             tokens = self._meter.total
         finish = self._finish or "stop"
-        self._leave(End(finish, tokens, self._usage.prompt_tokens, self._attempt))
+        prompt = self._usage.prompt_tokens
+        self._leave(End(finish, tokens, prompt, self._attempt, self._waited_s))
 
     def _leave(self, end: End) -> None:
         """Append the end; from now on this task is not cancelled."""
@@ -307,10 +380,11 @@ def _status(request: Request, error: openai.APIStatusError) -> _RetryableError:
     """A temporary failure; raises at once if a retry would fail, too."""
     status, words = error.status_code, request.quote(error.message)
     wait_s = _asked_wait(error)
-    is_soon = wait_s is None or wait_s <= _LONGEST_WAIT_S
+    is_soon = wait_s is None or wait_s <= request.timeouts.patience_s
     if _is_passing(status) and is_soon and error.code != "insufficient_quota":
         failure = ModelError(f"{request} failed with status {status}: {words}")
-        return _RetryableError(failure, wait_s=wait_s)
+        is_rate_limit = status in _RATE_LIMITS or wait_s is not None
+        return _RetryableError(failure, wait_s=wait_s, is_rate_limit=is_rate_limit)
     hint = "ask its operator" if is_soon else f"it asks to wait {wait_s:g} s"
     hint = _CHECK.get(status, hint)
     if request.tools and status in (400, 404, 422) and search(r"\btool", words):

@@ -9,10 +9,14 @@ from urllib.parse import urlsplit
 from timeful.errors import SettingsError
 from timeful.models.model import Message
 from timeful.models.sse import Thinking
+from timeful.models.traffic import Gate
 from timeful.tools import ToolCall, ToolSpec
 
 RUNNING = "continuous_usage_stats"
 """The field of `stream_options` that asks vLLM and similar servers for a token count a chunk."""
+
+_BYTES, _ANSWER = 4, 1000
+"""The usual bytes of a token, and the tokens of an answer of unknown length."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,16 +28,20 @@ class Timeouts:
         first_token_s: From the request to its first token; it includes hidden reasoning.
         idle_s: Between two chunks; keep-alive comments do not count.
         backoff_s: Before the first retry, and twice as long before each further one, up to 8 s.
-            If the server names a wait (Retry-After), that counts instead.
+            After a rate limit it is doubled up to 60 s; if the server names a wait
+            (Retry-After), that counts instead.
+        patience_s: For all waits of a request because of rate limits.
     """
 
     connect_s: float = 10.0
     first_token_s: float = 300.0
     idle_s: float = 60.0
     backoff_s: float = 0.5
+    patience_s: float = 900.0
 
     def __post_init__(self) -> None:
-        if not min(self.connect_s, self.first_token_s, self.idle_s, self.backoff_s) > 0:
+        limits = (self.connect_s, self.first_token_s, self.idle_s, self.backoff_s, self.patience_s)
+        if not min(limits) > 0:
             raise SettingsError(f"timeouts must be above 0, got {self}")
 
 
@@ -55,7 +63,8 @@ def address(base_url: str) -> str:
 class Request:
     """One request to one endpoint.
 
-    `options` are further fields of the body, such as the seed and the temperature.
+    `options` are further fields of the body, such as the seed and the temperature. Each attempt
+    passes the `gate`.
     """
 
     base_url: str
@@ -68,6 +77,7 @@ class Request:
     thinking: Thinking
     timeouts: Timeouts
     retries: int
+    gate: Gate
     tools: tuple[ToolSpec, ...] = ()
 
     def body(self, refused: Set[str]) -> dict[str, object]:
@@ -84,6 +94,13 @@ class Request:
             limit = "max_completion_tokens" if "max_tokens" in refused else "max_tokens"
             body[limit] = self.max_tokens
         return {name: value for name, value in body.items() if name not in refused}
+
+    @property
+    def expected_tokens(self) -> int:
+        """A guess of its tokens, prompt and answer, for a limit of tokens per minute."""
+        prompt = sum(len(message.content.encode()) for message in self.messages) // _BYTES
+        answer = _ANSWER if self.max_tokens is None else min(self.max_tokens, _ANSWER)
+        return prompt + answer
 
     def wire(self) -> list[dict[str, object]]:
         """The messages in the format of the API."""

@@ -15,7 +15,7 @@ READ_AHEAD = 64
 
 
 class StreamBuffer:
-    """Pieces read but not yet pulled; `pull` in one thread, `put` in an event loop.
+    """Pieces read but not yet pulled; `pull` in one thread, `append` in an event loop.
 
     Nothing is read while the buffer is full, so a thought that nothing pulls stops costing. The
     server may time out in the end, which is then an error.
@@ -104,8 +104,14 @@ class StreamBuffer:
         """Measure arrivals from now on: a request is about to be sent, perhaps again."""
         self._began = monotonic_ns()
 
-    async def put(self, piece: Chunk | End) -> None:
-        """Append a piece, then wait while there is no room for another."""
+    @property
+    def is_full(self) -> bool:
+        """Whether no further piece should be read now."""
+        with self._condition:
+            return len(self._pieces) >= self._capacity and not self._is_closed
+
+    async def make_room(self) -> None:
+        """Wait while the buffer is full."""
         room = asyncio.Event()
         loop = asyncio.get_running_loop()
 
@@ -113,7 +119,6 @@ class StreamBuffer:
             with suppress(RuntimeError):  # the loop has ended, and the reader with it
                 loop.call_soon_threadsafe(room.set)
 
-        self.append(piece)
         with self._condition:
             if len(self._pieces) < self._capacity or self._is_closed:
                 return

@@ -193,11 +193,15 @@ class EpisodeFailed(Entry, frozen=True, kw_only=True, tag="episode-failed"):
 
 
 class Wall(Entry, frozen=True, kw_only=True, tag="wall"):
-    """What the machine spent: real and CPU seconds, and attempts beyond the first."""
+    """What the machine spent: real and CPU seconds, and attempts beyond the first.
+
+    `waited_s` are the seconds that requests waited because of limits of their endpoint.
+    """
 
     real_s: float
     cpu_s: float
     retries: int
+    waited_s: float = 0.0
 
 
 Inner = (

@@ -99,6 +99,7 @@ def run_episode(
             real_s=(monotonic_ns() - began_ns) / 1e9,
             cpu_s=cpu_seconds() - began_cpu,
             retries=0 if session is None else session.retries,
+            waited_s=0.0 if session is None else session.waited_s,
         )
     )
     return failure
