@@ -171,11 +171,11 @@ def show(out: Path) -> None:
 def commands(out: Path) -> list[tuple[str, list[str]]]:
     """Commands that use the best trained model, as words of a command line."""
     from timeful.training.folder import PACE
-    from timeful.training.quick.answers import Score, mean_rows, mean_success, read_answers
+    from timeful.training.quick.answers import mean_success, read_answers
     from timeful.training.quick.plan import read_run
 
     run = read_run(out)
-    success = mean_success(mean_rows(Score, read_answers(run, out)))
+    success = mean_success(read_answers(run, out))
     steps = [step for step in run.steps(out) if step.kind == "learn" and step.is_done]
     if not steps:
         return []

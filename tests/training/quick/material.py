@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 
 from timeful.reports.results import ResultRow
-from timeful.tasks.rows import TaskRow
-from timeful.training.quick.answers import Answer, Score, mean_rows, read_answers
+from timeful.training.quick.answers import read_answers
 from timeful.training.quick.cells import make_all_cells
 from timeful.training.quick.claims import SeedClaim, check_claims
 from timeful.training.quick.plan import QuickRun
 from timeful.training.quick.recipe import BASE, find_recipe
+from timeful.training.quick.rows import ClockRow
 from timeful.training.quick.steps import Step, perform
 
 Says = Callable[[Step, int], tuple[int, bool]]
@@ -53,11 +53,11 @@ def pretend(out: Path, what: QuickRun, says: Says, *, skip: Sequence[str] = ()) 
         step.result.write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in rows))
 
 
-def row(budget: str, allowed: int, tokens: int, is_right: bool) -> TaskRow:
+def row(budget: str, allowed: int, tokens: int, is_right: bool) -> ClockRow:
     """An answer of so many tokens at 100 ms each."""
     each = 100_000_000
-    empty = dict.fromkeys(TaskRow.__struct_fields__)
-    return TaskRow(
+    empty = dict.fromkeys(ClockRow.__struct_fields__)
+    return ClockRow(
         **{
             **empty,
             **{"family": "reasoning", "case": "levels:6/0", "who": BASE, "stand_in": False},
@@ -66,24 +66,20 @@ def row(budget: str, allowed: int, tokens: int, is_right: bool) -> TaskRow:
             **{"correct": is_right, "calls": 0, "timer_calls": 0, "bad_calls": 0, "rounds": 1},
             **{"tokens": tokens, "counted_ns": tokens * each, "tool_ns": 0, "notes": ()},
             **{"thinking_ns": tokens * each, "sha256": ""},
+            **{"alpha": 1.0, "scale": 1.0, "before": tokens, "after": 0},
         }
     )
 
 
-def scores_of(out: Path, what: QuickRun) -> tuple[list[Answer], list[Score]]:
-    answers = read_answers(what, out)
-    return answers, mean_rows(Score, [answer for answer in answers if answer.exam != "misled"])
-
-
 def claims_of(out: Path, what: QuickRun) -> dict[tuple[str, str], SeedClaim]:
     """The claims, by name and model."""
-    return {(c.name, c.model): c for c in check_claims(what, out, *scores_of(out, what))}
+    return {(c.name, c.model): c for c in check_claims(what, out, read_answers(what, out))}
 
 
 def cells_of(out: Path, what: QuickRun) -> dict[tuple[str, ...], ResultRow]:
     """The cells, by experiment, setting, method and metric."""
     claims = list(claims_of(out, what).values())
-    cells = make_all_cells(what, *scores_of(out, what), claims)
+    cells = make_all_cells(what, read_answers(what, out), claims)
     keyed = {(c.experiment, c.setting, c.method, c.metric): c for c in cells}
     assert len(keyed) == len(cells)
     return keyed

@@ -13,22 +13,21 @@ from tests.training.quick.material import (
     claims_of,
     pretend,
     row,
-    scores_of,
 )
 from timeful.errors import RecordError
-from timeful.tasks.rows import TaskRow
 from timeful.training.collapse_detection import find_collapse
 from timeful.training.curves import mean_curve
-from timeful.training.quick.answers import find_collapses, read_answers
+from timeful.training.quick.answers import find_collapses, mean_success, read_answers
 from timeful.training.quick.claims import OneLength, list_missing, one_lengths
 from timeful.training.quick.plan import QuickRun
 from timeful.training.quick.report import write_report
+from timeful.training.quick.rows import ClockRow
 from timeful.training.quick.steps import Step
 
 LONG = "correct, long cap"
 
 
-def leave(out: Path, what: QuickRun, model: str, rows: Sequence[TaskRow]) -> None:
+def leave(out: Path, what: QuickRun, model: str, rows: Sequence[ClockRow]) -> None:
     """Write the rows of a grading under the steps of the budget."""
     for step in what.steps(out):
         if step.kind == "grade" and model == ("base" if step.arm is None else step.arm.name):
@@ -36,11 +35,11 @@ def leave(out: Path, what: QuickRun, model: str, rows: Sequence[TaskRow]) -> Non
             step.result.write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in rows))
 
 
-def failed(answer: TaskRow) -> TaskRow:
+def failed(answer: ClockRow) -> ClockRow:
     return msgspec.structs.replace(answer, status="failed", reason="", value=0.0, error="world: x")
 
 
-def both(tokens: int, is_right: bool, count: int = 1) -> list[TaskRow]:
+def both(tokens: int, is_right: bool, count: int = 1) -> list[ClockRow]:
     """The same answer under both steps of the smoke recipe."""
     return [row(f"{n / 10:g}s", n, tokens, is_right) for n in (4, 8) for _ in range(count)]
 
@@ -55,14 +54,12 @@ def test_a_score_is_the_mean_of_its_rows(tmp_path: Path) -> None:
     silent = msgspec.structs.replace(row("0.4s", 4, 1, True), reason="deadline")
     lost = failed(row("0.4s", 4, 99, True))
     leave(tmp_path, what, "base", [right, right, late, wrong, silent, lost])
-    _, (score,) = scores_of(tmp_path, what)
-    assert (score.seconds, score.count, score.failed) == (0.4, 5, 1)
-    assert (score.success, score.accuracy, score.on_time, score.tokens) == (0.4, 0.8, 0.6, 3.0)
+    assert mean_success(read_answers(what, tmp_path)) == {(None, 1, "base"): 0.4}
     cells = cells_of(tmp_path, what)
-    values = {m: cells["graded", "budget 0.4s, seed 1", "base", m] for m in ("success", "tokens")}
+    means = {"success": 0.4, "accuracy": 0.8, "on_time": 0.6, "tokens": 3.0}
+    values = {m: cells["graded", "budget 0.4s, seed 1", "base", m] for m in means}
     assert {m: (c.value, c.n, c.failed) for m, c in values.items()} == {
-        "success": (0.4, 5, 1),
-        "tokens": (3.0, 5, 1),
+        m: (mean, 5, 1) for m, mean in means.items()
     }
 
 
@@ -185,7 +182,7 @@ def test_only_a_model_that_is_rewarded_for_time_is_reported_as_collapsed(tmp_pat
     begin(tmp_path, what)
     for model in ("base", LONG, "EP-aware"):
         leave(tmp_path, what, model, both(3, True))
-    assert all(find_collapses(scores_of(tmp_path, what)[1]).values())
+    assert all(find_collapses(read_answers(what, tmp_path)).values())
     write_report(tmp_path)
     assert (tmp_path / "report.html").read_text().count("collapsed to one length") == 1
 

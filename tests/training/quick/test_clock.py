@@ -40,8 +40,8 @@ def answered(told: float, alpha: float, scale: float, budget: str, tokens: int |
     )
     heard = None if tokens is None else round(LANGUAGE.before * alpha * scale * 0.1, 2)
     before = length if tokens is None else LANGUAGE.before
-    return ClockRow(
-        **structs.asdict(plain),
+    return structs.replace(
+        plain,
         alpha=alpha,
         scale=scale,
         heard=heard,
@@ -185,7 +185,7 @@ def test_the_report_has_80_columns_every_seed_and_the_same_bytes_again(tmp_path:
     text = write_report(tmp_path).text
     assert max(map(len, text.splitlines())) <= 80
     assert all(f"Timely-RL, seed {seed}" in text for seed in SEEDS)
-    files = ("report.html", "results.json", "clock.csv", "scores.csv", "clock.svg", "tables.txt")
+    files = ("report.html", "results.json", "episodes.csv", "clock.svg", "tables.txt")
     before = {name: (tmp_path / name).read_bytes() for name in files}
     write_report(tmp_path)
     assert {name: (tmp_path / name).read_bytes() for name in files} == before

@@ -22,9 +22,9 @@ from timeful.rewards.registry import Reward
 from timeful.seeding import child
 from timeful.training.quick.cases import Limit, in_turn, relative, scenes
 from timeful.training.quick.plan import QuickRun
-from timeful.training.quick.recipe import BASE, TIMER, TIMER_SMOKE
+from timeful.training.quick.recipe import BASE, find_recipe
 from timeful.training.quick.report import write_report
-from timeful.training.quick.rows import read_clocks, with_clock
+from timeful.training.quick.rows import make_row, read_rows
 from timeful.training.quick.steps import Step
 from timeful.training.reward_functions import RecordReward
 from timeful.training.rollouts import Player, Rollout
@@ -34,6 +34,7 @@ from timeful.training.trajectory import read_sequences
 pytestmark = pytest.mark.filterwarnings("ignore")  # of libraries, about each other
 
 KILLS = 3
+TIMER, TIMER_SMOKE = (find_recipe(name, timer=True) for name in ("quick", "smoke"))
 LANGUAGE = TIMER_SMOKE.language
 WHAT = QuickRun(recipe=TIMER_SMOKE, arms=("GRPO", "Timely-RL"), seeds=(1,))
 
@@ -49,7 +50,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def numbers(out: Path) -> dict[str, bytes]:
-    names = ("results.json", "scores.csv", "clock.csv", "curves.csv")
+    names = ("results.json", "episodes.csv", "curves.csv")
     return {name: (out / name).read_bytes() for name in names}
 
 
@@ -72,7 +73,7 @@ def test_a_run_that_is_killed_at_any_instant_comes_to_the_same_numbers(
 
 
 def test_who_is_graded_by_a_wrong_timer_is_so_in_every_room(whole: Path) -> None:
-    rows = read_clocks(whole / "seed-1" / "misled" / "GRPO.jsonl")
+    rows = read_rows(whole / "seed-1" / "misled" / "GRPO.jsonl")
     assert {row.scale for row in rows} == set(TIMER_SMOKE.lies)
     each = Counter((row.scale, row.alpha, row.room(LANGUAGE.pace)) for row in rows)
     assert set(each.values()) == {TIMER_SMOKE.problems // len(LANGUAGE.devices)}
@@ -95,7 +96,7 @@ def test_the_world_answers_with_the_eighths_that_are_gone_and_learns_nothing_of_
     clocks = ids([eighths(k) for k in range(9)], LANGUAGE)
     asked = 0
     for one, limit in zip(found, limits, strict=True):
-        told, (row, *others) = with_clock(one.events), read_sequences(one.events)
+        told, (row, *others) = make_row(one.events), read_sequences(one.events)
         if others:  # it was silent, and its conversation was rewritten
             continue
         heard = [i for i, token in enumerate(row.completion_ids) if not row.mask[i]]
@@ -124,7 +125,7 @@ def test_a_group_shares_its_device_which_nobody_tells(whole: Path) -> None:
     assert a.sequence.prompt_ids == b.sequence.prompt_ids
     given = RecordReward(Reward(name="timely"))([[a], [b]], 0, 0.0)
     for one, limit, (reward,) in ((a, slow, given[0]), (b, fast, given[1])):
-        told = with_clock(one.events)
+        told = make_row(one.events)
         assert limit.span is not None
         is_late = limit.alpha * told.tokens * LANGUAGE.pace.per_token > limit.span
         assert (reward == 0) == (is_late or told.checked == "none")
@@ -133,7 +134,7 @@ def test_a_group_shares_its_device_which_nobody_tells(whole: Path) -> None:
 def test_a_clock_that_lies_changes_what_is_heard_and_nothing_before(whole: Path) -> None:
     limits = in_turn(TIMER_SMOKE, 48)
     true, fast = (
-        [with_clock(one.events) for one in played(whole / "seed-1" / BASE, limits, scale)]
+        [make_row(one.events) for one in played(whole / "seed-1" / BASE, limits, scale)]
         for scale in (1.0, 2.0)
     )
     for honest, liar in zip(true, fast, strict=True):

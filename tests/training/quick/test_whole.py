@@ -44,7 +44,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def numbers(out: Path) -> dict[str, bytes]:
     return {
-        name: (out / name).read_bytes() for name in ("results.json", "scores.csv", "curves.csv")
+        name: (out / name).read_bytes() for name in ("results.json", "episodes.csv", "curves.csv")
     }
 
 

@@ -8,11 +8,12 @@ import torch
 
 from timeful.environments.reasoning.levels import draw
 from timeful.seeding import child
-from timeful.training.quick.recipe import TIMER_SMOKE
+from timeful.training.quick.recipe import find_recipe
 from timeful.training.tiny import pretrain
 from timeful.training.tiny.decoder import make_decoder
 from timeful.training.tiny.language import EIGHTHS, TIMER_CALL, eighths, ids
 
+TIMER_SMOKE = find_recipe("smoke", timer=True)
 LANGUAGE = TIMER_SMOKE.language
 
 

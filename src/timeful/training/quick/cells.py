@@ -17,7 +17,7 @@ from timeful.reports.metric import Metric, read_column
 from timeful.reports.published import Reference, load_reference
 from timeful.reports.results import ResultRow, Scalar, Where
 from timeful.reports.table import Context, Table
-from timeful.training.quick.answers import Answer, Score, find_collapses
+from timeful.training.quick.answers import Answer, find_collapses
 from timeful.training.quick.claims import (
     SeedClaim,
     comparable_budgets,
@@ -81,7 +81,7 @@ class View:
 
 
 def make_all_cells(
-    run: QuickRun, answers: Sequence[Answer], scores: Sequence[Score], claims: Sequence[SeedClaim]
+    run: QuickRun, answers: Sequence[Answer], claims: Sequence[SeedClaim]
 ) -> list[ResultRow]:
     """Compute all cells: by budget, over seeds and of length seed; claims; published numbers."""
     context, cells = make_context(run), list[ResultRow]()
@@ -102,7 +102,7 @@ def make_all_cells(
         )
 
     add([a for a in answers if a.exam != "misled"], METRICS, _by_budget)
-    collapses = find_collapses(scores).items()
+    collapses = find_collapses(answers).items()
     add(
         [
             Outcome(exam="graded", fraction=fraction, seed=seed, model=model, value=bool(alarm))

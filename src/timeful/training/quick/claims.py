@@ -9,7 +9,6 @@ from statistics import fmean
 from timeful.training.collapse_detection import LEAST_SPREAD
 from timeful.training.quick.answers import (
     Answer,
-    Score,
     find_collapses,
     mean_success,
 )
@@ -55,16 +54,14 @@ class OneLength:
     success: float
 
 
-def check_claims(
-    run: QuickRun, out: Path, answers: Sequence[Answer], scores: Sequence[Score]
-) -> list[SeedClaim]:
+def check_claims(run: QuickRun, out: Path, answers: Sequence[Answer]) -> list[SeedClaim]:
     """Check the claims of a run; none for an ablation, or where no seed is complete."""
     is_timed = bool(run.recipe.language.opening)
     reward = TIMELY if is_timed else AWARE
     model = next((arm.name for arm in run.trained_arms if arm.reward == reward), None)
     exams = [step for step in run.exams(out) if is_timed or step.kind == "grade"]
     missing = {step.seed for step in exams if not step.is_done}
-    success = mean_success(scores)
+    success = mean_success(answers)
     names = {step.model_name for step in exams}
     seeds = tuple(
         seed
@@ -74,18 +71,17 @@ def check_claims(
     if model is None or run.fractions or not seeds:
         return []
     if is_timed:
-        return list(_clock_claims(run, answers, scores, model, seeds))
-    return list(_budget_claims(run, answers, scores, model, seeds))
+        return list(_clock_claims(run, answers, model, seeds))
+    return list(_budget_claims(run, answers, model, seeds))
 
 
 def _budget_claims(
     run: QuickRun,
     answers: Sequence[Answer],
-    scores: Sequence[Score],
     model: str,
     seeds: tuple[int, ...],
 ) -> Iterator[SeedClaim]:
-    success, alarms = mean_success(scores), find_collapses(scores)
+    success, alarms = mean_success(answers), find_collapses(answers)
     models = list(dict.fromkeys(name for _, _, name in success))
     limit = {length.seed: length.success for length in one_lengths(run, answers)}
 
@@ -114,11 +110,10 @@ def _budget_claims(
 def _clock_claims(
     run: QuickRun,
     answers: Sequence[Answer],
-    scores: Sequence[Score],
     model: str,
     seeds: tuple[int, ...],
 ) -> Iterator[SeedClaim]:
-    success, limit = mean_success(scores), without_clock(run, answers)
+    success, limit = mean_success(answers), without_clock(run, answers)
     models = [BASE, *(arm.name for arm in run.trained_arms)]
     completed = [answer for answer in answers if answer.status == "ok"]
     first = f"{run.recipe.factors[0]:g}x"

@@ -1,22 +1,18 @@
-"""The settings of the embedded run, as data.
+"""The settings of the embedded run; `recipes.toml` has their values."""
 
-Choices were made on other seeds and problems than those of the tables (docs/experiments.md).
-"""
-
-from collections.abc import Mapping
+import tomllib
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal
 
-from timeful.core.units import in_seconds, milliseconds
+import msgspec
+
+from timeful.core.units import in_seconds
 from timeful.errors import SettingsError, check_known
-from timeful.models.pace import Pace
 from timeful.training.tiny.language import Language
 from timeful.training.tiny.settings import Phase, Shape
 
 Split = Literal["train", "validation", "test"]
-
-PACE = Pace(per_token=milliseconds(100))
-"""What a token costs: budgets are told with two decimals of a second, and must differ in them."""
 
 BASE = "base"
 
@@ -99,118 +95,8 @@ class Recipe:
         )
 
 
-_LANGUAGE = Language(
-    levels=10, events=24, strides=(24, 4, 2, 1, 0), budgets=(4, 8, 16, 32), pace=PACE
-)
-
-QUICK = Recipe(
-    language=_LANGUAGE,
-    shape=Shape(width=64, layers=2, heads=4),
-    phases=(
-        Phase(steps=1200, batch=32, rate=4e-3, floor=0.03, mix=(1, 4, 3, 2.5, 2), follow=0.2),
-        Phase(steps=80, batch=64, rate=1e-3, floor=0.1, mix=(1, 1, 1, 1, 3), follow=0.2),
-    ),
-    arms=(
-        Arm(name="correct, long cap", reward="correctness", cap=64),
-        Arm(name="correct, short cap", reward="correctness", cap=32),
-        Arm(name="EP-aware", reward="ep_aware", cap=32),
-        Arm(name="Timely-RL", reward="timely", cap=32, is_relative=True),
-    ),
-    updates=100,
-    rate=3e-4,
-    entropy=0.01,
-    seeds=(11, 12, 13, 14, 15),
-)
-"""docs/experiments.md has what was tried before, and on which seeds."""
-
-SMOKE = Recipe(
-    language=Language(levels=10, events=6, strides=(6, 2, 0), budgets=(4, 8), pace=PACE),
-    shape=Shape(width=16, layers=1, heads=1, context=64),
-    phases=(Phase(steps=6, batch=16, rate=1e-2, floor=1.0, mix=(1, 1, 1), follow=0.25),),
-    arms=(
-        Arm(name="correct, long cap", reward="correctness", cap=16),
-        Arm(name="EP-aware", reward="ep_aware", cap=8),
-        Arm(name="Timely-RL", reward="timely", cap=8, is_relative=True),
-    ),
-    updates=3,
-    rate=3e-3,
-    entropy=0.01,
-    cases=4,
-    samples=4,
-    problems=6,
-    limit=16,
-    seeds=(1, 2),
-    save_every=1,
-    factors=(0.75, 2.0),
-)
-"""All parts in seconds, for tests: nothing is learnt."""
-
-TIMER = Recipe(
-    language=Language(
-        levels=10,
-        events=24,
-        strides=(20, 4, 2, 1, 0),
-        budgets=(5, 7, 10, 14, 20, 28, 40, 56, 112),
-        pace=PACE,
-        opening=4,
-        rooms=(10, 14, 20, 28, 56),
-        devices=(0.5, 1.0, 2.0),
-    ),
-    shape=Shape(width=64, layers=2, heads=4),
-    phases=(
-        Phase(
-            steps=1200, batch=32, rate=4e-3, floor=0.03, mix=(1, 4, 3, 2.5, 2), follow=0.2, asks=0.7
-        ),
-        Phase(steps=80, batch=64, rate=1e-3, floor=0.1, mix=(1, 1, 1, 1, 3), follow=0.2, asks=0.7),
-    ),
-    arms=(
-        Arm(name="GRPO", reward="correctness", cap=64),
-        Arm(name="Timely-RL", reward="timely", cap=64),
-    ),
-    updates=100,
-    rate=3e-4,
-    entropy=0.01,
-    cases=15,
-    seeds=(11, 12, 13, 14, 15),
-)
-"""With a timer on the way: each way after the opening is the longest that a room has room for."""
-
-TIMER_SMOKE = Recipe(
-    language=Language(
-        levels=10,
-        events=6,
-        strides=(4, 1, 0),
-        budgets=(5, 7, 10, 14, 20, 28),
-        pace=PACE,
-        opening=2,
-        rooms=(10, 14),
-        devices=(0.5, 1.0, 2.0),
-    ),
-    shape=Shape(width=16, layers=1, heads=1, context=64),
-    phases=(Phase(steps=6, batch=16, rate=1e-2, floor=1.0, mix=(1, 1, 1), follow=0.25, asks=0.7),),
-    arms=(
-        Arm(name="GRPO", reward="correctness", cap=16),
-        Arm(name="Timely-RL", reward="timely", cap=16),
-    ),
-    updates=3,
-    rate=3e-3,
-    entropy=0.01,
-    cases=6,
-    samples=4,
-    problems=6,
-    limit=16,
-    seeds=(1, 2),
-    save_every=1,
-    factors=(0.75, 2.0),
-)
-
-RECIPES: Mapping[str, Recipe] = {"quick": QUICK, "smoke": SMOKE}
-TIMERS: Mapping[str, Recipe] = {"quick": TIMER, "smoke": TIMER_SMOKE}
-"""The same with a timer on the way."""
-
-
 def find_recipe(name: str, *, timer: bool = False) -> Recipe:
-    """A recipe by its name.
+    """A recipe of `recipes.toml` by its name.
 
     Args:
         name: How large it is.
@@ -219,5 +105,7 @@ def find_recipe(name: str, *, timer: bool = False) -> Recipe:
     Raises:
         SettingsError: If there is none.
     """
-    check_known("recipe", name, RECIPES)
-    return (TIMERS if timer else RECIPES)[name]
+    path = Path(__file__).with_name("recipes.toml")
+    recipes = tomllib.loads(path.read_text(encoding="utf-8"))["timer" if timer else "plain"]
+    check_known("recipe", name, recipes)
+    return msgspec.convert(recipes[name], Recipe)

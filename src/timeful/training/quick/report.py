@@ -14,13 +14,7 @@ from timeful.reports.results import save_report, write_csv
 from timeful.reports.table import lay_out
 from timeful.reports.text import render_text
 from timeful.training.folder import METRICS
-from timeful.training.quick.answers import (
-    ClockScore,
-    Score,
-    find_collapses,
-    mean_rows,
-    read_answers,
-)
+from timeful.training.quick.answers import Answer, find_collapses, read_answers
 from timeful.training.quick.cells import SEED_TABLES, figures, make_all_cells, make_context, tables
 from timeful.training.quick.claims import SeedClaim, check_claims, list_missing
 from timeful.training.quick.plan import QuickRun, read_run
@@ -58,9 +52,8 @@ def write_report(out: Path) -> QuickReport:
     """
     run = read_run(out)
     answers = read_answers(run, out)
-    scores = mean_rows(Score, [answer for answer in answers if answer.exam != "misled"])
-    claims = check_claims(run, out, answers, scores)
-    cells = make_all_cells(run, answers, scores, claims)
+    claims = check_claims(run, out, answers)
+    cells = make_all_cells(run, answers, claims)
     context, updates = make_context(run), list(_read_updates(run, out))
     grids = [grid for table in tables(run) for grid in lay_out(table, cells, context)]
     seed_cells = [cell for cell in cells if "seed" in cell.where]
@@ -69,7 +62,7 @@ def write_report(out: Path) -> QuickReport:
     images["curves"] = _draw_curves(run, updates)
     sections = [
         Section("Results", (Paragraph(_summary(run)), *grids), is_printed=True),
-        *_claims(claims, (*_list_collapses(run, scores), *list_missing(run, out))),
+        *_claims(claims, (*_list_collapses(run, answers), *list_missing(run, out))),
         Section("Figures", tuple(figure for figure in images.values() if figure)),
         Section("Each seed", tuple(seed_grids), is_printed=True),
         Section("Notes", (Bullets(load_notes(Path(__file__).with_name("notes.md"))),)),
@@ -80,10 +73,8 @@ def write_report(out: Path) -> QuickReport:
         subtitle="A miniature: compare shapes and mechanisms with the papers, not numbers.",
         sections=sections,
     )
-    path = save_report(out, page, cells, scores, Score, name="scores")
+    path = save_report(out, page, cells, answers, Answer)
     write_csv(list(_points(updates)), CurvePoint, out / "curves.csv")
-    if is_timed:
-        write_csv(mean_rows(ClockScore, answers), ClockScore, out / "clock.csv")
     for name, figure in images.items():
         if figure is not None:
             (out / f"{name}.svg").write_text(str(figure.image), encoding="utf-8", newline="\n")
@@ -122,10 +113,10 @@ def _claims(claims: list[SeedClaim], remarks: tuple[str, ...]) -> Iterator[Secti
         yield Section("Claims", tuple(blocks), is_printed=True)
 
 
-def _list_collapses(run: QuickRun, scores: list[Score]) -> Iterator[str]:
+def _list_collapses(run: QuickRun, answers: list[Answer]) -> Iterator[str]:
     """The collapses of models that are rewarded for their time."""
     timed = {arm.name for arm in run.trained_arms if arm.reward != "correctness"}
-    for (fraction, seed, model), alarm in find_collapses(scores).items():
+    for (fraction, seed, model), alarm in find_collapses(answers).items():
         if alarm and model in timed:
             where = "" if fraction is None else f"fraction {fraction:g}, "
             yield f"{where}seed {seed}, {model}: {alarm}"

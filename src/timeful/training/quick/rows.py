@@ -16,11 +16,9 @@ from timeful.training.update_metrics import UpdateMetrics
 
 R = TypeVar("R")
 
-AGAIN = "remove it, and the same command grades again"
-
 
 class ClockRow(TaskRow, frozen=True, kw_only=True):
-    """The outcome of an episode with a timer on the way.
+    """The outcome of an episode, with a timer on the way or without one.
 
     `alpha` is the weight of thinking time, and `scale` the factor of a wrong timer. `heard` is the
     first reading in seconds, None if the timer was not asked; `before` and `after` count the tokens
@@ -46,7 +44,7 @@ class ClockRow(TaskRow, frozen=True, kw_only=True):
         return round(self.budget_ns / self.alpha / pace.per_token)
 
 
-def with_clock(events: Sequence[Entry]) -> ClockRow:
+def make_row(events: Sequence[Entry]) -> ClockRow:
     """Make the row of an episode, with the first reading of the timer."""
     row, settings = summarize(events), next(e for e in events if isinstance(e, EpisodeStarted))
     lengths = [event.tokens for event in events if isinstance(event, ThoughtEnded)]
@@ -66,22 +64,13 @@ def with_clock(events: Sequence[Entry]) -> ClockRow:
     )
 
 
-def read_rows(path: Path) -> list[TaskRow]:
+def read_rows(path: Path) -> list[ClockRow]:
     """The rows of a grading.
 
     Raises:
         RecordError: If it cannot be read.
     """
-    return _read(path, TaskRow, AGAIN)
-
-
-def read_clocks(path: Path) -> list[ClockRow]:
-    """The rows of a grading with a timer.
-
-    Raises:
-        RecordError: If it cannot be read.
-    """
-    return _read(path, ClockRow, AGAIN)
+    return _read(path, ClockRow, "remove it, and the same command grades again")
 
 
 def read_metrics(path: Path) -> list[UpdateMetrics]:

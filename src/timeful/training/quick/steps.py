@@ -23,11 +23,9 @@ import msgspec
 
 from timeful.environments.timed.stopwatch import TimerSettings
 from timeful.models.local.request import GenerationConfig
-from timeful.records.events import Entry
 from timeful.records.store import replace_atomically, write_atomically
 from timeful.rewards.registry import Reward
 from timeful.seeding import child, child_seed
-from timeful.tasks.rows import TaskRow, summarize
 from timeful.training.config import (
     CasesPart,
     Config,
@@ -47,7 +45,7 @@ from timeful.training.quick.cases import (
     scenes,
 )
 from timeful.training.quick.recipe import BASE, Arm, Recipe, Split
-from timeful.training.quick.rows import read_rows, with_clock
+from timeful.training.quick.rows import make_row, read_rows
 from timeful.training.rollout_tasks import TimelyTask
 
 if TYPE_CHECKING:
@@ -284,18 +282,10 @@ def _play(step: Step, cases: Sequence[TimelyTask], *, out: Path) -> None:
     from timeful.training.rollouts import Player  # noqa: PLC0415
 
     player = Player(Sampler(load(step.model)), generation=STYLE, pace=step.recipe.language.pace)
-    make_row = with_clock if step.recipe.language.opening else summarize
-    write_rows(player, cases, seed=child_seed(step.seed, "grading"), out=out, make_row=make_row)
+    write_rows(player, cases, seed=child_seed(step.seed, "grading"), out=out)
 
 
-def write_rows(
-    player: "Player",
-    cases: Sequence[TimelyTask],
-    *,
-    seed: int,
-    out: Path,
-    make_row: Callable[[Sequence[Entry]], TaskRow] = summarize,
-) -> None:
+def write_rows(player: "Player", cases: Sequence[TimelyTask], *, seed: int, out: Path) -> None:
     """Play each case once and write its row; the file is written whole.
 
     Args:
@@ -303,7 +293,6 @@ def write_rows(
         cases: The problems.
         seed: The seed of the sampling.
         out: A file of JSON lines.
-        make_row: Makes the row of a record.
     """
     from timeful.training.rollouts import sampling_seed  # noqa: PLC0415 - needs torch
 
