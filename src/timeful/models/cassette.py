@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from timeful.core.source import Channel, Chunk, End
+from timeful.core.source import Channel, Chunk, End, Finish
 from timeful.errors import RecordError
 from timeful.models.model import Prompt
 
@@ -42,6 +42,19 @@ class Piece(msgspec.Struct, frozen=True, array_like=True):
         return Chunk(self.text, self.tokens, self.channel)
 
 
+class RecordedEnd(msgspec.Struct, frozen=True):
+    """The end of an answer, without what its request waited for."""
+
+    finish: Finish
+    tokens: int | None
+    prompt_tokens: int | None
+    attempts: int
+
+    def piece(self) -> End:
+        """The end as a source gives it."""
+        return End(self.finish, self.tokens, self.prompt_tokens, self.attempts)
+
+
 class Failure(msgspec.Struct, frozen=True):
     """The error that ended a stream: the name of its class and its message."""
 
@@ -67,7 +80,7 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     pace: tuple[int, int] | None
     chunks: tuple[Piece, ...]
-    end: End | None = None
+    end: RecordedEnd | None = None
     ended: int | None = None
     closed: bool = False
     failure: Failure | None = None

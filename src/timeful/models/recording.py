@@ -13,7 +13,16 @@ from timeful.core.clock import monotonic_ns
 from timeful.core.source import Chunk, End, Source
 from timeful.core.units import Duration
 from timeful.errors import ModelError
-from timeful.models.cassette import Failure, Piece, Recording, append, key, prepare, shown
+from timeful.models.cassette import (
+    Failure,
+    Piece,
+    RecordedEnd,
+    Recording,
+    append,
+    key,
+    prepare,
+    shown,
+)
 from timeful.models.model import Model, Prompt
 
 
@@ -129,9 +138,13 @@ class _RecordingSource:
             recording = replace(
                 self._request,
                 chunks=tuple(self._pieces),
-                end=end,
+                end=None if end is None else _recorded(end),
                 ended=None if end is None else self._arrived(),
                 closed=end is None and failure is None,
                 failure=failure,
             )
         self._write(recording)
+
+
+def _recorded(end: End) -> RecordedEnd:
+    return RecordedEnd(end.finish, end.tokens, end.prompt_tokens, end.attempts)

@@ -146,7 +146,7 @@ def _replay(recording: Recording) -> Iterator[Chunk | End | ModelError]:
         yield piece.chunk()
     end: End | ModelError
     if recording.end is not None:
-        end = recording.end
+        end = recording.end.piece()
     elif recording.failure is not None:
         kind = _ERRORS.get(recording.failure.kind, ModelError)
         end = kind(f"recorded: {recording.failure.message}")
