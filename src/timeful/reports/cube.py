@@ -155,13 +155,8 @@ def list_not_run(reference: Reference, *, suite: str, naming: Naming) -> list[Re
                     setting=name.setting,
                     method=name.method,
                     metric=number.metric,
-                    value=None,
-                    low=None,
-                    high=None,
-                    n=0,
                     published=number.value,
                     source=number.source,
-                    stand_in=None,
                     spread=number.spread,
                     where=where,
                 )

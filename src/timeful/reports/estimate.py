@@ -6,6 +6,7 @@ training seeds, each set is resampled alike and the estimate is the mean over se
 is about evaluation, and the spread is the standard deviation over sets.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
@@ -66,22 +67,35 @@ class EpisodeBootstrap:
         estimates = {}
         for index, metric in enumerate(metrics):
             pair = slice(2 * index, 2 * index + 2)
-            values = [float(_ratio(sums.sum(axis=0)[pair, None], metric)[0]) for sums, _ in samples]
-            if np.isnan(values).any():
-                continue
-            draws = np.mean(
-                [_ratio(resampled[:, pair].T, metric) for _, resampled in samples], axis=0
-            )
-            low, high = np.nanpercentile(draws, [2.5, 97.5])
-            estimates[metric.name] = Estimate(
-                mean=fmean(values),
-                low=float(low),
-                high=float(high),
-                n=len(rows),
-                clusters=len(sets),
-                spread=stdev(values) if len(values) > 1 else None,
-            )
+            pairs = [(sums.sum(axis=0)[pair, None], draws[:, pair].T) for sums, draws in samples]
+            estimate = estimate_sets(metric, pairs, n=len(rows))
+            if not np.isnan(estimate.mean):
+                estimates[metric.name] = estimate
         return estimates
+
+
+def estimate_sets(metric: Metric, sets: Sequence[tuple[Floats, Floats]], *, n: int) -> Estimate:
+    """Estimate a metric over sets of `n` episodes in all.
+
+    Args:
+        metric: The metric.
+        sets: Of each set, the sums of the metric's columns: those of its episodes, and those of
+            each resample.
+        n: The number of episodes.
+    """
+    values = [float(_ratio(sums, metric)[0]) for sums, _ in sets]
+    low = high = math.nan
+    if not np.isnan(values).any():
+        draws = np.mean([_ratio(resampled, metric) for _, resampled in sets], axis=0)
+        low, high = np.nanpercentile(draws, [2.5, 97.5])
+    return Estimate(
+        mean=fmean(values),
+        low=float(low),
+        high=float(high),
+        n=n,
+        clusters=len(sets),
+        spread=stdev(values) if len(values) > 1 else None,
+    )
 
 
 def split_sets(rows: Sequence[Any], column: str | None) -> list[list[Any]]:

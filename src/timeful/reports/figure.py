@@ -4,7 +4,7 @@ Figures are values; `draw` imports matplotlib, since only a report needs it. The
 the same bytes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -164,7 +164,7 @@ class Heat:
         panel: The column whose values are panels; "" for a single panel.
         where: Only cells with these values.
         title: The title.
-        limit: Values below this one are highlighted; None for none.
+        limit: Values below this one are highlighted; None: the greater, the deeper the colour.
         caption: Shown below the figure.
     """
 
@@ -193,12 +193,7 @@ class Heat:
                 xs, ys = context.ordered(self.x, members), context.ordered(self.y, members)
                 for cell in members:
                     column, line = xs.index(cell.where[self.x]), ys.index(cell.where[self.y])
-                    is_low = (
-                        self.limit is not None
-                        and cell.value is not None
-                        and cell.value < self.limit
-                    )
-                    style.square(axes, column, line, is_marked=is_low)
+                    style.square(axes, column, line, **self._look(cell.value, visible))
                     text = "-" if cell.value is None else f"{cell.value:.{digits}f}"
                     axes.text(column, line, text, ha="center", va="center")
                 axes.set_xticks(range(len(xs)), [context.label(self.x, x) for x in xs])
@@ -211,3 +206,23 @@ class Heat:
             alt = f"{title}; the numbers are in the tables"
             caption = f"{title}. {self.caption}".strip()
             return Figure(image=style.to_svg(figure), alt=alt, caption=caption)
+
+    def _look(self, value: float | None, cells: Sequence[ResultRow]) -> dict[str, Any]:
+        """The colour of a square: it marks low values, or deepens with the value."""
+        if self.limit is not None:
+            return {"is_marked": value is not None and value < self.limit}
+        most = max(abs(cell.value or 0.0) for cell in cells) or 1.0
+        return {"is_marked": True, "depth": 0.05 + 0.55 * abs(value or 0.0) / most}
+
+
+def draw_text(texts: Mapping[str, str], *, alt: str, caption: str) -> Figure:
+    """Draw texts of fixed width next to each other, each below its title."""
+    from timeful.reports import style  # noqa: PLC0415
+
+    with style.style():
+        figure, grid = style.panels(len(texts), per_row=3)
+        for axes, (title, text) in zip(grid, texts.items(), strict=False):
+            axes.set_title(title, fontsize=11)
+            axes.set_axis_off()
+            axes.text(0.0, 0.98, text, va="top", family="monospace", linespacing=1.6)
+        return Figure(image=style.to_svg(figure), alt=alt, caption=caption)

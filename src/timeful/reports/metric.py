@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from timeful.errors import SettingsError, unknown
 
 Column = str | Callable[[Any], float | None]
-"""A column of an episode's row: its name, `name.2` for an item of a tuple, or a function."""
+"""A column of an episode's row, or a function of the row.
+
+`name.2`, `name.sum` and `name.len` are an item of a tuple, its sum and its length."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=False)
@@ -57,6 +59,8 @@ def read_item(row: Any, column: Column) -> Any:
     """Read a column of one row."""
     if callable(column):
         return column(row)
-    name, _, index = column.partition(".")
+    name, _, item = column.partition(".")
     value = getattr(row, name)
-    return value[int(index)] if index else value
+    if item in ("sum", "len"):
+        return sum(value) if item == "sum" else len(value)
+    return value[int(item)] if item else value

@@ -37,13 +37,13 @@ class ResultRow(msgspec.Struct, frozen=True, kw_only=True):
     setting: str
     method: str
     metric: str
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    published: float | None
-    source: str | None
-    stand_in: bool | None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    published: float | None = None
+    source: str | None = None
+    stand_in: bool | None = None
     spread: float | None = None
     where: dict[str, Scalar] = {}
     failed: int = 0

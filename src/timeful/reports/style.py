@@ -99,9 +99,9 @@ def legend(figure: Figure, names: Sequence[str]) -> None:
         figure.legend(handles=handles, loc="lower center", ncols=columns, fontsize=11)
 
 
-def square(axes: Axes, column: int, row: int, *, is_marked: bool) -> None:
+def square(axes: Axes, column: int, row: int, *, is_marked: bool, depth: float = 0.25) -> None:
     """Fill one square of a heat map."""
     colour = "#D55E00" if is_marked else OTHER
     axes.add_patch(
-        Rectangle((column - 0.48, row - 0.48), 0.96, 0.96, color=colour, alpha=0.25, linewidth=0)
+        Rectangle((column - 0.48, row - 0.48), 0.96, 0.96, color=colour, alpha=depth, linewidth=0)
     )

@@ -15,7 +15,6 @@ from timeful.seeding import child
 from timeful.suites.engagement.toys import patrol
 from timeful.suites.engagement.toys.cells import METRICS, REFERENCE
 from timeful.suites.engagement.toys.episode import ToyEpisode
-from timeful.suites.engagement.toys.patrol_figures import trace_figure
 from timeful.suites.engagement.toys.play import evaluate as evaluate_toy
 from timeful.suites.engagement.toys.rows import Evaluation
 
@@ -195,9 +194,3 @@ def test_an_alarm_that_handling_began_with_is_no_event_of_a_loop(monkeypatch):
     monkeypatch.setattr(patrol, "_frames", lambda *_: frames)
     (trace,) = patrol.traces(20)
     assert (trace.law, trace.frames) == ("Loop", tuple(frames[4:]))
-
-
-def test_a_drawn_trace_is_the_same_bytes_every_time():
-    first, second = (trace_figure(patrol.traces(20)[-1]) for _ in range(2))
-    assert first == second
-    assert first.startswith("<?xml")

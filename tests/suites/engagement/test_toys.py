@@ -1,6 +1,5 @@
 """The toys as one call, on few episodes: files, claims, bands and resuming."""
 
-import csv
 import sys
 from pathlib import Path
 from zlib import compress
@@ -23,7 +22,7 @@ from timeful.suites.engagement.toys.rows import ToyRow, resample, summarize
 from timeful.suites.engagement.toys.suite import suite
 
 SMALL = Choice(values={"run": range(2)}, fixed={"training": 6, "evaluation": 4})
-FILES = ("report.html", "results.json", "table.csv", "episodes.csv", "seeds.csv")
+FILES = ("report.html", "results.json", "table.csv", "episodes.csv")
 
 
 @pytest.fixture(scope="module")
@@ -59,21 +58,6 @@ def test_a_run_resumes_and_keeps_what_is_finished(results: Results) -> None:
     run_suite(suite, SMALL, results.out, workers=1)
     assert sum(path.stat().st_mtime_ns == at for path, at in records.items()) == len(records) - 1
     assert read(results.out) == before
-
-
-def test_every_seed_of_every_number_is_in_a_file(results: Results) -> None:
-    with (results.out / "seeds.csv").open(encoding="utf-8") as lines:
-        rows = list(csv.DictReader(lines))
-    means = [cell for cell in results.cells if "seed" not in cell.where and cell.n]
-    assert len(rows) == 2 * len(means)
-    for cell in means:
-        labels = (cell.experiment, cell.method, cell.setting, cell.metric)
-        values = [
-            float(row["value"])
-            for row in rows
-            if (row["experiment"], row["method"], row["learner"], row["metric"]) == labels
-        ]
-        assert cell.value == pytest.approx(np.mean(values), nan_ok=True)
 
 
 def test_results_hold_the_optima_and_all_published_numbers(results: Results) -> None:

@@ -318,10 +318,5 @@ def _alignment_cells(rows: Sequence[ProactorRow]) -> Iterator[ResultRow]:
                 method="the references",
                 metric=metric,
                 value=value,
-                low=None,
-                high=None,
                 n=n,
-                published=None,
-                source=None,
-                stand_in=None,
             )

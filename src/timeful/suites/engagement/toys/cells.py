@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from statistics import fmean, stdev
 from typing import Any, get_args
 
 import numpy as np
@@ -13,6 +12,7 @@ from timeful.metrics.statistics import Estimate
 from timeful.reports import cube
 from timeful.reports.claims import Claim
 from timeful.reports.cube import CellName
+from timeful.reports.estimate import estimate_sets
 from timeful.reports.metric import Metric
 from timeful.reports.published import load_reference
 from timeful.reports.results import ResultRow, Where
@@ -119,30 +119,17 @@ def estimate_policies(
     episodes, omitted = policies[0].episodes, OMITTED.get(str(where["experiment"]))
     estimates = {}
     for metric in metrics:
-        if metric.value not in policies[0].totals or metric.name == omitted:
-            continue
-        values = [float(_ratio(metric, policy.totals, episodes)) for policy in policies]
-        draws = np.mean([_ratio(metric, p.resampled, episodes) for p in policies], axis=0)
-        low, high = np.nanpercentile(draws, [2.5, 97.5])
-        estimates[metric.name] = Estimate(
-            mean=fmean(values),
-            low=float(low),
-            high=float(high),
-            n=episodes * len(policies),
-            clusters=len(policies),
-            spread=stdev(values) if len(values) > 1 else None,
-        )
+        if metric.value in policies[0].totals and metric.name != omitted:
+            sums = [(_pair(metric, p.totals), _pair(metric, p.resampled)) for p in policies]
+            estimates[metric.name] = estimate_sets(metric, sums, n=episodes * len(policies))
     return estimates
 
 
-def _ratio(metric: Metric, sums: Mapping[str, Any], episodes: int) -> Floats:
-    numerators = np.asarray(sums[str(metric.value)], dtype=float)
-    per = episodes if metric.per is None else sums[str(metric.per)]
-    denominators = np.asarray(per, dtype=float)
-    ratios = np.full(np.broadcast(numerators, denominators).shape, np.nan)
-    np.divide(numerators, denominators, out=ratios, where=denominators > 0)
-    scaled: Floats = metric.scale * ratios
-    return scaled
+def _pair(metric: Metric, sums: Mapping[str, Any]) -> Floats:
+    """The sums of a metric's columns, one pair for each resample."""
+    per = sums["episodes" if metric.per is None else str(metric.per)]
+    pair = np.broadcast_arrays(np.atleast_1d(sums[str(metric.value)]), per)
+    return np.array(pair, dtype=np.float64)
 
 
 # --- claims ---------------------------------------------------------------------------------------

@@ -1,73 +1,101 @@
-"""Figures 3 and 4: which mode of thinking is chosen at which slack.
+"""Figures 3 to 6: the modes chosen at each slack, and five ticks of a patrol."""
 
-This module imports matplotlib, so import it only when a figure is to be drawn. The same counts
-give the same bytes.
-"""
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from textwrap import wrap
 
-from collections.abc import Mapping, Sequence
-
-import matplotlib as mpl
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
-from timeful.reports.html import INK
-from timeful.reports.style import WIDTH, style, to_svg
+from timeful.core.units import in_seconds
+from timeful.environments.patrol.view import PatrolView
+from timeful.reports.figure import Heat, draw_text
+from timeful.reports.page import Figure
+from timeful.reports.results import ResultRow
+from timeful.reports.table import Context
+from timeful.suites.engagement.toys import patrol
+from timeful.suites.engagement.toys.cells import DELIBERATIONS, MODULE
+from timeful.suites.engagement.toys.deliberation import LEARNERS, WORLDS, Kind
+from timeful.suites.engagement.toys.rows import ToyRow
+
+SHARE = "share of choices"
+
+EVENTS = {
+    "EP": (5, "handling is left for an alarm at once"),
+    "Loop": (6, "an alarm goes off, and handling continues"),
+}
 
 
-def mode_shares(panels: Mapping[str, NDArray[np.int64]], slacks: Sequence[str]) -> str:
-    """Draw the share of each mode at each slack, a panel for each policy.
-
-    Args:
-        panels: By the title of the panel, how often each mode (columns) was chosen at each
-            slack (rows).
-        slacks: The names of the slacks, from urgent to relaxed.
-
-    Returns:
-        The SVG. Above each bar stands how many of a policy's choices were made there.
-    """
-    with style():
-        figure = Figure(figsize=(WIDTH, 4.2))
-        axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
-        for panel, (title, counts) in zip(axes, panels.items(), strict=True):
-            _panel(panel, counts, slacks)
-            panel.set_title(title, pad=24)
-        axes[0].set_ylabel("share of choices")
-        modes = next(iter(panels.values())).shape[1]
-        handles = [
-            Patch(facecolor=colour, label=f"mode {number}")
-            for number, colour in enumerate(_colours(modes), start=1)
-        ]
-        figure.supxlabel("slack when the task comes up", y=0.12, fontsize=12)
-        figure.legend(handles=handles, loc="lower center", ncols=modes, fontsize=11)
-        figure.subplots_adjust(left=0.07, right=0.995, top=0.86, bottom=0.26, wspace=0.06)
-        return to_svg(figure)
-
-
-def _panel(axes: Axes, counts: NDArray[np.int64], slacks: Sequence[str]) -> None:
-    visits = counts.sum(axis=1)
-    shares = counts / np.maximum(visits, 1)[:, np.newaxis]
-    positions = np.arange(len(slacks))
-    below = np.zeros(len(slacks))
-    for mode, colour in enumerate(_colours(counts.shape[1])):
-        axes.bar(positions, shares[:, mode], bottom=below, color=colour, width=0.8)
-        below += shares[:, mode]
-    for position, share in zip(positions, visits / max(visits.sum(), 1), strict=True):
-        axes.annotate(
-            f"{share:.0%}",
-            (position, 1.02),
-            ha="center",
-            fontsize=10.5,
-            color=INK,
-            annotation_clip=False,
+def draw_modes(rows: Sequence[ToyRow], context: Context) -> Iterator[Figure]:
+    """Figures 3 and 4: the share of each mode at each slack, for policies that play in EP."""
+    cells = list(count_modes(rows))
+    for number, name in enumerate(DELIBERATIONS, start=3):
+        heat = Heat(
+            x="slack",
+            y="mode",
+            metric=SHARE,
+            panel="method",
+            where={"experiment": name},
+            title=f"As Figure {number}: modes chosen at each slack, played in EP",
+            caption="All seeds of the paper-like learner. Top row: the share of all choices.",
         )
-    axes.set_xticks(positions, slacks)
-    axes.set_ylim(0, 1)
+        if figure := heat.draw(cells, context):
+            yield figure
 
 
-def _colours(modes: int) -> list[str]:
-    """One colour for each mode, the deeper the darker."""
-    scale = mpl.colormaps["viridis_r"]
-    return [mpl.colors.to_hex(scale(0.08 + 0.85 * k / max(modes - 1, 1))) for k in range(modes)]
+def count_modes(rows: Sequence[ToyRow]) -> Iterator[ResultRow]:
+    """The share of each mode at each slack, and the share of choices at each slack, as cells."""
+    counts: dict[tuple[str, str], NDArray[np.int64]] = {}
+    for row in rows:
+        if row.modes and row.learner == "paper-like" and row.method.endswith("> EP"):
+            key = row.experiment, row.method
+            counts[key] = counts.get(key, 0) + np.array(row.modes, dtype=np.int64)
+    for (experiment, method), table in counts.items():
+        for slack, modes in zip(slack_names(experiment), table, strict=True):
+            shares = {"all": modes.sum() / table.sum()}
+            shares |= {str(k): n / max(modes.sum(), 1) for k, n in enumerate(modes, start=1)}
+            for mode, share in shares.items():
+                yield ResultRow(
+                    suite="engagement",
+                    experiment=experiment,
+                    setting=f"slack {slack}, mode {mode}",
+                    method=method,
+                    metric=SHARE,
+                    value=float(share),
+                    n=int(table.sum()),
+                    where={
+                        "experiment": experiment,
+                        "method": method,
+                        "slack": slack,
+                        "mode": mode,
+                    },
+                )
+
+
+def slack_names(experiment: str) -> list[str]:
+    """The names of the bins of slack, from urgent to relaxed."""
+    kind: Kind = "single" if experiment == DELIBERATIONS[0] else "sequential"
+    if kind == "single":
+        return [f"{in_seconds(gap):g} s" for gap in WORLDS[kind].gaps]
+    edges = [in_seconds(edge) for edge in LEARNERS[kind]["paper-like"].slack_edges]
+    inner = [f"{low:g}-{high:g}" for low, high in pairwise(edges)]
+    return [f"<{edges[0]:g} s", *inner, f"≥{edges[-1]:g} s"]
+
+
+def draw_traces(rows: Sequence[ToyRow]) -> Iterator[Figure]:
+    """Figures 5 and 6: the grid of each tick."""
+    training = [row.training for row in rows if row.experiment == MODULE]
+    for trace in patrol.traces(training[0]) if training else ():
+        number, event = EVENTS[trace.law]
+        yield draw_text(
+            {f"tick {f.view.turn}: {f.doing}": _show(f.view) for f in trace.frames},
+            alt=f"Five ticks of a patrol under {trace.law}: {event}",
+            caption=f"As Figure {number}: {trace.law}, {event}. The first such event in the first "
+            "evaluation episode of the paper-like learner with the first seed. Letters are "
+            "checkpoints, @ is the agent, ! the alarm with the ticks until its deadline.",
+        )
+
+
+def _show(view: PatrolView) -> str:
+    grid, _, status = view.text().rpartition("\n")
+    return "\n".join([grid, *wrap(status, 38)])

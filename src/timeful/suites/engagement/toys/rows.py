@@ -84,7 +84,10 @@ def _read(record: CompleteRecord) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sums:
-    """The sums of columns over evaluation episodes, and over those of each resample."""
+    """The sums of columns over evaluation episodes, and over those of each resample.
+
+    Their number is a column too.
+    """
 
     episodes: int
     totals: Mapping[str, float]
@@ -95,6 +98,7 @@ class Sums:
 def resample(counts: bytes) -> Sums:
     """Resample the evaluation episodes of a policy: with the same weights for every policy."""
     columns = msgspec.json.decode(zlib.decompress(counts), type=dict[str, list[float]])
+    columns["episodes"] = [1.0] * len(next(iter(columns.values())))
     table = np.column_stack(list(columns.values()))
     resampled = _weights(len(table)) @ table
     return Sums(

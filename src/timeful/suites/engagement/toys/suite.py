@@ -2,23 +2,16 @@
 
 import warnings
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, get_args
-
-import msgspec
-import numpy as np
-from numpy.typing import NDArray
+from typing import get_args
 
 from timeful.compiled import why_slow
-from timeful.core.units import in_seconds
 from timeful.environments.patrol.policies import PATCH_DEADLINES, PATCH_PRO, VERY_URGENT
 from timeful.errors import SlowPathWarning
 from timeful.experiments.report import setting_rows
 from timeful.experiments.suite import ReportData, Suite, load_notes
 from timeful.experiments.sweep import encode
-from timeful.reports.page import Entry, Figure, Grid, Section
-from timeful.reports.results import write_csv
+from timeful.reports.page import Entry, Grid, Section
 from timeful.reports.table import Table
 from timeful.suites.engagement.toys import deliberation, patrol
 from timeful.suites.engagement.toys.cells import (
@@ -31,8 +24,9 @@ from timeful.suites.engagement.toys.cells import (
     check_orders,
     make_cells,
 )
-from timeful.suites.engagement.toys.deliberation import LEARNERS, Kind
+from timeful.suites.engagement.toys.deliberation import LEARNERS
 from timeful.suites.engagement.toys.episode import NAME, Experiment, ToyEpisode
+from timeful.suites.engagement.toys.figures import draw_modes, draw_traces
 from timeful.suites.engagement.toys.play import play, resolve
 from timeful.suites.engagement.toys.rows import ToyRow, summarize
 
@@ -43,27 +37,10 @@ def check(episodes: Sequence[ToyEpisode]) -> None:
         warnings.warn(f"numba is not installed: {reason}", SlowPathWarning, stacklevel=2)
 
 
-class SeedRow(msgspec.Struct, frozen=True, kw_only=True):
-    """The number of one training seed."""
-
-    experiment: str
-    method: str
-    learner: str
-    seed: Any
-    metric: str
-    value: float | None
-
-
 def make_extra(data: ReportData) -> Iterator[Section]:
-    """Figures 3 to 6, the settings of worlds and learners, and the file of all seeds."""
-    seeds = [
-        SeedRow(metric=cell.metric, value=cell.value, **cell.where)  # type: ignore[arg-type]
-        for cell in data.cells
-        if "seed" in cell.where
-    ]
-    write_csv(seeds, SeedRow, data.out / "seeds.csv")
+    """Figures 3 to 6, and the settings of worlds and learners."""
     rows: Sequence[ToyRow] = [row for row in data.rows if row.status == "ok"]
-    figures = tuple(_mode_figures(rows)) + tuple(_trace_figures(rows))
+    figures = (*draw_modes(rows, data.context), *draw_traces(rows))
     if figures:
         yield Section("Choices and traces", figures)
     worlds = (
@@ -92,56 +69,6 @@ def make_extra(data: ReportData) -> Iterator[Section]:
     yield Section(
         "Worlds and learners; spans in nanoseconds", (*grids, patch_grid()), is_folded=True
     )
-
-
-def _mode_figures(rows: Sequence[ToyRow]) -> Iterator[Figure]:
-    from timeful.suites.engagement.toys.figures import mode_shares  # noqa: PLC0415  (matplotlib)
-
-    for number, (kind, name) in enumerate(zip(LEARNERS, DELIBERATIONS, strict=True), start=3):
-        panels: dict[str, NDArray[np.int64]] = {}
-        for row in rows:
-            if (row.experiment, row.learner) == (name, "paper-like") and row.method.endswith(
-                "> EP"
-            ):
-                title = f"learned in {row.method.partition(' ')[0]}"
-                panels[title] = panels.get(title, 0) + np.array(row.modes, dtype=np.int64)
-        if panels:
-            yield Figure(
-                image=mode_shares(panels, slack_names(kind)),
-                alt="Bars of the share of each mode at each slack: policies learned in EP think "
-                "longer with more slack, those learned in Step think long at any slack",
-                caption=f"As Figure {number}: modes chosen at each slack, played in EP, all seeds "
-                "of the paper-like learner. Above a bar: the share of choices made there.",
-            )
-
-
-def slack_names(kind: Kind) -> list[str]:
-    """The names of the bins of slack, for an axis."""
-    if kind == "single":
-        return [f"{in_seconds(gap):g} s" for gap in deliberation.WORLDS[kind].gaps]
-    edges = [in_seconds(edge) for edge in LEARNERS[kind]["paper-like"].slack_edges]
-    inner = [f"{low:g}-{high:g}" for low, high in pairwise(edges)]
-    return [f"<{edges[0]:g} s", *inner, f"≥{edges[-1]:g} s"]
-
-
-TRACES = {
-    "EP": (5, "handling is left for an alarm at once"),
-    "Loop": (6, "an alarm goes off, and handling continues"),
-}
-
-
-def _trace_figures(rows: Sequence[ToyRow]) -> Iterator[Figure]:
-    from timeful.suites.engagement.toys.patrol_figures import trace_figure  # noqa: PLC0415
-
-    training = [row.training for row in rows if row.experiment == MODULE]
-    for trace in patrol.traces(training[0]) if training else ():
-        number, event = TRACES[trace.law]
-        yield Figure(
-            image=trace_figure(trace),
-            alt=f"Five ticks of a patrol under {trace.law}: {event}",
-            caption=f"As Figure {number}: {trace.law}, {event}. The first such event in the first "
-            "evaluation episode of the paper-like learner with the first seed.",
-        )
 
 
 def patch_grid() -> Grid:
