@@ -7,18 +7,20 @@ the help. A swept field can be repeated; a swept range, such as seeds, is given 
 
 import ast
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+import tomllib
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from dataclasses import replace as replace_fields
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 from textwrap import dedent
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from timeful.core.units import Duration, in_seconds, seconds
 from timeful.errors import SettingsError, check_known
-from timeful.experiments.suite import Suite
+from timeful.experiments.suite import Suite, Values
 from timeful.models.model_spec import ModelSpec
 from timeful.models.role import ModelRole, read_role
 
@@ -115,34 +117,63 @@ def option(  # noqa: PLR0913 - one argument for each property of an option
 
 def suite_options(suite: Suite) -> list[Option]:
     """All options of a suite, in the order of the fields."""
-    kinds, texts = get_type_hints(suite.episode), attribute_docstrings(suite.episode)
     swept = set(suite.sweep)
     for values in suite.parts.values():
         swept |= {name for name, options in values.items() if len(options) > 1}
-    options = []
-    for f in fields(suite.episode):
-        is_count = isinstance(suite.sweep.get(f.name), range)
-        flag = f.metadata.get("flag") or f.name.replace("_", "-") + ("s" if is_count else "")
-        default = f.default if f.default is not MISSING else None
-        if f.default_factory is not MISSING:
-            default = f.default_factory()
-        options.append(
-            Option(
-                name=f.name,
-                flag=flag,
-                kind=kinds[f.name],
-                help=texts.get(f.name, ""),
-                default=default,
-                is_swept=f.name in swept,
-                is_count=is_count,
-                needs=f.metadata.get("needs"),
-                is_hidden=f.metadata.get("hidden", False),
-                is_main_model=f.metadata.get("main_model", False),
-                read=f.metadata.get("read"),
-                stand_ins=f.metadata.get("stand_ins", ()),
-            )
+    counts = {name for name, values in suite.sweep.items() if isinstance(values, range)}
+    return episode_options(suite.episode, swept=swept, counts=counts)
+
+
+def episode_options(
+    episode: type[Any], *, swept: Collection[str] = (), counts: Collection[str] = ()
+) -> list[Option]:
+    """The options of an episode.
+
+    Args:
+        episode: The dataclass.
+        swept: The fields that vary.
+        counts: The fields that are given as a number of values.
+    """
+    kinds, texts = get_type_hints(episode), attribute_docstrings(episode)
+    return [
+        Option(
+            name=f.name,
+            flag=f.metadata.get("flag")
+            or f.name.replace("_", "-") + ("s" if f.name in counts else ""),
+            kind=kinds[f.name],
+            help=texts.get(f.name, ""),
+            default=_default(f),
+            is_swept=f.name in swept,
+            is_count=f.name in counts,
+            needs=f.metadata.get("needs"),
+            is_hidden=f.metadata.get("hidden", False),
+            is_main_model=f.metadata.get("main_model", False),
+            read=f.metadata.get("read"),
+            stand_ins=f.metadata.get("stand_ins", ()),
         )
-    return options
+        for f in fields(episode)
+    ]
+
+
+def load_presets(path: Path, episode: type[Any]) -> dict[str, Values]:
+    """Read the presets in a TOML file: lists of values as options take them, or their number."""
+    options = {option.name: option for option in episode_options(episode)}
+    presets = tomllib.loads(path.read_text(encoding="utf-8"))["presets"]
+    return {
+        name: {
+            field_name: range(values)
+            if isinstance(values, int)
+            else [read_value(options[field_name], text) for text in values]
+            for field_name, values in preset.items()
+        }
+        for name, preset in presets.items()
+    }
+
+
+def _default(f: Field[Any]) -> Any:
+    if f.default_factory is not MISSING:
+        return f.default_factory()
+    return None if f.default is MISSING else f.default
 
 
 def attribute_docstrings(kind: type[Any]) -> dict[str, str]:

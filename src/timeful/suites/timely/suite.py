@@ -1,15 +1,15 @@
 """Timely-Eval of the Timely Machine (section 5): one suite for each family of tasks."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from math import inf
 from pathlib import Path
 from typing import Any
 
 from timeful.environments.timed.latency import Constant, LogNormal, Uniform, read_latency
-from timeful.experiments.suite import Baseline, ReportData, Suite, Values, load_notes
+from timeful.experiments.options import load_presets
+from timeful.experiments.suite import Baseline, ReportData, Suite, load_notes
 from timeful.metrics.budgets import right_in_time
-from timeful.models.role import ModelRole
 from timeful.reports.cube import CellName
 from timeful.reports.estimate import ClusterBootstrap
 from timeful.reports.figure import Lines
@@ -209,28 +209,9 @@ def make_figures(family: Family) -> Iterator[Lines]:
         yield Lines(x="budget", y=y, title=f"Figure 4: {y} by budget", **common)
 
 
-def roles(*names: str) -> tuple[ModelRole, ...]:
-    """Stand-ins as models of a role."""
-    return tuple(ModelRole(stand_in=name) for name in names)
-
-
-def values(
-    *, case: Sequence[str], player: Sequence[str], budget: str, latency: str, runs: int
-) -> Values:
-    """The values of a preset."""
-    return {
-        "latency": latency.split(),
-        "case": case,
-        "player": roles(*player),
-        "budget": tuple(map(read_budget, budget.split())),
-        "run": range(runs),
-    }
-
-
-def make_suite(
-    family: Family, episode: type[TimelyEpisode], *, quick: Values, **presets: Values
-) -> Suite:
+def make_suite(family: Family, episode: type[TimelyEpisode]) -> Suite:
     """Make the suite of a family."""
+    presets = load_presets(Path(__file__).with_name(f"{family}.toml"), episode)
     return Suite(
         name=f"timely/{family}",
         title="Timely-Eval",
@@ -241,8 +222,8 @@ def make_suite(
         summarize=summarize,
         plan=plan,
         check=check,
-        sweep=quick,
-        presets={"quick": quick, **presets},
+        sweep=presets["quick"],
+        presets=presets,
         baseline=Baseline(
             plan=plan_unhurried,
             complete=complete,
@@ -279,63 +260,6 @@ def make_suite(
     )
 
 
-_TALES = ("skerry", "cave")
-_EXPLORERS = ("hasty", "careful")
-
-# Under budgets of own steps, players do as many steps with any latency. So `paper`, for Table 1,
-# has a single latency, and Figure 2 gives all players the same time.
-fiction = make_suite(
-    "fiction",
-    FictionEpisode,
-    quick=values(
-        case=_TALES,
-        player=_EXPLORERS,
-        budget="30@careful 100@careful",
-        latency="none 10s",
-        runs=2,
-    ),
-    figure2=values(
-        case=_TALES,
-        player=_EXPLORERS,
-        budget="30@careful 50@careful 100@careful 200@careful",
-        latency="none 2s 10s 50s",
-        runs=8,
-    ),
-    paper=values(
-        case=_TALES,
-        player=_EXPLORERS,
-        budget="30steps 50steps 100steps 200steps",
-        latency="2s",
-        runs=8,
-    ),
-)
-
-coding = make_suite(
-    "coding",
-    CodingEpisode,
-    quick=values(
-        case=("digits", "reviews"),
-        player=("climber", "stubborn"),
-        budget="1steps 3steps",
-        latency="measured",
-        runs=1,
-    ),
-    paper=values(
-        case=("digits", "cancer", "wine", "reviews"),
-        player=("climber", "one-shot", "stubborn"),
-        budget="1steps 2steps 3steps 4steps 5steps",
-        latency="measured",
-        runs=8,
-    ),
-)
-
-_SOLVERS = values(
-    case=("mixed",),
-    player=("paced", "steady", "curt"),
-    budget="0.75x 1x 2x 3x",
-    latency="none",
-    runs=1,
-)
-reasoning = make_suite(
-    "reasoning", ReasoningEpisode, quick=_SOLVERS, paper={**_SOLVERS, "size": (105,)}
-)
+fiction = make_suite("fiction", FictionEpisode)
+coding = make_suite("coding", CodingEpisode)
+reasoning = make_suite("reasoning", ReasoningEpisode)
