@@ -14,7 +14,7 @@ from timeful.training.config import (
     RolloutPart,
     RunPart,
 )
-from timeful.training.observer import NullObserver
+from timeful.training.observer import TrainingObserver
 from timeful.training.tiny.language import Language
 
 LANGUAGE = Language(
@@ -63,7 +63,7 @@ def config(model: Path, out: Path, **others: Any) -> Config:
     return Config(**{**parts, **others})
 
 
-class ListingObserver(NullObserver):
+class ListingObserver(TrainingObserver):
     """Lists what it is told."""
 
     def __init__(self) -> None:

@@ -28,7 +28,7 @@ from timeful.training.checkpoints import SynchronizedCheckpoints, last_checkpoin
 from timeful.training.config import Config, RewardPart, RolloutPart, RunPart
 from timeful.training.folder import CHECKPOINTS, POLICY
 from timeful.training.grpo import RolloutFunction, order_tasks, train_grpo
-from timeful.training.observer import NullObserver
+from timeful.training.observer import TrainingObserver
 from timeful.training.reward_functions import RecordReward
 from timeful.training.rollout_tasks import RolloutTask, timely_tasks
 from timeful.training.rollouts import RewardFunction, Rollout
@@ -78,7 +78,7 @@ class KilledError(Exception):
 
 
 @dataclass
-class KilledAt(NullObserver):
+class KilledAt(TrainingObserver):
     """Ends a training after so many updates, before a checkpoint is written."""
 
     update: int

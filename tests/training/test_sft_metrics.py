@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("transformers", reason="training needs timeful[train]")
 
-from timeful.training.metrics_callback import SftMetricsCallback
+from timeful.training.metrics_callback import MetricsCallback
 
 LINES = b"".join(b'{"update":%d}\n' % update for update in (1, 2, 3))
 
@@ -14,7 +14,7 @@ LINES = b"".join(b'{"update":%d}\n' % update for update in (1, 2, 3))
 def test_a_training_that_goes_on_forgets_what_it_will_do_again(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     path.write_bytes(LINES + b'{"upd')
-    SftMetricsCallback(path).open(2)
+    MetricsCallback(tmp_path, steps=3).open(2)
     assert path.read_bytes() == b'{"update":1}\n{"update":2}\n'
 
 
@@ -31,5 +31,5 @@ def test_a_kill_while_it_forgets_loses_no_line(
 
     monkeypatch.setattr(Path, "write_bytes", killed)
     with pytest.raises(KeyboardInterrupt):
-        SftMetricsCallback(path).open(2)
+        MetricsCallback(tmp_path, steps=3).open(2)
     assert path.read_bytes() == LINES

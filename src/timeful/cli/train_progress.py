@@ -8,6 +8,8 @@ from textwrap import fill
 from types import FrameType
 from typing import Self
 
+from timeful.training.observer import TrainingObserver
+
 _SLOW = 5.0
 """Seconds from which on an update has a line of its own."""
 
@@ -47,7 +49,7 @@ class GracefulInterrupt:
             os.write(2, b"\nfinishing the update; Ctrl-C again stops at once\n")
 
 
-class TrainingProgress:
+class TrainingProgress(TrainingObserver):
     """Observes a training: prints its progress on standard error, and its result."""
 
     def __init__(self, out: Path, interrupt: GracefulInterrupt) -> None:

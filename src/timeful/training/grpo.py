@@ -31,7 +31,7 @@ from timeful.training.credit import divide_reward, turn_advantages
 from timeful.training.folder import PACE, POLICY, PUSHED, save_pace
 from timeful.training.loading import load_model, load_tokenizer, lora_config, save
 from timeful.training.metrics_callback import MetricsCallback
-from timeful.training.observer import NullObserver, TrainingObserver
+from timeful.training.observer import TrainingObserver
 from timeful.training.remote_samplers import Pusher, ServerSampler, VllmSampler
 from timeful.training.rollout_tasks import RolloutTask
 from timeful.training.rollouts import Player, RewardFunction, Rollout, sampling_seed
@@ -63,7 +63,7 @@ def train_grpo(
         SettingsError: If the model cannot be loaded.
         KeyboardInterrupt: If the observer stopped it; a checkpoint is written then.
     """
-    out, rollout, observer = Path(config.run.out), config.rollout, observer or NullObserver()
+    out, rollout, observer = Path(config.run.out), config.rollout, observer or TrainingObserver()
     if config.run.threads is not None:
         torch.set_num_threads(config.run.threads)
     arguments = grpo_arguments(config)

@@ -11,16 +11,15 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-import msgspec
 from accelerate.utils import gather_object
 from transformers import TrainerCallback
 
-from timeful.records.store import write_atomically
 from timeful.rewards.outcome import read_outcome
 from timeful.training.collapse_detection import find_collapse, find_standstill, span_of
 from timeful.training.folder import EPISODES, METRICS
-from timeful.training.observer import NullObserver, TrainingObserver
+from timeful.training.observer import TrainingObserver
 from timeful.training.rollouts import Rollout
+from timeful.training.update_metrics import open_metrics
 
 RECENT = 10
 """Updates in which a collapse is looked for: fewer are noise."""
@@ -56,7 +55,7 @@ class MetricsCallback(TrainerCallback):  # type: ignore[misc]  # transformers is
         self._still = STILL * patience
         self._has_records = has_records
         self._rank = rank
-        self._observer = observer or NullObserver()
+        self._observer = observer or TrainingObserver()
         self._played: dict[str, Any] = {}
         self._lines: list[dict[str, Any]] = []
         self._alarms = ""
@@ -66,7 +65,9 @@ class MetricsCallback(TrainerCallback):  # type: ignore[misc]  # transformers is
         if self._rank:
             return
         self._out.mkdir(parents=True, exist_ok=True)
-        self._lines = truncate_metrics(self._out / METRICS, update)
+        self._log = open_metrics(self._out / METRICS)
+        self._log.discard([done for done in self._log if done > update])
+        self._lines = list(self._log.values())
         self._alarms = "; ".join(line.get("alarm", "") for line in self._lines)
 
     def note(
@@ -101,6 +102,8 @@ class MetricsCallback(TrainerCallback):  # type: ignore[misc]  # transformers is
         """Write a line, when TRL has measured an update."""
         if self._rank or not logs or "loss" not in logs:
             return
+        if not self._played:  # a training by examples, whose tokens TRL counts from a kill on
+            logs = {name: value for name, value in logs.items() if name != "num_tokens"}
         line = {"update": state.global_step, **self._played, "trl": logs}
         self._lines.append(line)
         alarms = [a for a in (self._find_collapse(state.global_step), self._find_standstill()) if a]
@@ -110,7 +113,7 @@ class MetricsCallback(TrainerCallback):  # type: ignore[misc]  # transformers is
             if alarm.partition(":")[0] not in self._alarms:
                 self._observer.warn(f"update {state.global_step}: {alarm}")
                 self._alarms += alarm
-        append_metrics(self._out / METRICS, line)
+        self._log.put(line)
         self._observer.report(summarize_update(line))
 
     def _find_collapse(self, update: int) -> str:
@@ -132,49 +135,9 @@ class MetricsCallback(TrainerCallback):  # type: ignore[misc]  # transformers is
         return find_standstill([x.get("alike") for x in lines], [x.get("reward") for x in lines])
 
 
-class SftMetricsCallback(TrainerCallback):  # type: ignore[misc]  # transformers is not followed
-    """Writes the metrics of a training by examples.
-
-    Args:
-        path: The file, cut back to the checkpoint from which a training resumes.
-        observer: Told of the metrics of each update.
-    """
-
-    def __init__(self, path: Path, observer: TrainingObserver | None = None) -> None:
-        self._path = path
-        self._observer = observer or NullObserver()
-
-    def open(self, update: int) -> None:
-        """Begin after an update."""
-        truncate_metrics(self._path, update)
-
-    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
-        """Write a line, when TRL has measured an update."""
-        if logs and "loss" in logs:
-            # TRL counts tokens from the last kill on.
-            trl = {name: value for name, value in logs.items() if name != "num_tokens"}
-            append_metrics(self._path, {"update": state.global_step, "trl": trl})
-            self._observer.report(f"loss {logs['loss']:.4g}")
-
-
-def append_metrics(path: Path, line: dict[str, Any]) -> None:
-    """Add a line to a file of metrics."""
-    with path.open("ab") as file:
-        file.write(msgspec.json.encode(line) + b"\n")
-
-
-def truncate_metrics(path: Path, update: int) -> list[dict[str, Any]]:
-    """Remove the lines after an update from a file of metrics, and return the others."""
-    texts = path.read_bytes().splitlines(keepends=True) if path.exists() else []
-    lines = [(text, msgspec.json.decode(text)) for text in texts if text.endswith(b"\n")]
-    earlier = [(text, line) for text, line in lines if line["update"] <= update]
-    write_atomically(path, b"".join(text for text, _ in earlier))
-    return [line for _, line in earlier]
-
-
 def summarize_update(line: dict[str, Any]) -> str:
     """The metrics of an update, in a few words."""
-    phrases = []
+    phrases = [] if "reward" in line else [f"loss {line['trl']['loss']:.4g}"]
     if line.get("reward") is not None:
         phrases.append(f"reward {line['reward']:.3f}")
     if right := line.get("right_in_time"):

@@ -5,11 +5,10 @@ sampled as one batch. So the batches, and with them the records, are the same ea
 shares its task, and with it the world's seed and clock; each member samples by a seed of its own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from timeful.errors import ModelError
 from timeful.models.local.batching import Batcher, Slot
@@ -146,24 +145,12 @@ class Player:
         return Rollout(task=task, sampling=sampling, events=tuple(recorder.events), ok=ok)
 
 
-class RewardFunction(Protocol):
-    """Rewards the groups of an update."""
-
-    def __call__(
-        self, groups: Sequence[Sequence[Rollout]], update: int, progress: float
-    ) -> Sequence[Sequence[float | None]]:
-        """The rewards of groups.
-
-        Args:
-            groups: The rollouts of an update, each group of one task.
-            update: The number of the update.
-            progress: How far the training is, from 0 to 1.
-
-        Returns:
-            A reward for each rollout; None for an episode that failed, or a group that a judge
-            could not score.
-        """
-        ...
+RewardFunction = Callable[
+    [Sequence[Sequence[Rollout]], int, float], Sequence[Sequence[float | None]]
+]
+"""Rewards the groups of an update, each of one task; with the number of the update, and how far the
+training is, from 0 to 1. None is an episode that failed, or a group that a judge could not score.
+"""
 
 
 def sampling_seed(seed: int, update: int, key: str, member: int) -> int:

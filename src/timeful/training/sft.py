@@ -11,11 +11,11 @@ from trl import SFTTrainer
 from timeful.training.checkpoints import SynchronizedCheckpoints, last_checkpoint, update_of
 from timeful.training.config import SftConfig
 from timeful.training.examples import encode_examples
-from timeful.training.folder import METRICS, POLICY
+from timeful.training.folder import POLICY
 from timeful.training.grpo import ProgressCallback, run_trainer
 from timeful.training.loading import load_model, load_tokenizer, lora_config, save
-from timeful.training.metrics_callback import SftMetricsCallback
-from timeful.training.observer import NullObserver, TrainingObserver
+from timeful.training.metrics_callback import MetricsCallback
+from timeful.training.observer import TrainingObserver
 from timeful.training.trainer_arguments import sft_arguments
 
 
@@ -33,14 +33,14 @@ def train_sft(config: SftConfig, *, observer: TrainingObserver | None = None) ->
         KeyboardInterrupt: If the observer stopped it; a checkpoint is written then.
         SettingsError: If the model cannot be loaded, or a line of a file is not an example.
     """
-    out, observer = Path(config.run.out), observer or NullObserver()
+    out, observer = Path(config.run.out), observer or TrainingObserver()
     if config.run.threads is not None:
         torch.set_num_threads(config.run.threads)
     arguments = sft_arguments(config)
     tokenizer, model = load_tokenizer(config.model), load_model(config.model)
     context = getattr(model.config, "max_position_embeddings", None) or inf
     examples = encode_examples(config, tokenizer, observer.warn, context=context)
-    metrics = SftMetricsCallback(out / METRICS, observer)
+    metrics = MetricsCallback(out, steps=arguments.max_steps, patience=0, observer=observer)
     trainer = _Trainer(
         model,
         args=arguments,

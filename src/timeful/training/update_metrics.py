@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from timeful.errors import RecordError
+from timeful.records.store import KeyedLog, read_log
 
 
 class UpdateMetrics(msgspec.Struct, frozen=True):
@@ -17,15 +17,15 @@ class UpdateMetrics(msgspec.Struct, frozen=True):
     right_in_time: dict[str, float]
 
 
-def read_lines(path: Path) -> list[dict[str, Any]]:
-    """The complete lines of a file of metrics; none if it does not exist.
+def open_metrics(path: Path) -> KeyedLog[int, dict[str, Any]]:
+    """The lines of a file of metrics by their updates, to be written.
 
     Raises:
         RecordError: If it cannot be read.
     """
-    try:
-        text = path.read_bytes() if path.exists() else b""
-        whole = [line for line in text.splitlines(keepends=True) if line.endswith(b"\n")]
-        return [msgspec.json.decode(line, type=dict[str, Any]) for line in whole]
-    except (OSError, msgspec.DecodeError) as error:
-        raise RecordError(f"{path} cannot be read: {error}") from error
+    return KeyedLog(path, dict[str, Any], key=lambda line: int(line["update"]))
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """The complete lines of a file of metrics; none if it does not exist; raises as above."""
+    return list(read_log(path, dict[str, Any]))
