@@ -37,6 +37,13 @@ settings.register_profile("timeful", deadline=None)
 settings.load_profile("timeful")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Play the tests of a file in one process, so that what they share is computed once."""
+    if config.option.markexpr == "not slow" and getattr(config.option, "dist", "no") == "load":
+        config.option.dist = "loadfile"
+
+
 def is_slow(path: Path) -> bool:
     return not SLOW.isdisjoint((path, *path.parents))
 

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from tests.servers.fake import FakeServer, Say
+from timeful.cli.main import app
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -97,7 +99,10 @@ def words(body: dict[str, Any]) -> Iterator[Say]:
     yield Say("\\boxed{U}")
 
 
-def test_the_commands_for_a_real_model_run_as_they_are_written(tmp_path: Path) -> None:
+def test_the_commands_for_a_real_model_run_as_they_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     text = (ROOT / "docs" / "models.md").read_text()
     [block] = [f[2] for f in FENCE.finditer(text) if "--record tape.jsonl" in f[2]]
     lines = block.replace("\\\n", " ").splitlines()
@@ -105,21 +110,15 @@ def test_the_commands_for_a_real_model_run_as_they_are_written(tmp_path: Path) -
     told = [re.sub(r"\s#.*", "", line) for line in lines]
     commands = [shlex.split(line) for line in told if line.startswith("timeful ")]
     few = {
-        "realtime": ["--game", "freeway", "--difficulty", "easy", "--seeds", "1", "--samples", "1"],
+        "realtime": shlex.split("--game freeway --agent agile --seeds 1 --samples 1"),
         "engagement/inbox": ["--decomposition", "single", "--seeds", "1"],
         "timely/reasoning": ["--case", "sums", "--size", "1"],
     }
     with FakeServer(words) as server:
         for command in commands:
             here = [server.base_url if word.startswith("https:") else word for word in command]
-            run = subprocess.run(
-                [sys.executable, "-m", *here, *few[here[2]]],
-                cwd=tmp_path,
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            assert run.returncode == 0, run.stdout + run.stderr
+            run = CliRunner().invoke(app, [*here[1:], *few[here[2]], "--workers", "1"])
+            assert run.exit_code == 0, run.output
     models = {request.body["model"] for request in server.requests}
     assert models == {"deepseek-chat", "deepseek-reasoner"}
     tables = [(tmp_path / run / "table.csv").read_text() for run in ("runs/deepseek", "runs/again")]

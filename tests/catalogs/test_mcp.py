@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from timeful.catalogs.ontology import ActionType
 from timeful.catalogs.schema import Parameter
 from timeful.errors import SettingsError
 
-pytest.importorskip("mcp")
+pytestmark = pytest.mark.skipif(find_spec("mcp") is None, reason="mcp is not installed")
 
 SERVER = Path(__file__).with_name("mcp_server.py")
 

@@ -1,6 +1,5 @@
 """`timeful run`, as a person and as a script use it."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -17,10 +16,9 @@ from timeful.records.recorder import read_record, record_hash
 SMALL = ["run", "realtime", "--game", "freeway", "--difficulty", "easy", "--step", "8192"]
 
 
-def timeful(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def timeful(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "timeful", *arguments]
-    env = {**os.environ, **environment}
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def hashes(out: Path) -> dict[str, str]:
@@ -108,14 +106,22 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(tmp_path: Path) -> None
     ],
 )
 def test_bad_input_is_one_clear_line_before_anything_runs(
-    tmp_path: Path, arguments: list[str], value: str
+    tmp_path: Path,
+    arguments: list[str],
+    value: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     out = tmp_path / "run"
-    run = timeful("run", "realtime", *arguments, "--out", str(out), OPENAI_BASE_URL="")
-    assert run.returncode == 2
-    assert value in run.stderr
-    assert len(run.stderr.splitlines()) == 1
-    assert not run.stdout
+    monkeypatch.setenv("OPENAI_BASE_URL", "")
+    monkeypatch.setattr(sys, "argv", ["timeful", "run", "realtime", *arguments, "--out", str(out)])
+    with pytest.raises(SystemExit) as left:
+        main()
+    said = capsys.readouterr()
+    assert left.value.code == 2
+    assert value in said.err
+    assert len(said.err.splitlines()) == 1
+    assert not said.out
     assert not (out / "episodes").exists()
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import linregress
+import scipy
 
 from tests.models.asking import ask
 from tests.servers.fake import FakeServer, Finish, Say
@@ -92,7 +92,7 @@ def test_the_line_is_that_of_a_reference() -> None:
     tokens = rng.randint(1, 600, size=40)
     times = 0.3 + 0.02 * tokens + rng.normal(0, 0.4, size=40)
     line = line_through(list(zip(tokens.tolist(), times.tolist(), strict=True)))
-    reference = linregress(tokens, times)
+    reference = scipy.stats.linregress(tokens, times)
     assert line.alpha == pytest.approx(reference.slope)
     assert line.beta == pytest.approx(reference.intercept)
     assert line.r_squared == pytest.approx(reference.rvalue**2)

@@ -4,10 +4,9 @@ from math import exp
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.integrate import quad
-from scipy.linalg import expm
 
 from timeful.errors import SettingsError, WorldError
 from timeful.theory.belief import predict, update
@@ -61,7 +60,9 @@ def chains(draw: st.DrawFn) -> Continuous:
 def test_the_exponential_is_that_of_scipy(seed: int, size: int, span: float) -> None:
     rates = np.random.default_rng(seed).random((size, size))
     generator = rates - np.diag(rates.sum(axis=1) + 0.1)
-    assert exponential(generator * span) == pytest.approx(expm(generator * span), abs=1e-12)
+    assert exponential(generator * span) == pytest.approx(
+        scipy.linalg.expm(generator * span), abs=1e-12
+    )
 
 
 def test_the_longer_it_does_not_ring_the_less_there_is_a_fire_but_one_may_break_out() -> None:
@@ -115,7 +116,8 @@ def test_silence_and_the_densities_of_all_events_account_for_everything(
 ) -> None:
     silent = float((chain.start @ chain.silence(span)).sum())
     rung = sum(
-        quad(lambda at, y=y: chain.density(chain.start, at, y), 0, span)[0] for y in chain.told
+        scipy.integrate.quad(lambda at, y=y: chain.density(chain.start, at, y), 0, span)[0]
+        for y in chain.told
     )
     assert silent + rung == pytest.approx(1, abs=1e-9)
 
@@ -166,11 +168,13 @@ def test_a_tick_is_worth_the_integral_of_its_utility(chain: Continuous, span: fl
     generator = rates - np.diag(rates.sum(axis=1))
 
     def rate(at: float) -> float:
-        return float(chain.start @ expm(generator * at) @ chain.utility) * exp(-chain.decay * at)
+        return float(chain.start @ scipy.linalg.expm(generator * at) @ chain.utility) * exp(
+            -chain.decay * at
+        )
 
     ticked = chain.ticked(span)
     worth = ticked.start @ ticked.utility[0]
-    expected = quad(rate, 0, span)[0] + chain.start @ chain.cost[0]
+    expected = scipy.integrate.quad(rate, 0, span)[0] + chain.start @ chain.cost[0]
     assert worth == pytest.approx(expected, abs=1e-9)
     assert ticked.discount == chain.discount(span) == pytest.approx(exp(-chain.decay * span))
 
@@ -186,7 +190,7 @@ def test_the_exponential_can_be_given() -> None:
 
     def flow(matrix: Array) -> Array:
         calls.append(matrix.shape)
-        result: Array = expm(matrix)
+        result: Array = scipy.linalg.expm(matrix)
         return result
 
     ours, given_one = house(), Continuous(**(fields(house()) | {"flow": flow}))

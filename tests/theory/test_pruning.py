@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import linprog
 
 from timeful.theory.process import Array
 from timeful.theory.pruning import undominated, witness
@@ -24,7 +24,7 @@ def matrices(numbers: st.SearchStrategy[float]) -> st.SearchStrategy[Array]:
 def margin(vector: Array, others: Array) -> float:
     """The same by scipy: maximise d with (vector - others).b >= d for a belief b."""
     rows, states = others.shape
-    found = linprog(
+    found = scipy.optimize.linprog(
         [0.0] * states + [-1.0],
         A_ub=np.hstack([others - vector, np.ones((rows, 1))]),
         b_ub=np.zeros(rows),

@@ -7,7 +7,6 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-import sklearn
 
 from timeful.environments.coding.cases import SYNTHETIC, Case, case_names, open_case
 from timeful.environments.coding.graders import grade
@@ -94,6 +93,8 @@ def test_the_opening_says_what_to_read_what_to_write_and_what_counts(case):
 
 def test_what_the_labels_came_from_is_hidden(case):
     if case.name != "reviews":
+        import sklearn
+
         own = Path(sklearn.__path__[0]) / "datasets" / "data"
         assert own in case.hidden
         assert all("iris" in " ".join(map(str, one.iterdir())) for one in case.hidden)

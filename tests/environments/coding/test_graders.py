@@ -5,11 +5,9 @@ import warnings
 from collections.abc import Sequence
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 
 from tests.environments.coding.runners import ANSWERS, HALF, RIGHT
 from timeful.environments.coding.graders import Answers, Grade, grade
@@ -137,6 +135,8 @@ cells = st.floats(0, 1).map(repr) | st.sampled_from(
 
 @given(st.lists(st.tuples(cells, st.booleans()), min_size=2, max_size=30))
 def test_auc_is_that_of_scikit_learn(rows):
+    from sklearn.metrics import roc_auc_score
+
     truth = np.array([yes for _, yes in rows], dtype=float)
     if len(set(truth)) < 2:
         return
@@ -160,6 +160,8 @@ def test_auc_is_that_of_scikit_learn(rows):
     )
 )
 def test_log_loss_is_that_of_scikit_learn(rows):
+    from sklearn.metrics import log_loss
+
     shares = np.array([row for row, _ in rows]) + 1e-12
     shares /= shares.sum(axis=1, keepdims=True)
     truth = np.eye(3)[[k for _, k in rows]]
@@ -177,6 +179,9 @@ def test_log_loss_is_that_of_scikit_learn(rows):
 
 def reference(data: bytes, answers: Answers) -> float | None:
     """What the benchmark does, in pandas and scikit-learn: any error at all means no score."""
+    import pandas as pd
+    from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
+
     key, columns = answers.id_column, list(answers.columns)
     ids = [float(i) for i in answers.ids] if answers.metric == "log_loss" else list(answers.ids)
     right = pd.DataFrame({key: ids})

@@ -8,9 +8,7 @@ import zipfile
 from dataclasses import replace
 from pathlib import Path
 
-import pandas as pd
 import pytest
-from sklearn.model_selection import train_test_split
 
 from tests.environments.coding.archives import (
     LEAVES,
@@ -53,6 +51,9 @@ def files(folder: Path) -> set[str]:
 
 
 def test_leaves_are_split_as_the_benchmark_does_and_labelled_one_hot(tmp_path):
+    import pandas as pd
+    from sklearn.model_selection import train_test_split
+
     case = prepared(tmp_path, "leaf-classification")
     whole = pd.read_csv(io.BytesIO(Archive(zipped(leaf()), name="x").read("train.csv")))
     train, test = train_test_split(whole, test_size=0.1, random_state=0)
@@ -72,6 +73,9 @@ def test_leaves_are_split_as_the_benchmark_does_and_labelled_one_hot(tmp_path):
 
 
 def test_passengers_are_split_as_the_benchmark_does(tmp_path):
+    import pandas as pd
+    from sklearn.model_selection import train_test_split
+
     case = prepared(tmp_path, "spaceship-titanic")
     whole = pd.read_csv(io.BytesIO(spaceship()["train.csv"]))
     train, test = train_test_split(whole, test_size=0.1, random_state=0)
@@ -87,6 +91,8 @@ def test_passengers_are_split_as_the_benchmark_does(tmp_path):
 
 
 def test_requests_are_split_by_the_share_of_kaggles_test_set(tmp_path):
+    from sklearn.model_selection import train_test_split
+
     case = prepared(tmp_path, "random-acts-of-pizza")
     whole = json.loads(pizza()["train.json"])
     share = UNLABELLED / (REQUESTS + UNLABELLED)
@@ -120,6 +126,8 @@ def test_comments_keep_kaggles_own_split(tmp_path):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_prepared_folder_is_a_case_whose_form_can_be_filled_in(tmp_path, name):
+    import pandas as pd
+
     case = prepared(tmp_path, name)
     sample = pd.read_csv(case.public / case.layout.sample)
     truth = case.answers.truth

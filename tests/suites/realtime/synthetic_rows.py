@@ -77,19 +77,21 @@ def condition(
     return rows
 
 
-def whole_suite(agents: Iterable[str] = tuple(SKILL)) -> list[EpisodeRow]:
+def whole_suite(agents: Iterable[str] = tuple(SKILL), **size: int) -> list[EpisodeRow]:
     """Both main experiments and the sweep of the reserve."""
     rows = []
     for game in BOUNDS:
         for agent in agents:
             for load in ("easy", "hard"):
-                rows += condition(game=game, agent=agent, difficulty=load)
+                rows += condition(game=game, agent=agent, difficulty=load, **size)
             for tokens in (32768, 16384, 8192, 4096):
                 drop = {32768: 0.2, 16384: 0.1, 8192: 0.0, 4096: -0.15}[tokens]
                 skill = SKILL[agent] + (drop if agent == "planning" else drop / 3)
-                rows += condition(game=game, agent=agent, tokens_per_step=tokens, skill=skill)
+                rows += condition(
+                    game=game, agent=agent, tokens_per_step=tokens, skill=skill, **size
+                )
         if "agile" in agents:
             for reserve in (512, 1024, 4096, 8192):
                 skill = {512: 0.4, 1024: 0.6, 4096: 0.65, 8192: 0.5}[reserve]
-                rows += condition(game=game, agent="agile", reserve=reserve, skill=skill)
+                rows += condition(game=game, agent="agile", reserve=reserve, skill=skill, **size)
     return rows
