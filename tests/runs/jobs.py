@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from timeful.errors import KernelError
+from timeful.models.traffic import Limits
 from timeful.records.events import EpisodeEnded, EpisodeFailed, EpisodeStarted, Turned, Wall
 from timeful.records.folder import open_folder
 from timeful.records.recorder import Recorder, read_record
@@ -83,8 +84,10 @@ JOB: Job[Count, EpisodeRow] = Job(play=play, sum_up=sum_up, give_up=give_up, row
 
 
 def main() -> None:
-    """Run a batch from the command line: `jobs.py OUT COUNT WORKERS [STOP_AFTER]`."""
-    out, count, workers = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    """Run a batch from the command line: `jobs.py OUT COUNT WORKERS[xCONNECTIONS] [STOP_AFTER]`."""
+    out, count = Path(sys.argv[1]), int(sys.argv[2])
+    workers, _, connections = sys.argv[3].partition("x")
+    limits = Limits(connections=int(connections)) if connections else None
     stop_after = int(sys.argv[4]) if len(sys.argv) > 4 else None
     done = 0
 
@@ -95,7 +98,8 @@ def main() -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     with open_folder(out, {}, RUN):
-        run_batch([Count(n) for n in range(count)], JOB, out, workers=workers, on_row=on_row)
+        specs = [Count(n) for n in range(count)]
+        run_batch(specs, JOB, out, workers=int(workers), limits=limits, on_row=on_row)
 
 
 if __name__ == "__main__":

@@ -5,17 +5,18 @@ import signal
 import subprocess
 import sys
 import tempfile
-from concurrent.futures import Executor, Future
+import threading
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.runs.jobs import JOB, Count
+from tests.runs.jobs import JOB, Count, play
 from timeful.errors import KernelError, SettingsError
+from timeful.models.traffic import Limits
 from timeful.records.folder import open_folder
+from timeful.records.recorder import Recorder
 from timeful.records.rows import EpisodeRow
 from timeful.runs.batch import RUN, run_batch
 from timeful.runs.workers import WorkerPool
@@ -38,9 +39,13 @@ def run_process(out: Path, log: Path, *arguments: object) -> int:
     return subprocess.run(command, cwd=ROOT, env=env, check=False).returncode
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+FLIGHT = Limits(connections=5)
+WAYS = [(1, None), (2, None), (1, FLIGHT), (2, FLIGHT)]
+
+
+@pytest.mark.parametrize("workers", ["1", "2", "1x5", "2x5"])
 def test_a_run_killed_with_kill_9_goes_on_and_plays_nothing_twice(
-    tmp_path: Path, workers: int
+    tmp_path: Path, workers: str
 ) -> None:
     out, log = tmp_path / "run", tmp_path / "log"
     assert run_process(out, log, 12, workers, 5) == -signal.SIGKILL
@@ -57,24 +62,30 @@ def test_workers_kills_and_processes_leave_the_same_hashes(tmp_path: Path) -> No
     specs = [Count(n) for n in range(8)]
     one = batch(tmp_path / "one", specs)
     two = batch(tmp_path / "two", specs, workers=2)
-    run_process(tmp_path / "killed", tmp_path / "log", 8, 2, 3)
+    run_process(tmp_path / "killed", tmp_path / "log", 8, "2x5", 3)
     killed = batch(tmp_path / "killed", specs)
-    assert one == two == killed
+    in_flight = [batch(tmp_path / f"flight-{n}", specs, workers=n, limits=FLIGHT) for n in (1, 2)]
+    assert one == two == killed == in_flight[0] == in_flight[1]
     assert len({row.sha256 for row in one}) == 8
 
 
-def test_an_episode_that_kills_its_process_is_a_failure_and_the_rest_go_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize("limits", [None, FLIGHT])
+def test_an_episode_that_kills_its_process_is_a_failure_and_the_rest_go_on(
+    tmp_path: Path, limits: Limits | None
+) -> None:
     specs = [Count(n, "die" if n == 3 else "") for n in range(8)]
-    rows = batch(tmp_path, specs, workers=2)
+    rows = batch(tmp_path, specs, workers=2, limits=limits)
     assert [row.status for row in rows] == ["ok"] * 3 + ["failed"] + ["ok"] * 4
     assert rows[3].error == "process: the process that played it died"
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_a_broken_timeline_ends_the_run_and_names_the_episode(tmp_path: Path, workers: int) -> None:
+@pytest.mark.parametrize(("workers", "limits"), WAYS)
+def test_a_broken_timeline_ends_the_run_and_names_the_episode(
+    tmp_path: Path, workers: int, limits: Limits | None
+) -> None:
     specs = [Count(n, "break" if n == 1 else "") for n in range(3)]
     with pytest.raises(KernelError, match=r"came to rest \(in episode count-1\)"):
-        batch(tmp_path, specs, workers=workers)
+        batch(tmp_path, specs, workers=workers, limits=limits)
     assert not (tmp_path / "episodes" / "count-1.jsonl").exists()
 
 
@@ -101,10 +112,19 @@ def test_the_index_can_be_rebuilt_from_the_records(tmp_path: Path, damage: str) 
     assert len(index.read_bytes().splitlines()) >= 4
 
 
-def test_rows_come_in_the_order_of_the_specs_however_they_finish(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("workers", "limits"), WAYS)
+def test_rows_come_in_the_order_of_the_specs_however_they_finish(
+    tmp_path: Path, workers: int, limits: Limits | None
+) -> None:
     specs = [Count(n) for n in (400, 3, 200, 1)]
     seen: list[int] = []
-    rows = batch(tmp_path, specs, workers=2, on_row=lambda row: seen.append(row.game_seed))
+    rows = batch(
+        tmp_path,
+        specs,
+        workers=workers,
+        limits=limits,
+        on_row=lambda row: seen.append(row.game_seed),
+    )
     assert [row.game_seed for row in rows] == [400, 3, 200, 1]
     assert sorted(seen) == [1, 3, 200, 400]
 
@@ -143,30 +163,59 @@ def test_a_retry_that_dies_leaves_no_old_row_beside_a_new_record(tmp_path: Path)
     assert [row.status for row in batch(tmp_path, [Count(1)])] == ["ok"]
 
 
-class _Breaking(Executor):
-    """A pool that is found broken when the second episode is handed to it."""
+def test_stopped_threads_leave_no_record(tmp_path: Path) -> None:
+    """After an interruption, an episode that is in the middle is no result."""
+    begun, go_on = threading.Event(), threading.Event()
 
-    def __init__(self) -> None:
-        self.given = 0
+    def play_slowly(spec: Count, recorder: Recorder) -> None:
+        if spec.number:
+            begun.set()
+            go_on.wait(5)
+        play(spec, recorder)
 
-    def stop(self) -> None:
-        """Nothing runs."""
+    def interrupt(_: EpisodeRow) -> None:
+        begun.wait(5)
+        raise KeyboardInterrupt
 
-    def submit(self, play: Any, /, *arguments: Any, **options: Any) -> Future[Any]:
-        self.given += 1
-        if self.given == 2:
-            raise BrokenProcessPool("a worker has died meanwhile")
-        future: Future[Any] = Future()
-        future.set_result(play(*arguments, **options))
-        return future
+    threading.Timer(0.05, go_on.set).start()
+    job = replace(JOB, play=play_slowly)
+    with open_folder(tmp_path, {}, RUN), pytest.raises(KeyboardInterrupt):
+        run_batch([Count(0), Count(9)], job, tmp_path, workers=1, limits=FLIGHT, on_row=interrupt)
+    assert [path.name for path in (tmp_path / "episodes").iterdir()] == ["count-0.jsonl"]
 
 
-def test_an_episode_that_a_broken_pool_did_not_take_is_played(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("timeful.runs.batch.WorkerPool", lambda _workers: _Breaking())
-    rows = batch(tmp_path, [Count(n) for n in range(3)], workers=2)
-    assert [row.status for row in rows] == ["ok"] * 3
+def test_a_worker_that_dies_fails_its_task_alone_and_is_replaced(tmp_path: Path) -> None:
+    pool = WorkerPool(2, is_single=True)
+    try:
+        kept = pool.submit(_keep_a_file, tmp_path / "name")
+        dying = pool.submit(_die)
+        after = [pool.submit(pow, 2, n) for n in range(4)]
+        assert isinstance(dying.exception(), BrokenProcessPool)
+        assert [future.result() for future in after] == [1, 2, 4, 8]
+        assert kept.exception() is None
+    finally:
+        pool.stop()
+
+
+def _die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_an_error_that_cannot_be_sent_is_told_in_words() -> None:
+    pool = WorkerPool(1)
+    try:
+        error = pool.submit(_fail_strangely).exception()
+    finally:
+        pool.stop()
+    assert isinstance(error, RuntimeError)
+    assert "strange" in str(error)
+
+
+def _fail_strangely() -> None:
+    class StrangeError(Exception):
+        """Of a class that no other process can find."""
+
+    raise StrangeError("strange")
 
 
 def _keep_a_file(path: Path) -> None:

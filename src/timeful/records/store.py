@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Lock
+from threading import Lock, get_native_id
 from typing import TypeVar
 
 import msgspec
@@ -27,7 +27,7 @@ def replace_atomically(path: Path) -> Iterator[Path]:
     If the block raises, what was written is deleted. A folder replaces an empty folder only.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
+    partial = path.with_name(f"{path.name}.{os.getpid()}.{get_native_id()}.part")
     delete([partial])
     try:
         yield partial

@@ -5,20 +5,25 @@ A run folder (see `records/folder.py`) holds one finished record an episode in `
 record has its final name. Rows that the index lacks are made from the records.
 """
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
 from timeful.errors import KernelError, RecordError, SettingsError
+from timeful.models.traffic import Limits
+from timeful.records.events import Entry
 from timeful.records.folder import FolderKind
 from timeful.records.recorder import Recorder
 from timeful.records.store import KeyedLog, read_log, replace_atomically
-from timeful.runs.workers import WorkerPool
+from timeful.runs.workers import Pool, ThreadPool, WorkerPool
 
 
 class Spec(Protocol):
@@ -118,6 +123,7 @@ def run_batch(
     out: Path,
     *,
     workers: int,
+    limits: Limits | None = None,
     retry_failed: bool = False,
     on_row: Callable[[R], None] = lambda _: None,
 ) -> list[R]:
@@ -128,6 +134,8 @@ def run_batch(
         job: How to play them.
         out: The run folder, opened.
         workers: How many processes play side by side; 1 plays in this process.
+        limits: The limits of the traffic to endpoints; as many episodes are in flight as there
+            may be connections, in threads of the processes. None: one episode a process.
         retry_failed: Play episodes again that failed before.
         on_row: Called as each episode is done, and at once for those that were finished.
 
@@ -150,32 +158,58 @@ def run_batch(
     for row in rows.values():
         on_row(row)
     missing = [spec for spec in specs if spec.key not in rows]
-    results = (
-        _in_process(missing, job, out) if workers == 1 else _parallel(missing, job, out, workers)
-    )
-    for key, row in results:
+    for key, row in _play(missing, job, out, workers, limits):
         rows[key] = row
         index.put(_index_line(key, row))
         on_row(row)
     return [rows[spec.key] for spec in specs]
 
 
-def play_to_file(spec: S, job: Job[S, R], out: Path) -> R:
+def play_to_file(spec: S, job: Job[S, R], out: Path, stop: threading.Event | None = None) -> R:
     """Play one episode into its record, and give it its final name when it is whole.
+
+    Args:
+        spec: The episode.
+        job: How to play it.
+        out: The run folder.
+        stop: Ends the episode without a result, at its next event.
 
     Raises:
         KernelError: If the timeline broke; it names the episode. This ends the run.
     """
     final = _record(out, spec.key)
     with replace_atomically(final) as partial:
-        recorder = Recorder(partial)
+        recorder = Recorder(partial) if stop is None else _StoppableRecorder(partial, stop)
         try:
             job.play(spec, recorder)
         except KernelError as error:
             raise KernelError(f"{error} (in episode {spec.key})") from error
         finally:
             recorder.close()
+        if stop is not None and stop.is_set():
+            raise _StoppedError
     return job.sum_up(final)
+
+
+class _StoppedError(BaseException):
+    """The run was stopped: no failure of an episode."""
+
+
+class _StoppableRecorder(Recorder):
+    """Ends its episode when the run is stopped."""
+
+    def __init__(self, path: Path, stop: threading.Event) -> None:
+        super().__init__(path)
+        self._stop = stop
+        self._has_ended = False
+
+    def write(self, event: Entry) -> None:
+        """Append one event; the first one after the stop is raised as an error."""
+        if not self._stop.is_set():
+            super().write(event)
+        elif not self._has_ended:
+            self._has_ended = True  # the timeline writes more while it is closed
+            raise _StoppedError
 
 
 def _give_up(spec: S, job: Job[S, R], out: Path, why: str) -> R:
@@ -186,44 +220,62 @@ def _give_up(spec: S, job: Job[S, R], out: Path, why: str) -> R:
     )
 
 
-def _in_process(specs: Sequence[S], job: Job[S, R], out: Path) -> Iterator[tuple[str, R]]:
-    for spec in specs:
-        yield spec.key, play_to_file(spec, job, out)
-
-
-def _parallel(
-    specs: Sequence[S], job: Job[S, R], out: Path, workers: int
+def _play(
+    specs: Sequence[S], job: Job[S, R], out: Path, workers: int, limits: Limits | None
 ) -> Iterator[tuple[str, R]]:
-    """Play side by side; when a process dies, play what it may have killed one by one."""
+    if workers == 1 and limits is None:
+        yield from ((spec.key, play_to_file(spec, job, out)) for spec in specs)
+    elif workers == 1 and limits is not None:
+        stop = threading.Event()
+        for spec, row in _play_in(ThreadPool(limits, stop), specs, job, out, stop):
+            assert row is not None, "threads do not die"
+            yield spec.key, row
+    else:
+        yield from _play_in_processes(specs, job, out, workers, limits)
+
+
+def _play_in_processes(
+    specs: Sequence[S], job: Job[S, R], out: Path, workers: int, limits: Limits | None
+) -> Iterator[tuple[str, R]]:
+    """Play in processes; episodes of a process that died are played again, each in its own."""
     # Workers do not need the type of the rows, and one that is made at run time cannot be sent.
     job = replace(job, row=msgspec.Struct)  # type: ignore[arg-type]
-    waiting = list(reversed(specs))
     suspects: list[S] = []
-    while waiting or suspects:
-        is_single = bool(suspects)
-        pool = WorkerPool(1 if is_single else workers)
-        running: dict[Future[R], S] = {}
-        try:
-            while (suspects if is_single else waiting) or running:
-                queue = suspects if is_single else waiting
-                while queue and len(running) < (1 if is_single else 2 * workers):
-                    # Taken when it is submitted: a pool may be found broken just here.
-                    running[pool.submit(play_to_file, queue[-1], job, out)] = queue[-1]
-                    queue.pop()
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
-                for future in done:
-                    row = future.result()
-                    yield running.pop(future).key, row
-        except BrokenProcessPool:
-            broken = list(running.values())
-            if is_single:
-                why = "the process that played it died"
-                for spec in broken:
-                    yield spec.key, _give_up(spec, job, out, why)
-            else:
-                suspects = broken
-        finally:
-            pool.stop()
+    for spec, row in _play_in(WorkerPool(workers, limits), specs, job, out):
+        if row is None:
+            suspects.append(spec)
+        else:
+            yield spec.key, row
+    for spec, row in _play_in(WorkerPool(workers, is_single=True), suspects, job, out):
+        if row is None:
+            row = _give_up(spec, job, out, "the process that played it died")
+        yield spec.key, row
+
+
+def _play_in(
+    pool: Pool,
+    specs: Sequence[S],
+    job: Job[S, R],
+    out: Path,
+    *arguments: threading.Event,
+) -> Iterator[tuple[S, R | None]]:
+    """Play in a pool as many at a time as it has slots; no row if the process died."""
+    waiting = iter(specs)
+    running: dict[Future[R], S] = {}
+    done: SimpleQueue[Future[R]] = SimpleQueue()
+    try:
+        while True:
+            for spec in islice(waiting, pool.slots - len(running)):
+                future = pool.submit(play_to_file, spec, job, out, *arguments)
+                running[future] = spec
+                future.add_done_callback(done.put)
+            if not running:
+                return
+            future = done.get()
+            is_broken = isinstance(future.exception(), BrokenProcessPool)
+            yield running.pop(future), None if is_broken else future.result()
+    finally:
+        pool.stop()
 
 
 def _record(out: Path, key: str) -> Path:
