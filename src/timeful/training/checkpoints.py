@@ -52,7 +52,6 @@ def _is_whole(checkpoint: Path) -> bool:
 
 
 def _open(tensors: Iterable[Path]) -> None:
-    """Read what stands at the beginning of each file, and see whether all of it follows."""
     for path in tensors:
         with safe_open(path, "np"):
             pass

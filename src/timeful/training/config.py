@@ -365,7 +365,6 @@ class _Checked(msgspec.Struct, frozen=True):
 
 
 def _complete(table: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """A table of the trainer with the defaults of what it leaves out."""
     try:
         msgspec.convert(table, _Checked)
     except msgspec.ValidationError as error:

@@ -113,8 +113,6 @@ C = TypeVar("C", Config, SftConfig)
 
 
 def _resolve(config: C, folder: Path) -> C:
-    """With the paths of all tables from the folder of the file."""
-
     def resolve(table: Any, *names: str) -> Any:
         paths = {name: getattr(table, name) for name in names}
         whole = {name: str(folder / path) for name, path in paths.items() if path is not None}

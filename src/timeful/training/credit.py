@@ -68,7 +68,6 @@ def divide_reward(reward: float, world: Sequence[float]) -> tuple[float, ...]:
 
 
 def _centre(values: Sequence[float]) -> tuple[float, float]:
-    """The mean, and the standard deviation with n - 1; 0 for a single value."""
     mean = sum(values) / len(values)
     if len(values) == 1:
         return mean, 0.0

@@ -113,7 +113,6 @@ def mean_curve(curves: Sequence[Mapping[int, float]]) -> dict[int, float]:
 
 
 def _smooth(points: Sequence[tuple[int, float | None]]) -> dict[int, float]:
-    """The mean of each update and of those just before it."""
     values = [(update, value) for update, value in points if value is not None]
     return {
         update: fmean(value for _, value in values[max(0, i - _SMOOTH + 1) : i + 1])

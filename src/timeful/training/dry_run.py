@@ -138,7 +138,6 @@ def _model_lines(config: Config | SftConfig, empty: EmptyModel | None) -> Iterat
 
 
 def _budget_lines(config: Config) -> Iterator[tuple[str, str]]:
-    """Budgets in tokens, and the time of the longest thought."""
     cases, limit = config.cases, config.grpo["max_completion_length"]
     if isinstance(cases, CasesPart):
         budgets = [
@@ -155,7 +154,6 @@ def _budget_lines(config: Config) -> Iterator[tuple[str, str]]:
 
 
 def _excerpt(title: str, prompt: tuple[str, int]) -> str:
-    """A text without its middle."""
     text, tokens = prompt
     lines = [row for line in text.splitlines() for row in wrap(line, WIDTH - 2) or [""]]
     if len(lines) > 2 * _SHOWN:

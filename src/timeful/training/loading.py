@@ -189,5 +189,4 @@ def _load_local_first(load: Callable[..., Any], settings: ModelPart, **options: 
 
 
 def _first(error: Exception) -> str:
-    """The first line of what a library says, which has the cause; further ones give advice."""
     return str(error).partition("\n")[0]

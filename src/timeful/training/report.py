@@ -85,7 +85,6 @@ def _table(lines: Sequence[_Line]) -> tuple[tuple[str, ...], list[tuple[str, ...
 
 
 def _metrics(lines: Sequence[_Line]) -> Iterator[tuple[str, tuple[str, ...], int]]:
-    """The metrics of lines: the name, the path in a line, and the digits."""
     if "reward" not in lines[0]:
         yield "loss", ("trl", "loss"), 4
         yield "right tokens", ("trl", "mean_token_accuracy"), 3
@@ -125,7 +124,6 @@ def _notes(lines: Sequence[_Line]) -> Iterator[str]:
 
 
 def _alarms(lines: Sequence[_Line]) -> Iterator[str]:
-    """Each alarm in its last words, with its updates."""
     alarms: dict[str, list[tuple[int, str]]] = {}
     for line in lines:
         for alarm in filter(None, line.get("alarm", "").split("; ")):

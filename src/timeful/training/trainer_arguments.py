@@ -97,7 +97,6 @@ def _typed(table: dict[str, Any], kind: Any, name: str) -> dict[str, Any]:
 
 
 def _common(config: Config | SftConfig) -> dict[str, Any]:
-    """Arguments of every training that follow from other tables."""
     run, cpu = config.run, not torch.cuda.is_available()
     return {
         "output_dir": str(Path(run.out) / CHECKPOINTS),

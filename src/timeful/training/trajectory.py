@@ -92,7 +92,6 @@ def turn_rewards(events: Iterable[Entry], *, model: str | None = None) -> tuple[
 
 
 def _read_samples(events: Iterable[Entry], model: str | None) -> list[tuple[int, Sampled]]:
-    """What was sampled, with the number of its thought among those of the model, from 0."""
     turns: dict[int, int] = {}
     samples: list[tuple[int, Sampled]] = []
     for event in events:

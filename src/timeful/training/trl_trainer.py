@@ -141,7 +141,6 @@ def _rollout(prompts: list[str], trainer: TimedGRPOTrainer) -> dict[str, list[An
 
 
 def _from_records(*, reward: list[float | None], **_: Any) -> list[float | None]:
-    """The rewards of the rollouts."""
     return reward
 
 

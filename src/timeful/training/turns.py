@@ -123,7 +123,6 @@ class TurnTask:
 
 @lru_cache(maxsize=4)
 def _agent(name: str, most_tokens: int | None) -> AgentFile:
-    """An agent with the training's limit of tokens."""
     file = load_agent(name)
     llm = msgspec.structs.replace(file.llm, max_tokens=most_tokens)
     return msgspec.structs.replace(file, llm=llm)

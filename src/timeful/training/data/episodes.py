@@ -240,7 +240,6 @@ class Run:
         )
 
     def _problem(self, case: str, settings: Mapping[str, Any]) -> Problem | None:
-        """The problem of a case, made or read anew as settings say."""
         if self.suite not in _REASONING:
             return None
         source = msgspec.convert(settings["source"], TaskSource)
@@ -290,7 +289,6 @@ def _is_in_time(events: list[AnyEntry], budget: int | None) -> bool:
 
 
 def _at(settings: Any, name: str) -> Any:
-    """The value under a name with dots; None if there is none."""
     for field_name in name.split("."):
         settings = settings.get(field_name) if isinstance(settings, Mapping) else None
     return settings

@@ -108,7 +108,6 @@ _SAYS: Mapping[DatasetKind, str] = {
 
 
 def _about(run: Run) -> dict[str, Any]:
-    """Where the episodes come from, without places on a machine."""
     settings = run.settings
     about = {"suite": run.suite, "version": settings.get("version"), "seed": settings.get("seed")}
     source = settings.get("source") or settings.get("cases") or {}

@@ -19,8 +19,8 @@ Row = dict[str, Any]
 
 DatasetKind = Literal["sft", "preference", "prompts"]
 ColumnKind = Literal["text", "number", "integer", "messages"]
-Columns = Mapping[str, ColumnKind]
-"""The kinds of columns by their names. All but messages may be null."""
+Columns = Sequence[str]
+"""The names of columns, of those in `_COLUMNS`. All but messages may be null."""
 
 _GROUP = 500
 """Rows of a group in Parquet, which are in memory together."""
@@ -83,7 +83,6 @@ def _write_jsonl(rows: Iterable[Row], path: Path, columns: Columns) -> int:
 
 
 def _write_parquet(rows: Iterable[Row], path: Path, columns: Columns) -> int:
-    check_form("parquet")
     import pyarrow as pa  # noqa: PLC0415 - heavy, and needed for this form alone
     from pyarrow import parquet  # noqa: PLC0415
 
@@ -93,7 +92,7 @@ def _write_parquet(rows: Iterable[Row], path: Path, columns: Columns) -> int:
         "integer": pa.int64(),
         "messages": pa.list_(pa.struct({"role": pa.string(), "content": pa.string()})),
     }
-    schema = pa.schema({name: kinds[kind] for name, kind in columns.items()})
+    schema = pa.schema({name: kinds[_COLUMNS[name][0]] for name in columns})
     count, waiting = 0, iter(rows)
     with parquet.ParquetWriter(path, schema) as writer:
         while group := list(islice(waiting, _GROUP)):
@@ -102,66 +101,47 @@ def _write_parquet(rows: Iterable[Row], path: Path, columns: Columns) -> int:
     return count
 
 
-_ORIGIN: Columns = {
-    "case": "text",
-    "conditions": "text",
-    "budget_s": "number",
-    "alpha": "number",
-    "split": "text",
-    "purpose": "text",
-    "tools": "text",
-}
-COLUMNS: Mapping[DatasetKind, Columns] = {
-    "sft": {
-        "messages": "messages",
-        "reward": "number",
-        "tokens": "integer",
-        "model": "text",
-        "episode": "text",
-        **_ORIGIN,
-    },
-    "preference": {
-        "prompt": "messages",
-        "chosen": "messages",
-        "rejected": "messages",
-        "chosen_reward": "number",
-        "rejected_reward": "number",
-        "chosen_episode": "text",
-        "rejected_episode": "text",
-        **_ORIGIN,
-    },
-    "prompts": {"prompt": "messages", "answer": "text", **_ORIGIN},
+_COLUMNS: Mapping[str, tuple[ColumnKind, str]] = {
+    "messages": ("messages", "the conversation: role and content of each message"),
+    "prompt": ("messages", "the messages before the first answer to learn"),
+    "chosen": ("messages", "the better completion"),
+    "rejected": ("messages", "the worse completion"),
+    "reward": ("number", "the reward"),
+    "chosen_reward": ("number", "the reward of the better completion"),
+    "rejected_reward": ("number", "the reward of the worse completion"),
+    "answer": ("text", "the right answer, if there is one"),
+    "tokens": ("integer", "the number of generated tokens"),
+    "model": ("text", "the model's name"),
+    "episode": ("text", "the record of the conversation"),
+    "chosen_episode": ("text", "the record of the better completion"),
+    "rejected_episode": ("text", "the record of the worse completion"),
+    "case": ("text", "the problem, game or dialogue"),
+    "conditions": ("text", "budget, latency and other conditions, as JSON"),
+    "budget_s": ("number", "the budget in seconds, if there is one"),
+    "alpha": ("number", "the factor of the time of thinking"),
+    "split": ("text", "the split of the case, by a hash"),
+    "purpose": ("text", "the purpose of the thought"),
+    "tools": ("text", "tools of the API as JSON; null where the messages describe them"),
+    "problem": ("text", "the name of the problem"),
+    "jitter_s": ("number", "the standard deviation of the timer, in seconds"),
 }
 
-_DESCRIPTIONS = {
-    "messages": "the conversation: role and content of each message",
-    "prompt": "the messages before the first answer to learn",
-    "chosen": "the better completion",
-    "rejected": "the worse completion",
-    "reward": "the reward",
-    "chosen_reward": "the reward of the better completion",
-    "rejected_reward": "the reward of the worse completion",
-    "answer": "the right answer, if there is one",
-    "tokens": "the number of generated tokens",
-    "model": "the model's name",
-    "episode": "the record of the conversation",
-    "chosen_episode": "the record of the better completion",
-    "rejected_episode": "the record of the worse completion",
-    "case": "the problem, game or dialogue",
-    "conditions": "budget, latency and other conditions, as JSON",
-    "budget_s": "the budget in seconds, if there is one",
-    "alpha": "the factor of the time of thinking",
-    "split": "the split of the case, by a hash",
-    "purpose": "the purpose of the thought",
-    "tools": "tools of the API as JSON; null where the messages describe them",
-    "problem": "the name of the problem",
-    "jitter_s": "the standard deviation of the timer, in seconds",
+_ORIGIN = ("case", "conditions", "budget_s", "alpha", "split", "purpose", "tools")
+_PAIR = ("reward", "episode")
+COLUMNS: Mapping[DatasetKind, Columns] = {
+    "sft": ("messages", "reward", "tokens", "model", "episode", *_ORIGIN),
+    "preference": (
+        *("prompt", "chosen", "rejected"),
+        *(f"{which}_{name}" for name in _PAIR for which in ("chosen", "rejected")),
+        *_ORIGIN,
+    ),
+    "prompts": ("prompt", "answer", *_ORIGIN),
 }
 
 
 def describe_columns(columns: Columns) -> dict[str, object]:
     """The descriptions of columns, for a card."""
-    return {name: _DESCRIPTIONS[name] for name in columns}
+    return {name: _COLUMNS[name][1] for name in columns}
 
 
 LICENCE = """\

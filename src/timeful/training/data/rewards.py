@@ -80,7 +80,6 @@ def _of_turns(
 
 
 def _predicted(events: Iterable[AnyEntry]) -> dict[int, int]:
-    """The turn that each thought was for: that of the action which it led to."""
     turns: dict[int, int] = {}
     thought: int | None = None
     for event in events:

@@ -139,7 +139,6 @@ def _sft(run: Run, choice: Choice, counts: Counts) -> Iterator[Row]:
 
 
 def _best(run: Run, choice: Choice) -> dict[tuple[str, str], str]:
-    """The key of the best episode of each case and condition."""
     best: dict[tuple[str, str], tuple[float, str]] = {}
     for episode in run:
         case = (episode.case, episode.conditions)
@@ -213,6 +212,5 @@ def _prompts(run: Run, choice: Choice, counts: Counts) -> Iterator[Row]:
 
 
 def _beginning(episode: Episode, conversation: Conversation) -> bytes:
-    """A fingerprint of a case, its conditions and what a conversation begins with."""
     begin = (episode.case, episode.conditions, conversation.purpose, conversation.prompt)
     return sha256(msgspec.json.encode(begin)).digest()

@@ -85,7 +85,6 @@ def _words(lines: list[str]) -> int:
 
 
 def _tell(problem: Problem, transcript: Transcript) -> list[str]:
-    """What to write next."""
     texts = [round_.message for round_ in transcript.rounds]
     solution = _Solution(problem, sum(len(_STEP.findall(text)) for text in texts))
     read = _read(transcript)
@@ -110,7 +109,6 @@ def _time_left(transcript: Transcript, read: float) -> float | None:
 
 
 def _read(transcript: Transcript) -> float:
-    """What the timer said last; 0 before it was asked."""
     for dialogue_round in reversed(transcript.rounds):
         for reply in reversed(dialogue_round.replies):
             if match := _READING.search(reply.text):

@@ -14,10 +14,10 @@ The data are made of the records when nothing is left to play: the same settings
 the same bytes, whatever was interrupted and however many worked on it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -33,7 +33,6 @@ from timeful.training.data import generate
 from timeful.training.data.episodes import Episode, LeftOut, Run
 from timeful.training.data.files import (
     COLUMNS,
-    Columns,
     Row,
     describe_columns,
     number_names,
@@ -42,14 +41,13 @@ from timeful.training.data.files import (
 )
 from timeful.training.data.filters import RULES, Rule, final_data, find_broken_rule
 from timeful.training.data.rows import sft_row
-from timeful.training.data.settings import Judge, Settings
+from timeful.training.data.settings import Settings
 from timeful.training.data.verify import Answer, Verdict, judge_all
 from timeful.version import __version__
 
 NAME = "traces"
 
-COLUMNS_OF_TRACES: Columns = {**COLUMNS["sft"], "problem": "text", "jitter_s": "number"}
-_REJECTED: Columns = {"episode": "text", "rule": "text", "votes": "text"}
+COLUMNS_OF_TRACES = (*COLUMNS["sft"], "problem", "jitter_s")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -71,25 +69,6 @@ class TraceResult:
     judged: dict[str, int] = field(default_factory=dict)
     left_out: LeftOut = field(default_factory=LeftOut)
     unjudged: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class _Check:
-    """What the rules found of a trace: the first that it breaks, and its side."""
-
-    rule: Rule | None
-    split: Split
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Judging:
-    """How answers are judged that the rules reject: see `make_traces`."""
-
-    judge: Judge
-    api_key: str = field(repr=False)
-    workers: int
-    retry_failed: bool
-    watcher: Watcher | None
 
 
 def make_traces(
@@ -117,101 +96,108 @@ def make_traces(
         SettingsError: If a setting is invalid, the run is not one of reasoning, or `out` is that
             run; nothing is played or written.
     """
-    judging = None
-    if (judge := settings.judge) is not None:
-        judging = _Judging(
-            judge=judge,
-            api_key=keys.get(judge.api_key_name, ""),
-            workers=workers,
-            retry_failed=retry_failed,
-            watcher=watcher,
-        )
+    judge, teacher = settings.judge, settings.teacher
     if settings.records:
         records = Path(settings.records)
         if out.resolve() == records.resolve():
             raise SettingsError(f"{out} is the run itself; choose another folder with --out")
-        with locked(out):
-            return _make(settings, records, out, judging)
-    episodes = generate.specs_of(settings)
-    generate.check(episodes)
-    teacher = settings.teacher
-    job = make_job(
-        generate.play,
-        RowMaker(summarize=summarize, struct=TaskRow, fields=(), columns=()),
-        api_key="" if teacher is None else keys.get(teacher.api_key_name, ""),
-    )
-    plan = [PlannedEpisode(key=e.key, settings=e.settings(), episode=e) for e in episodes]
-    identity = {**generate.common(episodes[0]), "traces": settings.about()}
-    about = {"suite": NAME, "version": __version__, **identity}
-    with open_folder(out, about, RUN, replace=replace):
-        if watcher is not None:
-            watcher.start(len(plan))
-        on_row = watcher.advance if watcher is not None else lambda _: None
-        run_batch(plan, job, out, workers=workers, retry_failed=retry_failed, on_row=on_row)
-        return _make(settings, out, out, judging)
+        folder: AbstractContextManager[object] = locked(out)
+    else:
+        records, episodes = out, generate.specs_of(settings)
+        generate.check(episodes)
+        identity = {**generate.common(episodes[0]), "traces": settings.about()}
+        about = {"suite": NAME, "version": __version__, **identity}
+        folder = open_folder(out, about, RUN, replace=replace)
+
+    def on_verdict(verdict: Verdict) -> None:
+        if verdict.error is not None and watcher is not None:
+            watcher.say(f"no verdict on {verdict.trace}: {verdict.error}")
+
+    with folder:
+        if not settings.records:
+            if watcher is not None:
+                watcher.start(len(episodes))
+            run_batch(
+                [PlannedEpisode(key=e.key, settings=e.settings(), episode=e) for e in episodes],
+                make_job(
+                    generate.play,
+                    RowMaker(summarize=summarize, struct=TaskRow, fields=(), columns=()),
+                    api_key="" if teacher is None else keys.get(teacher.api_key_name, ""),
+                ),
+                out,
+                workers=workers,
+                retry_failed=retry_failed,
+                on_row=watcher.advance if watcher is not None else lambda _: None,
+            )
+        run = Run(records, shares=settings.splits)
+        if run.suite not in (NAME, "timely/reasoning"):
+            raise SettingsError(f"{records} is a run of {run.suite}; traces are made of reasoning")
+        traces, wrong = _check(run, settings)
+        verdicts: Mapping[str, Verdict] = {}
+        if judge is not None:
+            verdicts = judge_all(
+                wrong,
+                judge,
+                out / "judged",
+                api_key=keys.get(judge.api_key_name, ""),
+                workers=workers,
+                retry_failed=retry_failed,
+                on_verdict=on_verdict,
+            )
+        return _write(run, settings, out, traces, verdicts)
 
 
-def _make(settings: Settings, records: Path, out: Path, judging: _Judging | None) -> TraceResult:
-    """Check the episodes of a run, and write those that pass as data."""
-    run = Run(records, shares=settings.splits)
-    if run.suite not in (NAME, "timely/reasoning"):
-        raise SettingsError(f"{records} is a run of {run.suite}; traces are made of reasoning")
-    checked: dict[str, _Check] = {}
+_Traces = Mapping[str, tuple[Rule | None, Split]]
+"""The first rule that each trace breaks, and its side."""
+
+
+def _check(run: Run, settings: Settings) -> tuple[_Traces, list[Answer]]:
+    """Check the episodes of a run; also the answers that break no other rule, for a judge."""
+    traces: dict[str, tuple[Rule | None, Split]] = {}
     wrong: list[Answer] = []
     for episode in run:
         rule = find_broken_rule(episode, least_calls=settings.least_calls)
-        checked[episode.key] = _Check(rule, episode.split)
-        if (
-            rule == "answer"
-            and judging is not None
-            and (answer_text := final_data(episode)["answer"])
-        ):
-            wrong.append(_answer(episode, answer_text, settings.seed))
+        traces[episode.key] = rule, episode.split
+        if rule == "answer" and (text := final_data(episode)["answer"]):
+            problem = episode.problem
+            assert problem is not None, "an episode of reasoning has a problem"
+            wrong.append(
+                Answer(
+                    trace=episode.key,
+                    question="\n".join((problem.question, *problem.choices)),
+                    right=problem.answer,
+                    text=text,
+                    seed=settings.seed,
+                )
+            )
+    return traces, wrong
+
+
+def _write(
+    run: Run, settings: Settings, out: Path, traces: _Traces, verdicts: Mapping[str, Verdict]
+) -> TraceResult:
     result = TraceResult(card=out / "README.md", left_out=run.left_out)
-    verdicts = {} if judging is None else _judged(wrong, judging, out, result)
-    for key, verdict in verdicts.items():
-        if verdict.is_right:
-            checked[key] = _Check(None, checked[key].split)
-    for split in SPLITS:
-        keys = [key for key, check in checked.items() if check == _Check(None, split)]
-        rows = (_row(run.read(key)) for key in keys)
-        result.splits[split] = write_rows(rows, out / f"{split}.jsonl", COLUMNS_OF_TRACES)
-    write_rows(_rejected(checked, verdicts, result), out / "rejected.jsonl", _REJECTED)
-    _write_card(settings, run, result)
-    return result
-
-
-def _answer(episode: Episode, text: str, seed: int) -> Answer:
-    problem = episode.problem
-    assert problem is not None, "an episode of reasoning has a problem"
-    question = "\n".join((problem.question, *problem.choices))
-    return Answer(trace=episode.key, question=question, right=problem.answer, text=text, seed=seed)
-
-
-def _judged(
-    wrong: list[Answer], judging: _Judging, out: Path, result: TraceResult
-) -> dict[str, Verdict]:
-    def on_verdict(verdict: Verdict) -> None:
-        if verdict.error is not None and judging.watcher is not None:
-            judging.watcher.say(f"no verdict on {verdict.trace}: {verdict.error}")
-
-    verdicts = judge_all(
-        wrong,
-        judging.judge,
-        out / "judged",
-        api_key=judging.api_key,
-        workers=judging.workers,
-        retry_failed=judging.retry_failed,
-        on_verdict=on_verdict,
-    )
-    for key, verdict in sorted(verdicts.items()):
-        name = (
-            "no verdict" if verdict.error is not None else "right" if verdict.is_right else "wrong"
-        )
+    for _, verdict in sorted(verdicts.items()):
+        name = "no verdict" if verdict.error else "right" if verdict.is_right else "wrong"
         result.judged[name] = result.judged.get(name, 0) + 1
         if verdict.error is not None:
-            result.unjudged.append(f"{key}: {verdict.error}")
-    return verdicts
+            result.unjudged.append(f"{verdict.trace}: {verdict.error}")
+    rejected: list[Row] = []
+    passed: dict[Split, list[str]] = {split: [] for split in SPLITS}
+    for key, (rule, split) in traces.items():
+        votes = verdicts[key].votes if key in verdicts else ()
+        if rule is None or (key in verdicts and verdicts[key].is_right):
+            passed[split].append(key)
+        else:
+            result.rejected[rule] += 1
+            words = " ".join("yes" if vote else "no" for vote in votes)
+            rejected.append({"episode": key, "rule": rule, "votes": words or None})
+    for split, keys in passed.items():
+        rows = (_row(run.read(key)) for key in keys)
+        result.splits[split] = write_rows(rows, out / f"{split}.jsonl", COLUMNS_OF_TRACES)
+    write_rows(rejected, out / "rejected.jsonl", ("episode", "rule", "votes"))
+    _write_card(settings, result)
+    return result
 
 
 def _row(episode: Episode) -> Row:
@@ -225,18 +211,7 @@ def _row(episode: Episode) -> Row:
     }
 
 
-def _rejected(
-    checked: Mapping[str, _Check], verdicts: Mapping[str, Verdict], result: TraceResult
-) -> Iterator[Row]:
-    for key, trace in checked.items():
-        if trace.rule is not None:
-            result.rejected[trace.rule] += 1
-            verdict = verdicts.get(key)
-            votes = [] if verdict is None else ["yes" if vote else "no" for vote in verdict.votes]
-            yield {"episode": key, "rule": trace.rule, "votes": " ".join(votes) or None}
-
-
-def _write_card(settings: Settings, run: Run, result: TraceResult) -> None:
+def _write_card(settings: Settings, result: TraceResult) -> None:
     files = {split: count for split, count in result.splits.items() if count}
     write_card(
         result.card,
@@ -253,7 +228,7 @@ def _write_card(settings: Settings, run: Run, result: TraceResult) -> None:
             "Answers that the rules found wrong, as the judge found them": result.judged,
             "Episodes that failed, by where": result.left_out.failed,
             "Records that cannot be read": number_names("record", result.left_out.broken),
-            "Settings": _describe_settings(settings, run),
+            "Settings": _describe_settings(settings),
         },
         {split: f"{split}.jsonl" for split in files},
     )
@@ -269,21 +244,17 @@ def _describe_source(settings: Settings) -> str:
     )
 
 
-def _describe_settings(settings: Settings, run: Run) -> dict[str, object]:
-    about: dict[str, Any] = settings.about()
-    time = about.pop("time")
-    table = {"seed": settings.seed, "splits": _line(about["splits"])}
-    if settings.records:
-        return table | {"records": f"a run of {run.suite}, {Path(settings.records).name}"}
-    problems = dict(about["problems"], file=Path(about["problems"]["file"]).name)
-    table |= {"problems": _line(problems), "traces of each problem": settings.each}
-    table |= {name: _line(value) for name, value in time.items()}
-    if settings.teacher is not None:
-        table["teacher"] = settings.teacher.model
-    if settings.judge is not None:
-        table["judge"] = f"{settings.judge.model_name}, {settings.judge.votes} votes, all yes"
-    return table
-
-
-def _line(value: object) -> str:
-    return msgspec.json.encode(value).decode()
+def _describe_settings(settings: Settings) -> dict[str, object]:
+    """The settings, with names in place of paths and addresses."""
+    about = settings.about()
+    time, problems = about.pop("time"), about["problems"]
+    if problems is not None:
+        problems["file"] = Path(problems["file"]).name
+    about["records"] = Path(settings.records).name
+    about |= time | {"teacher": settings.teacher and settings.teacher.model}
+    about["judge"] = settings.judge and settings.judge.model_name
+    return {
+        name: value if isinstance(value, str) else msgspec.json.encode(value).decode()
+        for name, value in about.items()
+        if value not in (None, "")
+    }

@@ -127,7 +127,6 @@ def judge_all(
 
 
 def _judge(model: Model, answer: Answer, judge: Judge) -> Verdict:
-    """Ask for votes, up to the first no or the first failure."""
     words = _TASK.format(question=answer.question, right=answer.right, given=answer.text)
     votes: list[bool] = []
     error = None

@@ -86,7 +86,6 @@ class QuickRun:
         ]
 
     def _kinds(self) -> Iterator[tuple[Kind, list[Arm | None]]]:
-        """The kinds of steps, each with the models that it is done for."""
         arms, exams = self.trained_arms, list[tuple[Kind, list[Arm | None]]]()
         late = [arm for arm in arms if arm.is_relative]
         if self.recipe.language.opening:

@@ -128,7 +128,6 @@ _Updates = tuple[Step, list[UpdateMetrics]]
 
 
 def _read_updates(run: QuickRun, out: Path) -> Iterator[_Updates]:
-    """The updates of each arm of each seed that has begun."""
     for step in run.steps(out):
         path = step.model.with_name(METRICS)
         if step.kind == "learn" and path.exists():

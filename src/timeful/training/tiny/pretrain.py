@@ -71,7 +71,6 @@ def _weights(model: Any) -> list[dict[str, Any]]:
 def _examples(
     language: Language, phase: Phase, courses: Sequence[Course], rng: np.random.Generator
 ) -> list[tuple[list[int], list[int]]]:
-    """Questions and solutions, as ids."""
     mix = np.array(phase.mix) / sum(phase.mix)
     examples = []
     for course in courses:
