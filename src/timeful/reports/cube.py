@@ -134,7 +134,7 @@ def make_cell(
         n=estimate.n if estimate else len(members) - failed,
         published=published.value if published else None,
         source=published.source if published else None,
-        stand_in=getattr(members[0], "stand_in", False),
+        stand_in=any(getattr(row, "stand_in", False) for row in members),
         spread=estimate.spread if estimate else None,
         where=dict(where),
         failed=failed,

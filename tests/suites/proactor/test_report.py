@@ -18,7 +18,7 @@ from timeful.metrics.proactor.episodes import Conversed, SentPrediction
 from timeful.metrics.proactor.files import PredictedTurn
 from timeful.reports.results import read_results
 from timeful.suites.proactor.suite import NOTES, suite
-from timeful.suites.proactor.timeline import BAR, COLOURS, draw, rows_of
+from timeful.suites.proactor.timeline import draw, order_actions
 
 PAY = foresee("pay", "ready_to_trigger", "Ada <b>")
 
@@ -44,45 +44,34 @@ def conversed(
     )
 
 
-def without_legend(svg: str) -> str:
-    return svg.partition("ready in the reference")[0].rpartition("<rect")[0]
+def marks(conversed: Conversed) -> dict[str, list[str]]:
+    """The marks of each action, by turn."""
+    return {str(row[0]): [entry.text for entry in row[1:]] for row in draw(conversed).rows}  # type: ignore[union-attr]
 
 
 def test_early_in_time_late_and_false_each_have_a_mark_of_their_own() -> None:
     made = turns(
         [PAY], [PAY], [PAY], [foresee("send", "triggered")], [foresee("pay", "pending")], pay=(2,)
     )
-    drawn = without_legend(draw(conversed(made)))
-    says = re.findall(r"<title>turn (\d): (\w+), \w+ \(([\w ]+)\)", drawn)
-    assert says == [
-        ("1", "pay", "early"),
-        ("2", "pay", "in time"),
-        ("3", "pay", "too late"),
-        ("4", "send", "false"),
-        ("5", "pay", "not ready"),
-    ]
-    for what in ("early", "in time", "too late", "false"):
-        assert drawn.count(COLOURS[what]) == 1, what  # type: ignore[index]
-    assert drawn.count(BAR) == 1, "a bar for each ready turn of the reference"
-    assert "<b>" not in drawn, "what a model says is no markup"
+    assert marks(conversed(made)) == {
+        "pay": ["▸", "▁●", "◂", "", "○"],
+        "send": ["", "", "", "✕", ""],
+    }
 
 
 def test_lost_turns_are_seen_and_rows_are_in_the_order_of_the_reference() -> None:
     made = turns([foresee("send", "pending")], [], [], pay=(3,), open=(1, 2))
-    assert rows_of(made) == ["open", "pay", "send"]
-    drawn = draw(conversed(made, lost=(2, 3)))
-    assert drawn.count("lost, nothing was predicted in time") == 2
-    assert draw(conversed([])).startswith("<svg")
+    assert order_actions(made) == ["open", "pay", "send"]
+    assert draw(conversed(made, lost=(2, 3))).head == ("action", "1", "2!", "3!")
+    assert draw(conversed([])).rows == ()
 
 
-def test_what_came_late_is_faint_in_the_turn_that_it_was_for() -> None:
+def test_what_came_late_is_in_parentheses_in_the_turn_that_it_was_for() -> None:
     made = turns([], [], pay=(1,))
     late = SentPrediction(at=5, is_late=True, prediction=Prediction(turn=1, opportunities=(PAY,)))
-    drawn = draw(conversed(made, lost=(1,), predictions=(late,)))
-    assert drawn.count('<g opacity="0.55">') == 1
-    assert "turn 1: pay, ready_to_trigger (in time)" in drawn
+    assert marks(conversed(made, lost=(1,), predictions=(late,))) == {"pay": ["▁(●)", ""]}
     in_time = SentPrediction(at=5, is_late=False, prediction=late.prediction)
-    assert 'opacity="0.55"' not in draw(conversed(made, lost=(1,), predictions=(in_time,)))
+    assert marks(conversed(made, lost=(1,), predictions=(in_time,))) == {"pay": ["▁", ""]}
 
 
 OURS = {"Non-Reasoning, cautious 0.7", "Non-Reasoning, eager 0.2"}

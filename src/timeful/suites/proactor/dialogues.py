@@ -3,16 +3,17 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from timeful.dialogues.opportunity import Opportunity
 from timeful.errors import check_known
 from timeful.experiments.suite import ReportData
 from timeful.metrics.proactor.episodes import Conversed, read_conversation
 from timeful.records.recorder import read_record
 from timeful.reports.html import render
-from timeful.reports.page import Block, Entry, Figure, Grid, Paragraph, Row, Section, Tone
+from timeful.reports.page import Block, Entry, Grid, Paragraph, Row, Section
 from timeful.suites.proactor.cells import TIMINGS, Group, make_groups, show_pace
 from timeful.suites.proactor.episode import Pages
-from timeful.suites.proactor.rows import Verdict, verdict
-from timeful.suites.proactor.timeline import draw
+from timeful.suites.proactor.rows import Verdict
+from timeful.suites.proactor.timeline import LEGEND, MARKS, WRONG, describe, draw, judge
 
 TITLE = "timeful: ProActor"
 """The subtitle of every page."""
@@ -20,16 +21,8 @@ TITLE = "timeful: ProActor"
 ON_PAGE = 3
 """The number of dialogues in the report itself, the first ones that are drawn."""
 
-_TONES: dict[Verdict, Tone] = {
-    "in time": "",
-    "early": "",
-    "too late": "alarm",
-    "false": "alarm",
-    "not ready": "quiet",
-}
-
 _COLUMNS = 2
-"""The number of agents with a column in the table of turns; all of them have a figure."""
+"""The number of agents with a column in the table of turns; all of them have a timeline."""
 
 
 def draw_dialogues(data: ReportData) -> list[Section]:
@@ -76,12 +69,8 @@ def draw_dialogues(data: ReportData) -> list[Section]:
         _page(folder, place).write_text(page, encoding="utf-8", newline="\n")
     if not names:
         return []
-    legend = (
-        "Bars are the turns at which an action is ready in the reference, marks are predictions of "
-        "it; a filled mark is a ready prediction. A mark under the pointer shows the prediction."
-    )
     return [
-        Section("Dialogues", (Paragraph(legend),)),
+        Section("Dialogues", (Paragraph(LEGEND),)),
         *(section for _, section in sections[:ON_PAGE]),
         _list(agents[0], names, folder),
     ]
@@ -145,17 +134,17 @@ def _section(groups: Sequence[Group], place: int, out: Path) -> list[Section]:
     if not episodes:
         return []
     blocks: list[Block] = []
-    titles: dict[str, str] = {}
+    titles: dict[tuple[Row, ...], str] = {}
     for group, conversed in episodes:
-        figure = draw(conversed)
         title = f"{group.method}; {TIMINGS[str(group.where['timing'])]}"
         if group.where["timing"] != "by-turn":
             title += f", {show_pace(group.where)} tokens/s, {len(conversed.lost)} turns lost"
-        if figure in titles:
-            blocks.append(Paragraph(f"{title}: mark for mark as {titles[figure]}"))
-            continue
-        titles[figure] = title
-        blocks += [Paragraph(title), Figure(image=figure, alt=_describe(title, conversed))]
+        grid = draw(conversed, title)
+        if grid.rows in titles:
+            blocks.append(Paragraph(f"{title}: mark for mark as {titles[grid.rows]}"))
+        else:
+            titles[grid.rows] = title
+            blocks.append(grid)
     group, first = episodes[0]
     blocks.append(_turns(episodes[:_COLUMNS]))
     origin = "synthetic" if first.synthetic else "from the data"
@@ -163,18 +152,6 @@ def _section(groups: Sequence[Group], place: int, out: Path) -> list[Section]:
     remark = "" if runs == 1 else f" Of {runs} runs the first is drawn."
     intro = f"Workflow: {first.subflow or 'unknown'}. The conversation is {origin}.{remark}"
     return [Section(f"Dialogue {first.dialogue}", (Paragraph(intro), *blocks))]
-
-
-def _describe(title: str, conversed: Conversed) -> str:
-    """A figure in words."""
-    counts: dict[str, int] = {}
-    for turn in conversed.turns:
-        for prediction in turn.predictions:
-            due = turn.ready_ranges.get(prediction.name, ())
-            outcome = verdict(prediction, turn.turn, due)
-            counts[outcome] = counts.get(outcome, 0) + 1
-    counted = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
-    return f"{title}: predictions over {len(conversed.turns)} turns, {counted or 'none'}"
 
 
 def _turns(episodes: Sequence[tuple[Group, Conversed]]) -> Grid:
@@ -204,13 +181,16 @@ def _predicted(conversed: Conversed, index: int) -> tuple[Entry, ...]:
     turn = conversed.turns[index]
     if turn.turn in conversed.lost:
         return (Entry("lost", tone="alarm"),)
-    names: dict[Verdict, list[str]] = {outcome: [] for outcome in _TONES}
+    groups: dict[Verdict, list[Opportunity]] = {outcome: [] for outcome in MARKS}
     for prediction in turn.predictions:
-        due = turn.ready_ranges.get(prediction.name, ())
-        names[verdict(prediction, turn.turn, due)].append(prediction.name)
+        groups[judge(turn, prediction)].append(prediction)
     lines = (
-        Entry(f"{outcome}: {', '.join(predicted)}", tone=_TONES[outcome])
-        for outcome, predicted in names.items()
-        if predicted
+        Entry(
+            f"{outcome}: {', '.join(p.name for p in predictions)}",
+            "; ".join(describe(turn, p) for p in predictions),
+            tone="alarm" if outcome in WRONG else "quiet" if outcome == "not ready" else "",
+        )
+        for outcome, predictions in groups.items()
+        if predictions
     )
     return tuple(lines) or (Entry("nothing", tone="quiet"),)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import msgspec
 
@@ -21,10 +22,12 @@ from timeful.metrics.statistics import (
     permutation_test,
 )
 from timeful.records.rows import EpisodeRow
-from timeful.reports.published import Published, load_reference
+from timeful.reports.cube import CellName, make_cell
+from timeful.reports.published import Published, Reference, load_reference
 from timeful.reports.results import ResultRow, Scalar
 from timeful.seeding import child
 from timeful.suites.realtime.conditions import (
+    MEAN,
     TITLES,
     USUAL_RESERVE,
     Condition,
@@ -49,6 +52,28 @@ Variant = tuple[str, str, str]
 Group = tuple[Experiment, Condition, Variant]
 
 
+def _with_averages(reference: Reference) -> Reference:
+    """Add the averages of published scores over games."""
+    games: dict[tuple[tuple[str, Scalar], ...], list[Published]] = defaultdict(list)
+    for number in reference.numbers:
+        if number.where["experiment"] != "reduced":
+            games[tuple({**number.where, "game": MEAN}.items())].append(number)
+    averages = (
+        replace(
+            numbers[0],
+            where=dict(where),
+            value=sum(number.value for number in numbers) / len(numbers),
+            source=f"{numbers[0].source}; averaged over the games by us",
+        )
+        for where, numbers in games.items()
+    )
+    return replace(reference, numbers=(*reference.numbers, *averages))
+
+
+COMPARED = _with_averages(REFERENCE)
+"""The published scores, averages over games included."""
+
+
 def make_cells(rows: Sequence[EpisodeRow]) -> list[ResultRow]:
     """Compute all cells, averages over games and paired tests, and list published ones not run.
 
@@ -56,43 +81,16 @@ def make_cells(rows: Sequence[EpisodeRow]) -> list[ResultRow]:
     """
     groups = group_rows(rows)
     methods = method_names(rows)
-    reference = published_scores()
+    games = {group: [members] for group, members in groups.items()} | _over_games(groups)
     cells = [
         cell
-        for (experiment, condition, variant), members in groups.items()
-        for cell in _score_cells(experiment, condition, variant, [members], methods, reference)
+        for (experiment, condition, variant), members in games.items()
+        for cell in _score_cells(experiment, condition, variant, members, methods)
     ]
-    for (experiment, condition, variant), games in _over_games(groups).items():
-        cells += _score_cells(experiment, condition, variant, games, methods, reference)
-    cells += _not_run(cells, reference)
+    cells += _not_run(cells)
     experiments = list(TITLES)
     cells.sort(key=lambda cell: experiments.index(cell.experiment))  # type: ignore[arg-type]
     return [*cells, *_tests(groups, methods)]
-
-
-def published_scores() -> dict[tuple[Scalar, Condition, Scalar], Published]:
-    """The published scores by experiment, condition and agent, averages over games included."""
-    scores = {
-        (number.where["experiment"], _condition(number.where), number.where["agent"]): number
-        for number in REFERENCE.numbers
-    }
-    averages: dict[tuple[Scalar, Condition, Scalar], list[Published]] = defaultdict(list)
-    for (experiment, condition, agent), number in scores.items():
-        if experiment != "reduced":
-            averages[experiment, mean_over_games(condition), agent].append(number)
-    return scores | {
-        key: replace(
-            numbers[0],
-            value=sum(number.value for number in numbers) / len(numbers),
-            source=f"{numbers[0].source}; averaged over the games by us",
-        )
-        for key, numbers in averages.items()
-    }
-
-
-def _condition(where: Mapping[str, Scalar]) -> Condition:
-    fields = {name: value for name, value in where.items() if name not in ("experiment", "agent")}
-    return Condition(**fields)  # type: ignore[arg-type]
 
 
 def method_names(rows: Iterable[EpisodeRow]) -> dict[Variant, str]:
@@ -196,53 +194,29 @@ def _score_cells(
     variant: Variant,
     games: Sequence[Sequence[EpisodeRow]],
     methods: Mapping[Variant, str],
-    reference: Mapping[tuple[Scalar, Condition, Scalar], Published],
 ) -> Iterator[ResultRow]:
     """The score of a group of episodes, and its raw return if it is of a single game."""
     rows = [row for game_rows in games for row in game_rows]
-    estimate = _estimate([clusters(game_rows) for game_rows in games], condition, variant, "score")
-    number = reference.get((experiment, condition, variant[0]))
-    score = ResultRow(
-        suite=SUITE,
-        experiment=experiment,
-        setting=condition.text,
-        method=methods[variant],
-        metric="score",
-        value=estimate.mean if estimate else None,
-        low=estimate.low if estimate else None,
-        high=estimate.high if estimate else None,
-        n=sum(row.score is not None for row in rows),
-        published=number.value if number else None,
-        source=number.source if number else None,
-        stand_in=any(row.stand_in for row in rows),
-        where=_where(experiment, condition, variant[0], methods[variant]),
-        failed=sum(row.score is None for row in rows),
-    )
-    yield score
-    raw = _estimate(
-        [clusters(game_rows, raw=True) for game_rows in games], condition, variant, "raw"
-    )
-    if raw is not None and len(games) == 1:
-        yield msgspec.structs.replace(
-            score,
-            metric="raw",
-            value=raw.mean,
-            low=raw.low,
-            high=raw.high,
-            n=raw.n,
-            published=None,
-            source=None,
+
+    def cell(metric: str, estimate: Estimate | None) -> ResultRow:
+        return make_cell(
+            estimate,
+            suite=SUITE,
+            metric=metric,
+            where=_where(experiment, condition, variant[0], methods[variant]),
+            name=CellName(experiment=experiment, setting=condition.text, method=methods[variant]),
+            members=rows,
+            reference=COMPARED,
         )
+
+    score = [clusters(game_rows) for game_rows in games]
+    yield cell("score", _estimate(score, condition, variant, "score"))
+    raw = [clusters(game_rows, raw=True) for game_rows in games]
+    if len(games) == 1 and all(raw):
+        yield cell("raw", _estimate(raw, condition, variant, "raw"))
     if experiment == "reserve":
-        yield msgspec.structs.replace(
-            score,
-            metric="calls not cut",
-            value=_calls_not_cut(rows),
-            low=None,
-            high=None,
-            published=None,
-            source=None,
-        )
+        share = cell("calls not cut", None)
+        yield msgspec.structs.replace(share, value=_calls_not_cut(rows))
 
 
 def _calls_not_cut(rows: Sequence[EpisodeRow]) -> float | None:
@@ -280,26 +254,22 @@ def _estimate(
     return bootstrap_grand_mean([list(game_clusters.values()) for game_clusters in games], rng=rng)
 
 
-def _not_run(
-    cells: Sequence[ResultRow], reference: Mapping[tuple[Scalar, Condition, Scalar], Published]
-) -> Iterator[ResultRow]:
+def _not_run(cells: Sequence[ResultRow]) -> Iterator[ResultRow]:
     run = {(cell.experiment, cell.setting, cell.where["agent"]) for cell in cells}
-    for (experiment, condition, agent), number in reference.items():
+    for number in COMPARED.numbers:
+        where: dict[str, Any] = dict(number.where)
+        experiment, agent = where.pop("experiment"), where.pop("agent")
+        condition = Condition(**where)
         if (experiment, condition.text, agent) not in run:
             yield ResultRow(
                 suite=SUITE,
-                experiment=str(experiment),
+                experiment=experiment,
                 setting=condition.text,
-                method=str(agent),
+                method=agent,
                 metric="score",
-                value=None,
-                low=None,
-                high=None,
-                n=0,
                 published=number.value,
                 source=number.source,
-                stand_in=None,
-                where=_where(experiment, condition, str(agent), str(agent)),  # type: ignore[arg-type]
+                where=_where(experiment, condition, agent, agent),
             )
 
 
@@ -370,11 +340,7 @@ def _test(
             method=method,
             metric=metric,
             value=value,
-            low=None,
-            high=None,
             n=len(seeds),
-            published=None,
-            source=None,
             stand_in=any(row.stand_in for row in (*agile_rows, *baseline_rows)),
             where=dict(where),
         )
