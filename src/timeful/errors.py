@@ -3,6 +3,7 @@
     TimefulError
     ├── SettingsError          a setting that cannot work, found before anything runs
     ├── KernelError            the timeline was misused, or is broken
+    │   └── AgentError         an agent misused its session, such as by a missing `await`
     ├── WorldError
     │   └── IllegalActionError an action that this world does not have
     ├── ModelError
@@ -34,6 +35,16 @@ class SettingsError(TimefulError):
 
 class KernelError(TimefulError):
     """The timeline was misused, or is broken."""
+
+
+class AgentError(KernelError):
+    """An agent misused its session: a missing `await`, a loop without time, or asyncio."""
+
+
+NO_ASYNCIO = (
+    "an agent waits with `session.sleep` in place of `asyncio.sleep`, and runs other code in "
+    "`session.call`"
+)
 
 
 class WorldError(TimefulError):

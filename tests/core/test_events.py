@@ -186,10 +186,9 @@ def test_waiting_for_what_is_not_on_the_timeline_fails_where_it_is_awaited(kerne
 
     with pytest.raises(KernelError, match="waited for 'NoneType' from elsewhere") as caught:
         run(kernel, main())
-    assert seen == [
-        "<activity 'main' running> waited for 'object' from elsewhere, "
-        "which never happens on this timeline"
-    ]
+    [message] = seen
+    assert "'main'" in message
+    assert "'object'" in message
     assert any(entry.name == "main" for entry in caught.traceback), "the line must be shown"
 
 

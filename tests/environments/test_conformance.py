@@ -213,9 +213,53 @@ class Loose(Bells):
         return View()
 
 
+class Eternal(Bells):
+    """Rings for ever."""
+
+    def next_change(self) -> Instant | None:
+        return Instant(self._view.at + halves(1))
+
+    def advance(self, to: Instant) -> tuple[Observation, ...]:
+        seen = []
+        while (change := self.next_change()) is not None and change <= to:
+            self._view = replace(self._view, at=change, turn=self._view.turn + 1)
+            seen.append(Observation(at=change, event="ring", view=self.view()))
+        return tuple(seen)
+
+
+class Blurred(Bells):
+    """Announces its changes as floats."""
+
+    def next_change(self) -> Instant | None:
+        change = super().next_change()
+        return change and change / 1  # type: ignore[return-value]
+
+
+class Eager(Bells):
+    """Pays for each walk when it begins."""
+
+    fee = 0.0
+
+    def reset(self) -> None:
+        super().reset()
+        self.fee = 0.0
+
+    def intervene(self, actions: Sequence[str], *, at: Instant) -> None:
+        if list(actions) == ["bow"]:
+            self.fee += 1.0
+        else:
+            super().intervene(actions, at=at)
+
+    @property
+    def score(self) -> float:
+        return self._score + self.fee
+
+
 @pytest.mark.parametrize(
     ("kind", "check"),
     [
+        (Eternal, r"check_\w+: .*\d+ changes"),
+        (Blurred, "check_time: an instant"),
         (Early, "check_time"),
         (Backwards, "check_time"),
         (Forgetful, "check_repeatable"),
@@ -231,6 +275,24 @@ class Loose(Bells):
 def test_a_world_that_breaks_a_promise_fails_its_check(kind: type[Bells], check: str) -> None:
     with pytest.raises(AssertionError, match=f"^{check}"):
         check_environment(bells(kind))
+
+
+def test_an_action_that_counts_twice_at_one_instant_must_be_declared() -> None:
+    world = replace(bells(Eager), actions=lambda view, rng: ["bow"], rewards_add_up=False)
+    with pytest.raises(AssertionError, match=r"^check_twice: .*'bow'"):
+        check_environment(world)
+    check_environment(replace(world, can_repeat=True))
+
+
+def test_actions_must_be_a_list_with_a_legal_one_and_the_counts_are_returned() -> None:
+    with pytest.raises(SettingsError, match="walk"):
+        check_environment(replace(bells(), actions=lambda view, rng: "walk"))
+    with pytest.raises(AssertionError, match=r"\d+ proposed actions"):
+        check_environment(replace(bells(), actions=lambda view, rng: ["fly"]))
+    counts = check_environment(bells())
+    assert min(counts.episodes, counts.changes, counts.observations, counts.legal) > 0
+    assert counts.illegal > 0
+    assert str(counts.legal) in str(counts)
 
 
 def test_the_world_itself_is_refused_with_the_call_to_write() -> None:

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar
 
 from timeful.agents.action_parser import Parsed
 from timeful.agents.connection import Connection
+from timeful.agents.guard import Guard, guarded
 from timeful.agents.thought import Thought, ThoughtRecorder
 from timeful.core.activity import Activity
 from timeful.core.kernel import Kernel
@@ -84,12 +85,14 @@ class Session:
         self._seen_tick = connection.ticks
         self.retries = 0
         self.waited_s = 0.0
+        self.guard = Guard(kernel)
 
     # --- the world ---------------------------------------------------------------------------
 
     @property
     def over(self) -> bool:
         """Whether the episode has ended."""
+        self.guard.count("over")
         return self._connection.over
 
     @property
@@ -109,6 +112,7 @@ class Session:
 
     def observe(self) -> tuple[Observation, ...]:
         """Take what became visible since the last call, each with its instant."""
+        self.guard.count("observe")
         return self._connection.observe()
 
     def act(self, action: Any) -> Intervention:
@@ -122,6 +126,7 @@ class Session:
             The intervention: true if the action was legal. An illegal action is recorded and
             has no effect: without a later one, the world takes its default.
         """
+        self.guard.count("act")
         if isinstance(action, Parsed):
             if not action.actions:
                 refusal = f"{action.outcome}: {action.detail}"
@@ -138,6 +143,7 @@ class Session:
             return Intervention(self._connection, refusal)
         return Intervention(self._connection)
 
+    @guarded
     async def run_until_event(
         self, thought: Thought | None = None, *, span: Duration | None = None
     ) -> bool:
@@ -166,6 +172,7 @@ class Session:
 
     def note(self, topic: str, text: str) -> None:
         """Write a remark into the record."""
+        self.guard.count("note")
         self._recorder.write(Noted(at=self.now, topic=topic, text=text))
 
     # --- time --------------------------------------------------------------------------------
@@ -180,19 +187,23 @@ class Session:
         """When the world moves next, whatever the agent does."""
         return self._connection.next_tick
 
+    @guarded
     async def wait_for_tick(self) -> None:
         """Wait until something became visible since this was last called, or all is over."""
         await self._connection.wait_for_tick(self._seen_tick)
         self._seen_tick = self._connection.ticks
 
+    @guarded
     async def sleep_until(self, at: Instant) -> None:
         """Wait until an instant; an instant in the past means now."""
         await self._kernel.sleep_until(whole(at))
 
+    @guarded
     async def sleep(self, span: Duration) -> None:
         """Wait for a span."""
         await self._kernel.sleep(whole(span))
 
+    @guarded
     async def wait(self, thought: Thought, *, until: Instant) -> bool:
         """Wait for the end of a thought, but no longer than to an instant.
 
@@ -237,6 +248,7 @@ class Session:
             TypeError: If the prompt is none of these.
             ValueError: If the limit is negative.
         """
+        self.guard.count("think")
         prompt = make_prompt(prompt, label=label)
         if limit is not None and limit < 0:
             raise ValueError(f"the limit of a thought must not be negative, got {limit} ns")
@@ -273,6 +285,7 @@ class Session:
             stream.limit(kernel.now + limit)
         return Thought(stream, self._connection.turn, self._connection.attend)
 
+    @guarded
     async def call(
         self,
         tool: Callable[[], T],

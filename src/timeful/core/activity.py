@@ -11,7 +11,7 @@ from collections.abc import Coroutine, Generator
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from timeful.core.units import Instant
-from timeful.errors import KernelError
+from timeful.errors import NO_ASYNCIO, AgentError, KernelError
 
 if TYPE_CHECKING:
     from timeful.core.kernel import Kernel
@@ -228,8 +228,9 @@ class Activity(Event[T]):
             target_name = (
                 "itself" if target is self else f"{type(target).__name__!r} from elsewhere"
             )
-            self._pending = KernelError(
-                f"{self!r} waited for {target_name}, which never happens on this timeline"
+            self._pending = AgentError(
+                f"{self!r} waited for {target_name}, which never happens on this timeline; "
+                f"{NO_ASYNCIO}"
             )
             kernel._push(kernel.now, ACTIVITY, self)
 

@@ -38,7 +38,7 @@ from timeful.core.clock import Clock, VirtualClock, WallClock
 from timeful.core.instruments import Log
 from timeful.core.source import Source
 from timeful.core.stream import Pacing, Stream, StreamObserver
-from timeful.core.units import START, Duration, Instant
+from timeful.core.units import NO_TIME, START, Duration, Instant
 from timeful.errors import KernelError
 
 T = TypeVar("T")
@@ -62,12 +62,14 @@ class Kernel:
     Attributes:
         now: The instant of what is happening.
         current: The activity that is running, or None between activities.
+        behind: The greatest delay of an event after its instant on a wall clock.
     """
 
     def __init__(self, clock: Clock | None = None, *, log: Log | None = None) -> None:
         self.clock: Clock = clock or VirtualClock()
         self.now = START
         self.current: Activity[Any] | None = None
+        self.behind = NO_TIME
         self._log = log
         self._wall = self.clock if isinstance(self.clock, WallClock) else None
         self._heap: list[tuple[Any, int, _Target]] = []  # instant, order, target
@@ -346,7 +348,8 @@ class Kernel:
             while not self._posted:
                 if not self._awaited and until is None:
                     return False
-                if until is not None and wall.now() >= until:
+                if until is not None and (late := wall.now() - until) >= 0:
+                    self.behind = max(self.behind, late)
                     return False
                 wall.wait(self._condition, until)
             posted = list(self._posted)

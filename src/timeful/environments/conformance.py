@@ -4,12 +4,12 @@ The tests of a world call `check_environment` with a function that makes the wor
 proposes actions for a view. Every check plays random episodes from a seed of its own, so a failure
 can be repeated; it raises `AssertionError` with the broken promise.
 
-    check_environment(World(make=Doorbell, actions=lambda view, rng: ["open"]))
+    print(check_environment(World(make=Doorbell, actions=lambda view, rng: ["open"])))
 """
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import FrozenInstanceError, dataclass
+from dataclasses import FrozenInstanceError, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -27,16 +27,35 @@ NONSENSE = ("", " ", "nonsense", "\n", "é", "<", "1 2 3")
 """Actions that no world has."""
 
 
+@dataclass(slots=True)
+class Counts:
+    """What the checks of a world have tried."""
+
+    episodes: int = 0
+    changes: int = 0
+    observations: int = 0
+    legal: int = 0
+    illegal: int = 0
+
+    def __str__(self) -> str:
+        return (
+            f"{self.episodes} episodes, {self.changes} changes, {self.observations} observations, "
+            f"{self.legal} legal and {self.illegal} illegal actions"
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
     """A world to check.
 
     Attributes:
         make: Makes the same episode each time, at its start.
-        actions: Proposes a set of actions for a view.
+        actions: Proposes a list of actions for a view, with a `numpy.random.Generator`.
         seed: The seed of the random players.
         patience: The number of changes after which the players stop acting.
+        longest: The most changes of an episode in which nobody acts any more.
         rewards_add_up: Whether the score is the sum of all rewards.
+        can_repeat: Whether an action that is taken twice at one instant may count twice.
 
     Raises:
         SettingsError: If `make` is not callable.
@@ -46,7 +65,10 @@ class World:
     actions: Actions
     seed: int = 0
     patience: int = 200
+    longest: int = 10_000
     rewards_add_up: bool = True
+    can_repeat: bool = False
+    counts: Counts = field(default_factory=Counts, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not callable(self.make):
@@ -56,12 +78,15 @@ class World:
             )
 
 
-def check_environment(world: World) -> None:
+def check_environment(world: World) -> Counts:
     """Check every promise for one world.
+
+    Returns:
+        The counts of what was tried; printed, they are a line.
 
     Raises:
         AssertionError: If a promise is broken; the message names the check.
-        SettingsError: If the argument is no `World`.
+        SettingsError: If the argument is no `World`, or its `actions` returns no list.
     """
     if not isinstance(world, World):
         kind = type(world).__name__
@@ -69,17 +94,28 @@ def check_environment(world: World) -> None:
             f"check_environment takes a World, got a {kind}; write "
             f"World(make={kind}, actions=lambda view, rng: [...])"
         )
+    world = replace(world, counts=Counts())
     for check in CHECKS:
         try:
             check(world)
         except AssertionError as error:
             raise AssertionError(f"{check.__name__}: {error}") from error
+    counts = world.counts
+    promise(
+        counts.legal > 0 or counts.illegal == 0,
+        f"none of {counts.illegal} proposed actions was legal, so that no action was checked",
+    )
+    return counts
 
 
 def check_start(world: World) -> None:
     """The first change is at or after the start."""
     env = world.make()
     change = env.next_change()
+    promise(
+        change is None or isinstance(change, int),
+        f"an instant must be a whole number of nanoseconds, got {change!r}",
+    )
     ahead = change is not None and change >= START
     promise(ahead, f"the first change must be at or after the start, got {change}")
     promise(
@@ -93,6 +129,10 @@ def check_time(world: World) -> None:
         promise(step.at >= step.before, f"time went back, from {step.before} to {step.at}")
         at = step.before
         for observation in step.observations:
+            promise(
+                isinstance(observation.at, int),
+                f"an instant must be a whole number of nanoseconds, got {observation.at!r}",
+            )
             promise(
                 at <= observation.at <= step.at,
                 f"{observation.event!r} at {observation.at} must be between {at} and {step.at}",
@@ -135,9 +175,10 @@ def check_in_one_go(world: World) -> None:
     """One long advance gives the same observations as one advance a change."""
     env = world.make()
     observations: list[Observation] = []
-    while (change := env.next_change()) is not None:
-        observations += env.advance(change)
-        end = change
+    end = START
+    for step in _play(replace(world, patience=0), "in one go", env):
+        observations += step.observations
+        end = step.at
     promise(list(world.make().advance(end)) == observations, "one long advance differs")
 
 
@@ -149,7 +190,7 @@ def check_illegal(world: World) -> None:
             continue
         before = _snapshot(step.env)
         for illegal in NONSENSE:
-            proposed = [*world.actions(step.env.view(), rng), illegal]
+            proposed = [*_propose(world, step.env, rng), illegal]
             for actions in ([illegal], proposed):
                 promise(
                     not _takes(step.env, actions, step.at),
@@ -179,6 +220,25 @@ def check_acts_do_not_end(world: World) -> None:
                 step.was_ahead,
                 f"no change follows the action {step.action!r} to show the end",
             )
+
+
+def check_twice(world: World) -> None:
+    """The same action, taken twice at one instant, counts once, unless the world says otherwise."""
+    if world.can_repeat:
+        return
+    twin, latest = world.make(), ""
+    for step in _play(world, "twice"):
+        if step.action is None:
+            twin.advance(step.at)
+        else:
+            latest = step.action
+            if _takes(twin, [latest], step.at):
+                _takes(twin, [latest], step.at)
+        promise(
+            twin.score == step.env.score,
+            f"{latest!r} counts twice if it is taken twice at one instant: the score is "
+            f"{twin.score} and not {step.env.score}; set can_repeat=True if this is meant",
+        )
 
 
 def check_score(world: World) -> None:
@@ -247,6 +307,7 @@ CHECKS = (
     check_illegal,
     check_over,
     check_acts_do_not_end,
+    check_twice,
     check_score,
     check_view,
 )
@@ -268,17 +329,24 @@ class _Step:
 def _play(world: World, purpose: str, env: Environment | None = None) -> Iterator[_Step]:
     """Play an episode with actions between two changes and at their instants."""
     env = env or world.make()
+    counts = world.counts
+    counts.episodes += 1
     rng, now, count = _rng(world, purpose), START, 0
     while (change := env.next_change()) is not None:
         count += 1
+        longest = world.patience + world.longest
+        promise(count <= longest, f"the world does not end within {longest} changes")
         if count <= world.patience and rng.random() < 0.9:
             # At the very instant of the change, the intervention comes first.
             power = int(rng.integers(1, 10))  # soon or late, for changes may be far apart
             late = rng.random() < 0.1 or change >= 1 << 61
             at = change if late else (now + Duration(int((change - now) * rng.random() ** power)))
-            proposed = world.actions(env.view(), rng)
+            proposed = _propose(world, env, rng)
             action = next((action for action in proposed if _takes(env, [action], at)), None)
+            refused = len(proposed) if action is None else proposed.index(action)
+            counts.illegal += refused
             if action is not None:
+                counts.legal += 1
                 yield _Step(
                     env=env,
                     before=now,
@@ -290,7 +358,22 @@ def _play(world: World, purpose: str, env: Environment | None = None) -> Iterato
                 now = at
                 continue
         before, now = now, change
-        yield _Step(env=env, before=before, at=now, observations=env.advance(now))
+        observations = env.advance(now)
+        counts.changes += 1
+        counts.observations += len(observations)
+        yield _Step(env=env, before=before, at=now, observations=observations)
+
+
+def _propose(world: World, env: Environment, rng: np.random.Generator) -> list[str]:
+    """The actions that are proposed for a view.
+
+    Raises:
+        SettingsError: If they are no list.
+    """
+    actions = world.actions(env.view(), rng)
+    if isinstance(actions, str) or not isinstance(actions, Sequence):
+        raise SettingsError(f"actions must return a list of actions, got {actions!r}")
+    return list(actions)
 
 
 def _takes(env: Environment, actions: Sequence[str], at: Instant) -> bool:

@@ -16,6 +16,8 @@ from timeful.reports.table import Context, Table, distinct, lay_out
 from timeful.reports.text import render_text
 
 _SHOWN_FAILURES = 50
+_MOST_BEHIND_S = 0.1
+"""The delay after the wall clock, in s, above which a report warns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +135,15 @@ def _notices(suite: Suite, rows: Sequence[Any]) -> Iterator[Section]:
         blocks.append(Notice(suite.notice))
     elif any(stand_ins):
         blocks.append(Notice("Some rows are stand-ins, for which no language model was run."))
+    behind = [row.behind_s for row in rows if getattr(row, "behind_s", 0) > _MOST_BEHIND_S]
+    if behind:
+        blocks.append(
+            Notice(
+                f"The world waited for an agent's own computing: {len(behind)} of {len(rows)} "
+                f"episodes fell up to {max(behind):.2f} s behind the wall clock. Compute in "
+                "`session.call`."
+            )
+        )
     if blocks:
         yield Section("", tuple(blocks), is_printed=True)
 

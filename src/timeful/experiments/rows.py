@@ -99,7 +99,7 @@ def row_maker(suite: Suite) -> RowMaker:
 @lru_cache(maxsize=32)
 def generic_row_type(names: tuple[str, ...], columns: tuple[str, ...]) -> type[msgspec.Struct]:
     """The type of generic rows: the fields of an episode, its numbers, and how it ended."""
-    outcome = ("status", "score", "ended", "error", "sha256")
+    outcome = ("status", "score", "ended", "error", "sha256", "behind_s")
     every = dict.fromkeys((*names, *columns, *outcome))
 
     def reduce(row: msgspec.Struct) -> tuple[Any, ...]:

@@ -185,23 +185,30 @@ class EpisodeEnded(Entry, frozen=True, kw_only=True, tag="episode-ended"):
     score: float
 
 
-class EpisodeFailed(Entry, frozen=True, kw_only=True, tag="episode-failed"):
-    """The last event of an episode that broke; `boundary` names what it broke at."""
+class EpisodeFailed(Entry, frozen=True, kw_only=True, omit_defaults=True, tag="episode-failed"):
+    """The last event of an episode that broke; `boundary` names what it broke at.
+
+    `trace` is the places that the error passed, as `file.py:LINE in function`, outermost first.
+    """
 
     boundary: Boundary
     error: str
+    trace: tuple[str, ...] = ()
 
 
 class Wall(Entry, frozen=True, kw_only=True, tag="wall"):
     """What the machine spent: real and CPU seconds, and attempts beyond the first.
 
     `waited_s` are the seconds that requests waited because of limits of their endpoint.
+    `behind_s` is the greatest delay of the timeline, in seconds, after the wall clock; agents
+    that compute for long cause it.
     """
 
     real_s: float
     cpu_s: float
     retries: int
     waited_s: float = 0.0
+    behind_s: float = 0.0
 
 
 Inner = (

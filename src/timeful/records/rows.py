@@ -39,3 +39,5 @@ class EpisodeRow(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None
     sha256: str
     """Of the episode's record, wall-clock fields apart."""
+    behind_s: float = 0.0
+    """The greatest delay of the timeline after the wall clock, in s; 0 in virtual time."""

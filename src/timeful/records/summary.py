@@ -15,6 +15,7 @@ from timeful.records.events import (
     ThoughtEnded,
     ThoughtStarted,
     Turned,
+    Wall,
 )
 from timeful.records.recorder import record_hash
 from timeful.records.rows import EpisodeRow
@@ -32,9 +33,13 @@ class CompleteRecord:
 
     @property
     def error(self) -> str | None:
-        """What the episode failed with, after the boundary that it crossed."""
+        """The error of a failed episode, after its boundary; that of an agent with its place."""
         end = self.end
-        return f"{end.boundary}: {end.error}" if isinstance(end, EpisodeFailed) else None
+        if not isinstance(end, EpisodeFailed):
+            return None
+        places = [line for line in end.trace if not line.startswith("caused by")]
+        place = f" ({places[-1]})" if places and end.boundary == "agent" else ""
+        return f"{end.boundary}: {end.error}{place}"
 
     @property
     def outcome(self) -> dict[str, Any]:
@@ -43,6 +48,7 @@ class CompleteRecord:
             "status": "ok" if self.error is None else "failed",
             "error": self.error,
             "sha256": record_hash(self.events),
+            "behind_s": max((e.behind_s for e in self.events if isinstance(e, Wall)), default=0.0),
         }
 
 

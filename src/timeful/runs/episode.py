@@ -1,17 +1,33 @@
 """One episode: an agent, a world and an interface on a timeline, and the record of it."""
 
 from dataclasses import dataclass
+from pathlib import Path
+from traceback import extract_tb
 from typing import Any
 
 from timeful.agents.connection import Interface
 from timeful.agents.session import Agent, Session, Transcripts
+from timeful.core import kernel as kernel_module
 from timeful.core.clock import Clock, cpu_seconds, monotonic_ns
 from timeful.core.kernel import Kernel
+from timeful.core.units import in_seconds
 from timeful.environments.environment import Environment
-from timeful.errors import KernelError, ModelError, SandboxError, WorldError
+from timeful.errors import (
+    NO_ASYNCIO,
+    AgentError,
+    KernelError,
+    ModelError,
+    SandboxError,
+    WorldError,
+)
 from timeful.records.events import Boundary, EpisodeEnded, EpisodeFailed, EpisodeStarted, Wall
 from timeful.records.recorder import Recorder
 from timeful.version import __version__
+
+_CORE = Path(kernel_module.__file__).parent
+_CAUSES = 5
+_FRAMES = 20
+"""The most errors of a chain, and frames of each, that a record holds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,15 +98,19 @@ def run_episode(
             )
             kernel.start(agent(session), name="agent")
             kernel.run_until(connection.world)
+            session.guard.check_dropped()
         end = EpisodeEnded(
             at=kernel.now, reason="world over", turns=connection.turn, score=connection.score
         )
-    except KernelError:
-        raise
-    except Exception as error:  # noqa: BLE001 - recorded at the boundary that it crossed
-        failure = error
+    except Exception as error:
+        if isinstance(error, KernelError) and not isinstance(error, AgentError):
+            raise
+        failure = _explain(error)
         end = EpisodeFailed(
-            at=kernel.now, boundary=boundary_of(error), error=f"{type(error).__name__}: {error}"
+            at=kernel.now,
+            boundary=boundary_of(failure),
+            error=f"{type(failure).__name__}: {failure}",
+            trace=trace_of(failure),
         )
     recorder.write(end)
     recorder.write(
@@ -100,9 +120,39 @@ def run_episode(
             cpu_s=cpu_seconds() - began_cpu,
             retries=0 if session is None else session.retries,
             waited_s=0.0 if session is None else session.waited_s,
+            behind_s=in_seconds(kernel.behind),
         )
     )
     return failure
+
+
+def _explain(error: Exception) -> Exception:
+    """The error, or a clearer one for a use of asyncio outside of its event loop."""
+    if isinstance(error, RuntimeError) and "no running event loop" in str(error):
+        explained = AgentError(f"{error}; {NO_ASYNCIO}")
+        explained.__cause__ = error
+        return explained
+    return error
+
+
+def trace_of(error: BaseException) -> tuple[str, ...]:
+    """The places that an error passed, outermost first, and those of the errors that caused it.
+
+    Files are named without their folders, so that a record does not depend on the machine; the
+    frames of the timeline are left out.
+    """
+    lines: list[str] = []
+    for _ in range(_CAUSES):
+        for frame in extract_tb(error.__traceback__)[-_FRAMES:]:
+            path = Path(frame.filename)
+            if path.parent != _CORE and path != Path(__file__):
+                lines.append(f"{path.name}:{frame.lineno} in {frame.name}")
+        cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+        if cause is None:
+            break
+        error = cause
+        lines.append(f"caused by {type(error).__name__}: {error}")
+    return tuple(lines)
 
 
 def boundary_of(error: Exception) -> Boundary:

@@ -18,7 +18,7 @@ from timeful.errors import EpisodeError, SettingsError
 from timeful.interfaces.compatibility import WORLDS, check_fits, world_name
 from timeful.interfaces.make import make_interface
 from timeful.models.pace import tokens
-from timeful.records.events import Entry, EpisodeEnded, Happened, Turned
+from timeful.records.events import Entry, EpisodeEnded, Happened, Turned, Wall
 from timeful.records.recorder import Recorder
 from timeful.registry import is_file_name, load
 from timeful.runs.episode import EpisodeSetting, boundary_of, run_episode
@@ -69,6 +69,13 @@ class Episode:
     def late(self) -> int:
         """The number of turns in which no action came in time, so that the default was taken."""
         return sum(isinstance(event, Turned) and event.late for event in self.events)
+
+    @property
+    def behind_s(self) -> float:
+        """The greatest delay of the timeline after a wall clock, in s; 0 in virtual time."""
+        return max(
+            (event.behind_s for event in self.events if isinstance(event, Wall)), default=0.0
+        )
 
     def save(self, path: Path | str) -> None:
         """Write the record to a file, one JSON object a line; `timeful show` prints it."""

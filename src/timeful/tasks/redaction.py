@@ -58,7 +58,7 @@ def redact(event: Entry) -> Entry:
         case Noted():
             return replace(event, text=REDACTED)
         case EpisodeFailed():
-            return replace(event, error=event.error.partition(":")[0])
+            return replace(event, error=event.error.partition(":")[0], trace=())
     return event
 
 

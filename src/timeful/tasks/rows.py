@@ -70,6 +70,8 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...]
     error: str | None
     sha256: str
+    behind_s: float = 0.0
+    """The greatest delay of the timeline after the wall clock, in s; 0 in virtual time."""
 
     @property
     def group(self) -> str:

@@ -121,6 +121,8 @@ class ProactorRow(msgspec.Struct, frozen=True, kw_only=True):
     notes: dict[str, int]
     source: str
     sha256: str
+    behind_s: float = 0.0
+    """The greatest delay of the timeline after the wall clock, in s; 0 in virtual time."""
 
     @property
     def method(self) -> str:
