@@ -44,17 +44,14 @@ def test_one_length_for_all_budgets_is_named_once_and_noted_while_it_lasts(
     assert alarms(tmp_path) == list(range(20, 41)), "the first half is for learning it"
 
 
-def test_lengths_that_follow_the_budget_raise_no_alarm(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("lengths", "updates"), [((10.0, 16.0), 40), ((10.0, 10.0), RECENT - 1)])
+def test_lengths_that_follow_the_budget_or_too_few_updates_raise_no_alarm(
+    tmp_path: Path, lengths: tuple[float, float], updates: int
+) -> None:
     said: list[str] = []
-    lived(tmp_path, [(10.0, 16.0)] * 40, steps=40, said=said)
+    lived(tmp_path, [lengths] * updates, steps=updates, said=said)
     assert not said
     assert not alarms(tmp_path)
-
-
-def test_a_short_training_has_too_few_updates_to_say(tmp_path: Path) -> None:
-    said: list[str] = []
-    lived(tmp_path, [(10.0, 10.0)] * (RECENT - 1), steps=RECENT - 1, said=said)
-    assert not said
 
 
 def test_it_rings_the_same_after_a_kill(tmp_path: Path) -> None:
@@ -79,7 +76,9 @@ def test_it_rings_the_same_after_a_kill(tmp_path: Path) -> None:
         ({1.0: 10.0, 1.5: 10.0}, False),
         ({1.0: 10.0, 2.0: 14.9}, True),
         ({1.0: 10.0, 2.0: 15.0}, False),
-        ({1.0: 10.0, 2.0: 30.0, 8.0: 10.0}, True),
+        ({1.0: 10.0, 2.0: 30.0, 8.0: 10.0}, True),  # longest in the middle is not by budget
+        ({1.0: 30.0, 8.0: 10.0}, True),
+        ({1.0: 0.0, 8.0: 10.0}, False),
     ],
 )
 def test_the_alarm_compares_the_shortest_budget_with_the_longest(

@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("openai")
 
 from tests.servers.fake import Body, Call, FakeServer, Hang, Say, Status, Step, Think
-from tests.training.data.making import files, rows_of, saved, timeful
+from tests.training.data.making import rows_of, saved, timeful
 from timeful.environments.reasoning.problems import load
 from timeful.errors import SettingsError
 
@@ -74,10 +74,13 @@ def traces(folder: Path, *options: object, workers: int = 1) -> tuple[int, str]:
 
 def test_what_a_teacher_solves_in_time_becomes_data(tmp_path: Path) -> None:
     with FakeServer(solving()) as server:
-        saved(tmp_path, config(server).replace("[splits]", "extra = {top_k = 20}\n[splits]"))
+        saved(
+            tmp_path,
+            config(server, judge=True).replace("[splits]", "extra = {top_k = 20}\n[splits]"),
+        )
         code, output = traces(tmp_path)
         assert code == 0, output
-        assert len(server.requests) == 2 * N
+        assert len(server.requests) == 2 * N, "no judge is asked about right answers"
         assert {one.body["top_k"] for one in server.requests} == {20}
         assert all("sk-private-77" in one.headers["authorization"] for one in server.requests)
     rows = [row for name in SPLITS[:3] for row in rows_of(tmp_path / "out" / name)]
@@ -110,104 +113,36 @@ def test_what_a_teacher_thought_stands_before_what_it_said(tmp_path: Path) -> No
     assert all(text.startswith("<think>\nlet me see\n</think>\n\n") for text in said)
 
 
-BAD: dict[str, tuple[str, Callable[[Body], Iterator[Step]]]] = {}
-
-
-def bad(name: str, rule: str) -> Callable[[Callable[[Body], Iterator[Step]]], object]:
-    def add(script: Callable[[Body], Iterator[Step]]) -> object:
-        BAD[name] = rule, script
-        return script
-
-    return add
-
-
-@bad("no answer between tags", "form")
-def _plain(body: Body) -> Iterator[Step]:
-    yield Say(f"So it is {right(body)}." if readings(body) else CALL)
-
-
-@bad("it makes up what the timer said", "form")
-def _made_up(body: Body) -> Iterator[Step]:
-    told = f"{CALL}\n<tool_response>\n1.00 seconds.\n</tool_response>"
-    yield Say(f"<answer>{right(body)}</answer>" if readings(body) else told)
-
-
-@bad("it never asks the timer", "calls")
-def _hasty(body: Body) -> Iterator[Step]:
+def hasty(body: Body) -> Iterator[Step]:
+    """It never asks the timer."""
     yield Say(f"<answer>{right(body)}</answer>")
 
 
-@bad("it calls what is no tool", "calls")
-def _wild(body: Body) -> Iterator[Step]:
-    if len(body["messages"]) == 2:
-        yield Say('<tool_call>{"name": "calculator", "arguments": {}}</tool_call>')
-    else:
-        yield from solving()(body)
+def liar(body: Body) -> Iterator[Step]:
+    """It claims another duration."""
+    words = f"<conclusion>total duration: 19 seconds</conclusion><answer>{right(body)}</answer>"
+    yield Say(words if readings(body) else CALL)
 
 
-@bad("it claims another duration", "times")
-def _liar(body: Body) -> Iterator[Step]:
-    said = f"<conclusion>total duration: 19 seconds</conclusion><answer>{right(body)}</answer>"
-    yield Say(said if readings(body) else CALL)
-
-
-def claims(conclusion: str) -> Callable[[Body], Iterator[Step]]:
-    def script(body: Body) -> Iterator[Step]:
-        yield Say(f"{conclusion}<answer>{right(body)}</answer>" if readings(body) else CALL)
-
-    return script
-
-
-for words in (
-    "<conclusion>total duration: 19 s</conclusion>",
-    "<conclusion>total duration: 1 minute 5 seconds</conclusion>",
-    "<conclusion>1 call; total duration: 19 seconds</conclusion>",
-    "<think><conclusion>total duration: 0 seconds</conclusion></think>"
-    "<conclusion>total duration: 19 seconds</conclusion>",
-):
-    BAD[words] = "times", claims(words)
-
-
-@bad("it takes too long", "late")
-def _slow(body: Body) -> Iterator[Step]:
+def slow(body: Body) -> Iterator[Step]:
     if readings(body):
         yield Say("and so on, ", tokens=100_000)
     yield from solving()(body)
 
 
-@bad("it is wrong", "answer")
-def _wrong(body: Body) -> Iterator[Step]:
-    yield from solving(lambda _: "123456")(body)
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_each_rule_rejects_what_it_is_for_and_the_card_counts_it(tmp_path: Path, name: str) -> None:
-    rule, script = BAD[name]
+@pytest.mark.parametrize(("script", "rule"), [(hasty, "calls"), (liar, "times"), (slow, "late")])
+def test_a_trace_that_breaks_a_rule_is_rejected_and_counted(
+    tmp_path: Path, script: Callable[[Body], Iterator[Step]], rule: str
+) -> None:
     with FakeServer(script) as server:
-        saved(tmp_path, config(server))
+        saved(tmp_path, config(server, judge=True))
         code, output = traces(tmp_path)
-    assert code == 0, output
-    assert f"rejected   {N}: {N} {rule}" in output
+        assert code == 0, output
+        assert not any(is_judge(request.body) for request in server.requests)
     out = tmp_path / "out"
     assert [row["rule"] for row in rows_of(out / "rejected.jsonl")] == [rule] * N
     assert all(not (out / split).read_bytes() for split in SPLITS[:3])
     assert f"| {rule} | {N} |" in (out / "README.md").read_text()
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        "<think><conclusion>total duration: 19 seconds</conclusion></think>",
-        "<conclusion>done</conclusion> 19 seconds",
-        "",
-    ],
-)
-def test_nothing_but_a_conclusion_claims_a_duration(tmp_path: Path, words: str) -> None:
-    with FakeServer(claims(words)) as server:
-        saved(tmp_path, config(server))
-        code, output = traces(tmp_path)
-    assert code == 0, output
-    assert "rejected   0" in output
 
 
 # --- the judge -----------------------------------------------------------------------------------
@@ -234,7 +169,12 @@ def judging(votes: list[str]) -> Callable[[Body], Iterator[Step]]:
 
 @pytest.mark.parametrize(
     ("votes", "asked", "kept"),
-    [(["yes", "yes", "yes"], 3, N), (["yes", "yes", "no"], 3, 0), (["no"], 1, 0)],
+    [
+        (["yes", "yes", "yes"], 3, N),
+        (["yes", "yes", "no"], 3, 0),
+        (["no"], 1, 0),
+        (["yes</answer>, but no: <answer> No "], 1, 0),  # the last word counts
+    ],
 )
 def test_a_judge_must_say_yes_three_times(
     tmp_path: Path, votes: list[str], asked: int, kept: int
@@ -251,20 +191,6 @@ def test_a_judge_must_say_yes_three_times(
     assert all(f"{row['split']}.jsonl" == name for name, rows in found.items() for row in rows)
     assert not kept or sum(map(bool, found.values())) > 1, "else all of this were true of one file"
     assert f"judged     {N} {'right' if kept else 'wrong'}" in output
-
-
-def test_a_judge_that_quotes_a_verdict_is_taken_by_its_last_word(tmp_path: Path) -> None:
-    def script(body: Body) -> Iterator[Step]:
-        if is_judge(body):
-            yield Say("I could say <answer>yes</answer>, but no: <answer> No </answer>")
-        else:
-            yield from solving(spelled)(body)
-
-    with FakeServer(script) as server:
-        saved(tmp_path, config(server, judge=True))
-        code, output = traces(tmp_path)
-    assert code == 0, output
-    assert f"judged     {N} wrong" in output
 
 
 def test_a_verdict_is_on_the_words_that_were_judged(tmp_path: Path) -> None:
@@ -287,20 +213,6 @@ def test_a_verdict_is_on_the_words_that_were_judged(tmp_path: Path) -> None:
             path.unlink()
         (tmp_path / "out" / "rows.jsonl").unlink()
         assert f"judged     {N} right" in traces(tmp_path)[1]
-
-
-def test_the_judge_is_asked_about_nothing_but_answers_that_break_no_other_rule(
-    tmp_path: Path,
-) -> None:
-    with FakeServer(solving()) as server:
-        saved(tmp_path, config(server, judge=True))
-        assert traces(tmp_path)[0] == 0
-        assert not any(is_judge(one.body) for one in server.requests)
-    for script in (_hasty, _slow, _liar):
-        with FakeServer(script) as server:
-            saved(tmp_path, config(server, judge=True))
-            assert traces(tmp_path, "--replace")[0] == 0
-            assert not any(is_judge(one.body) for one in server.requests)
 
 
 def test_a_judge_without_a_verdict_is_a_failure_that_is_listed_and_asked_again(
@@ -433,15 +345,6 @@ def test_what_was_stopped_goes_on_and_comes_to_the_same_bytes(
         # Two answers were judged, three votes each; the third was hanging at its second vote.
         assert len(server.requests) - first == undisturbed - 2 * N - 6
     assert data_of(folder / "out") == data_of(tmp_path / "calm" / "out")
-
-
-def test_how_many_work_side_by_side_changes_nothing(tmp_path: Path) -> None:
-    with FakeServer(solving()) as server:
-        saved(tmp_path / "one", config(server))
-        saved(tmp_path / "many", config(server))
-        assert traces(tmp_path / "one", workers=1)[0] == 0
-        assert traces(tmp_path / "many", workers=3)[0] == 0
-    assert files(tmp_path / "one" / "out") == files(tmp_path / "many" / "out")
 
 
 def test_an_endpoint_that_fails_is_counted_and_asked_again(tmp_path: Path) -> None:

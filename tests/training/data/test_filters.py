@@ -58,6 +58,13 @@ def replaced(old: str, new: str) -> Change:
     return change
 
 
+def concluded(words: str) -> Change:
+    """Another conclusion."""
+    return lambda text: re.sub(
+        r"<conclusion>.*?</conclusion>", f"<conclusion>{words}</conclusion>", text
+    )
+
+
 def test_a_trace_as_it_was_played_passes(plain: Path) -> None:
     assert found(plain) is None
 
@@ -76,13 +83,18 @@ def test_a_trace_as_it_was_played_passes(plain: Path) -> None:
         ("calls", replaced('"tool":"get_duration"', '"tool":"calculator"')),
         ("late", replaced('"budget_ns":20000000000', '"budget_ns":1000000000')),
         ("answer", replaced('"correct":true', '"correct":false')),
+        ("times", concluded("total duration: 19.9 s")),
+        ("times", concluded("total duration: 1 minute 5 seconds")),
+        ("times", concluded("1 call; total duration: 19.9 seconds")),
+        (None, concluded("done")),
+        (None, lambda text: re.sub(r"<(/?)conclusion>", r"<\1summary>", text)),
         ("form", lambda text: text.replace("<answer>", "<result>")),
         ("form", replaced('"finish":"stop"', '"finish":"length"')),
         ("form", lambda text: text.replace("<summary>", "<tool_response>\\n1\\n<summary>")),
     ],
 )
 def test_a_trace_with_one_thing_changed_breaks_its_rule(
-    plain: Path, rule: str, change: Change
+    plain: Path, rule: str | None, change: Change
 ) -> None:
     assert found(plain, change) == rule
 

@@ -15,7 +15,6 @@ from tests.training.quick.material import (
     row,
 )
 from timeful.errors import RecordError
-from timeful.training.collapse_detection import find_collapse
 from timeful.training.curves import mean_curve
 from timeful.training.quick.answers import find_collapses, mean_success, read_answers
 from timeful.training.quick.claims import OneLength, list_missing, one_lengths
@@ -61,24 +60,6 @@ def test_a_score_is_the_mean_of_its_rows(tmp_path: Path) -> None:
     assert {m: (c.value, c.n, c.failed) for m, c in values.items()} == {
         m: (mean, 5, 1) for m, mean in means.items()
     }
-
-
-@pytest.mark.parametrize(
-    ("tokens", "is_collapsed"),
-    [
-        ({}, False),
-        ({0.4: 10, 0.8: 15}, False),
-        ({0.4: 10, 0.8: 14.9}, True),
-        ({0.4: 10, 0.79: 10}, False),  # budgets that hardly differ ask for nothing
-        ({0.4: 30, 3.2: 10}, True),
-        ({0.4: 10, 0.8: 40, 3.2: 10}, True),  # longest in the middle is not by budget
-        ({0.4: 0, 3.2: 10}, False),
-    ],
-)
-def test_the_alarm_rings_below_one_and_a_half_times_from_the_shortest_to_the_longest(
-    tokens: dict[float, float], is_collapsed: bool
-) -> None:
-    assert bool(find_collapse(tokens)) is is_collapsed
 
 
 def test_the_best_length_fits_the_budget_and_is_frequent_enough(tmp_path: Path) -> None:

@@ -61,11 +61,16 @@ def test_scenes_have_their_time_in_turn_and_nobody_is_cut_at_it() -> None:
     assert drawn("test", 6)[0].spec.shared.seed != drawn("train", 6)[0].spec.shared.seed
 
 
-def test_a_multiple_is_rounded_down_to_tokens_before_it_is_cut() -> None:
-    assert [one.span for one in relative(QUICK, [10, 11, 22], (0.75,))] == [
-        4 * 10**8,  # 7.5 tokens are 7
-        8 * 10**8,
-        16 * 10**8,
+def test_a_relative_budget_is_rounded_down_and_cut_to_a_step_that_the_model_has_a_word_for() -> (
+    None
+):
+    limits = relative(QUICK, [50, 26, 3, 10, 11], (0.75, 1.0))  # steps of 4, 8, 16 and 32 tokens
+    assert [(str(limit.budget), limit.span) for limit in limits] == [
+        ("0.75x", 3_200_000_000),  # 37 tokens
+        ("1x", 1_600_000_000),
+        ("0.75x", 400_000_000),  # 2 tokens, and the shortest step is 4
+        ("1x", 800_000_000),
+        ("0.75x", 800_000_000),  # 8.25 tokens
     ]
 
 

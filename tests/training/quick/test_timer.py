@@ -1,6 +1,5 @@
 """The embedded run with a timer on the way, by its smallest recipe: killed, and played."""
 
-import multiprocessing
 from collections import Counter
 from itertools import product
 from pathlib import Path
@@ -19,7 +18,6 @@ from timeful.models.local.request import GenerationConfig
 from timeful.models.local.sampler import Sampler
 from timeful.records.events import EpisodeStarted
 from timeful.rewards.registry import Reward
-from timeful.seeding import child
 from timeful.training.quick.cases import Limit, in_turn, relative, scenes
 from timeful.training.quick.plan import QuickRun
 from timeful.training.quick.recipe import BASE, find_recipe
@@ -33,7 +31,6 @@ from timeful.training.trajectory import read_sequences
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of libraries, about each other
 
-KILLS = 3
 TIMER, TIMER_SMOKE = (find_recipe(name, timer=True) for name in ("quick", "smoke"))
 LANGUAGE = TIMER_SMOKE.language
 WHAT = QuickRun(recipe=TIMER_SMOKE, arms=("GRPO", "Timely-RL"), seeds=(1,))
@@ -47,29 +44,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     work(out, WHAT)
     write_report(out)
     return out
-
-
-def numbers(out: Path) -> dict[str, bytes]:
-    names = ("results.json", "episodes.csv", "curves.csv")
-    return {name: (out / name).read_bytes() for name in names}
-
-
-def test_a_run_that_is_killed_at_any_instant_comes_to_the_same_numbers(
-    whole: Path, tmp_path: Path
-) -> None:
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.training.quick.killed"])
-    rng = child(0, "kills")
-    begin(tmp_path, WHAT)
-    for patience in (*rng.uniform(0.1, 0.8, KILLS), None):
-        process = context.Process(target=work, args=(tmp_path, WHAT))
-        process.start()
-        process.join(patience)
-        process.kill()
-        process.join()
-    assert all(step.is_done for step in WHAT.steps(tmp_path))
-    write_report(tmp_path)
-    assert numbers(tmp_path) == numbers(whole)
 
 
 def test_who_is_graded_by_a_wrong_timer_is_so_in_every_room(whole: Path) -> None:

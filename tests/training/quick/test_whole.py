@@ -19,7 +19,7 @@ from timeful.models.calibrate import load_calibration
 from timeful.models.local.checkpoint import load
 from timeful.models.local.sampler import Sampler
 from timeful.seeding import child
-from timeful.training.quick.cases import in_turn, lessons, relative, scenes
+from timeful.training.quick.cases import in_turn, scenes
 from timeful.training.quick.recipe import BASE, find_recipe
 from timeful.training.quick.report import write_report
 from timeful.training.quick.steps import STYLE
@@ -92,19 +92,6 @@ def test_the_report_command_makes_it_again(whole: Path) -> None:
     assert max(map(len, result.output.partition("\nreport ")[0].splitlines())) <= 80
 
 
-def test_no_problem_is_on_two_sides(whole: Path) -> None:
-    recipe = find_recipe("quick")
-    found = {}
-    for side in ("train", "test"):
-        limits = in_turn(recipe, 40)
-        some = scenes(recipe, side, limits, model=whole / "seed-1" / BASE, seed=3, cap=9)
-        found[side] = {_question(one.spec) for one in some}
-        assert len(found[side]) == 40
-    drawn = lessons(recipe, child(3, "lessons"))
-    taught = {next(drawn).question for _ in range(400)}
-    assert not found["test"] & (found["train"] | taught)
-
-
 def _question(spec: object) -> str:
     from timeful.tasks.library import process_library
 
@@ -126,17 +113,6 @@ def test_what_is_read_in_an_episode_is_what_lessons_are_made_of(whole: Path) -> 
         assert played.sequence is not None
         asked_for = ids(recipe.language.question(course, budget), recipe.language)
         assert list(played.sequence.prompt_ids) == asked_for
-
-
-def test_a_relative_budget_is_cut_to_a_step_that_the_model_has_a_word_for() -> None:
-    recipe = find_recipe("quick")  # steps of 4, 8, 16 and 32 tokens at 100 ms
-    limits = relative(recipe, [50, 26, 3, 50], (0.75, 1.0))
-    assert [(str(one.budget), one.span) for one in limits] == [
-        ("0.75x", 3_200_000_000),  # 37 tokens
-        ("1x", 1_600_000_000),
-        ("0.75x", 400_000_000),  # 2 tokens, and the shortest step is 4
-        ("1x", 3_200_000_000),
-    ]
 
 
 def test_bad_options_are_refused_before_anything_is_written(tmp_path: Path) -> None:
