@@ -66,7 +66,7 @@ def row(budget: str, allowed: int, tokens: int, is_right: bool) -> ClockRow:
             **{"correct": is_right, "calls": 0, "timer_calls": 0, "bad_calls": 0, "rounds": 1},
             **{"tokens": tokens, "counted_ns": tokens * each, "tool_ns": 0, "notes": ()},
             **{"thinking_ns": tokens * each, "sha256": ""},
-            **{"alpha": 1.0, "scale": 1.0, "before": tokens, "after": 0},
+            **{"alpha": 1.0, "scale": 1.0, "before": tokens, "after": 0, "behind_s": 0.0},
         }
     )
 

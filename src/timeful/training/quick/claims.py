@@ -1,11 +1,12 @@
 """The claims of a run, counted over its seeds."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 from pathlib import Path
 from statistics import fmean
 
+from timeful.reports.claims import Claim
 from timeful.training.collapse_detection import LEAST_SPREAD
 from timeful.training.quick.answers import (
     Answer,
@@ -24,24 +25,29 @@ SLACK = 1.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SeedClaim:
-    """A claim about a model.
+class SeedClaim(Claim):
+    """A claim about a model, checked in each seed in which every model was graded.
 
     Attributes:
         name: Its name in results.
         model: The model.
-        text: The statement.
-        seeds: The seeds that it was checked in: those in which every model was graded.
+        seeds: The seeds that it was checked in.
         confirmed: The seeds in which it holds.
-        is_promised: Whether it must hold in every seed.
     """
 
     name: str
     model: str
-    text: str
     seeds: tuple[int, ...]
     confirmed: tuple[int, ...]
-    is_promised: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """What a claim says of a model, and whether that holds in a seed."""
+
+    name: str
+    text: str
+    holds: Callable[[int, str], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,49 +77,58 @@ def check_claims(run: QuickRun, out: Path, answers: Sequence[Answer]) -> list[Se
     if model is None or run.fractions or not seeds:
         return []
     if is_timed:
-        return list(_clock_claims(run, answers, model, seeds))
-    return list(_budget_claims(run, answers, model, seeds))
+        limit = without_clock(run, answers)
+        first, follows, *others = _clock_rules(run, answers)
+        name, text = "beats the budget alone", "the best answer without a clock"
+    else:
+        limit = {length.seed: length.success for length in one_lengths(run, answers)}
+        first, follows, *others = _budget_rules(answers)
+        name, text = "beats the best single way", "the best single length"
+    means = fmean(success[None, s, model] for s in seeds), fmean(limit.get(s, 0.0) for s in seeds)
+    beats = _Rule(
+        name,
+        f"beats {text} ({means[0]:.3f} against {means[1]:.3f})",
+        lambda seed, name: success[None, seed, name] > limit.get(seed, 0.0),
+    )
+    rivals = [name for name in dict.fromkeys(name for _, _, name in success) if name != model]
+    pairs = [(rule, model) for rule in (first, follows, *others, beats)]
+    pairs += [(follows, rival) for rival in rivals]
+    claims = []
+    for rule, name in pairs:
+        confirmed = tuple(seed for seed in seeds if rule.holds(seed, name))
+        claims.append(
+            SeedClaim(
+                text=f"{name} {rule.text}",
+                held=len(confirmed),
+                cases=len(seeds),
+                is_promised=name == model,
+                name=rule.name,
+                model=name,
+                seeds=seeds,
+                confirmed=confirmed,
+            )
+        )
+    return claims
 
 
-def _budget_claims(
-    run: QuickRun,
-    answers: Sequence[Answer],
-    model: str,
-    seeds: tuple[int, ...],
-) -> Iterator[SeedClaim]:
+def _budget_rules(answers: Sequence[Answer]) -> list[_Rule]:
     success, alarms = mean_success(answers), find_collapses(answers)
     models = list(dict.fromkeys(name for _, _, name in success))
-    limit = {length.seed: length.success for length in one_lengths(run, answers)}
-
-    def is_best(seed: int) -> bool:
-        return max(models, key=lambda name: success[None, seed, name]) == model
-
-    def follows(name: str) -> Callable[[int], bool]:
-        return lambda seed: not alarms[None, seed, name]
-
-    yield _claim("best", model, "has the best mean budgeted success", seeds, is_best)
-    name, text = "length follows the budget", "uses more tokens where the budget is longer"
-    yield _claim(name, model, text, seeds, follows(model))
-    means = fmean(success[None, s, model] for s in seeds), fmean(limit.get(s, 0.0) for s in seeds)
-    yield _claim(
-        "beats the best single way",
-        model,
-        f"beats the best single length ({means[0]:.3f} against {means[1]:.3f})",
-        seeds,
-        lambda seed: success[None, seed, model] > limit.get(seed, 0.0),
-    )
-    for rival in models:
-        if rival != model:
-            yield _claim(name, rival, text, seeds, follows(rival), is_promised=False)
+    return [
+        _Rule(
+            "best",
+            "has the best mean budgeted success",
+            lambda seed, name: max(models, key=lambda m: success[None, seed, m]) == name,
+        ),
+        _Rule(
+            "length follows the budget",
+            "uses more tokens where the budget is longer",
+            lambda seed, name: not alarms[None, seed, name],
+        ),
+    ]
 
 
-def _clock_claims(
-    run: QuickRun,
-    answers: Sequence[Answer],
-    model: str,
-    seeds: tuple[int, ...],
-) -> Iterator[SeedClaim]:
-    success, limit = mean_success(answers), without_clock(run, answers)
+def _clock_rules(run: QuickRun, answers: Sequence[Answer]) -> list[_Rule]:
     models = [BASE, *(arm.name for arm in run.trained_arms)]
     completed = [answer for answer in answers if answer.status == "ok"]
     first = f"{run.recipe.factors[0]:g}x"
@@ -125,53 +140,25 @@ def _clock_claims(
     def on_time(seed: int, name: str) -> float:
         return fmean(a.on_time for a in select(seed, name) if a.budget == first)
 
-    def believes(seed: int) -> bool:
-        return is_misled([a for a in select(seed, model) if is_comparable(a, comparable)])
-
-    yield _claim(
-        "most often on time",
-        model,
-        f"is most often on time at {first}",
-        seeds,
-        lambda seed: max(models, key=lambda name: on_time(seed, name)) == model,
-    )
-    name, text = "acts on the clock", "uses fewer tokens after a later reading"
-    yield _claim(name, model, text, seeds, lambda seed: heeds_clock(select(seed, model)))
-    text_lie = "uses fewer tokens after a fast clock, and more after a slow one"
-    yield _claim("believes a clock that lies", model, text_lie, seeds, believes)
-    means = fmean(success[None, s, model] for s in seeds), fmean(limit.get(s, 0.0) for s in seeds)
-    yield _claim(
-        "beats the budget alone",
-        model,
-        f"beats the best answer without a clock ({means[0]:.3f} against {means[1]:.3f})",
-        seeds,
-        lambda seed: success[None, seed, model] > limit.get(seed, 0.0),
-    )
-    for rival in models:
-        if rival != model:
-            check = [seed for seed in seeds if heeds_clock(select(seed, rival))]
-            yield _claim(name, rival, text, seeds, check.__contains__, is_promised=False)
-
-
-def _claim(
-    name: str,
-    model: str,
-    text: str,
-    seeds: tuple[int, ...],
-    check: Callable[[int], bool],
-    *,
-    is_promised: bool = True,
-) -> SeedClaim:
-    confirmed = tuple(seed for seed in seeds if check(seed))
-    statement = f"{model} {text}"
-    return SeedClaim(
-        name=name,
-        model=model,
-        text=statement,
-        seeds=seeds,
-        confirmed=confirmed,
-        is_promised=is_promised,
-    )
+    return [
+        _Rule(
+            "most often on time",
+            f"is most often on time at {first}",
+            lambda seed, name: max(models, key=lambda m: on_time(seed, m)) == name,
+        ),
+        _Rule(
+            "acts on the clock",
+            "uses fewer tokens after a later reading",
+            lambda seed, name: heeds_clock(select(seed, name)),
+        ),
+        _Rule(
+            "believes a clock that lies",
+            "uses fewer tokens after a fast clock, and more after a slow one",
+            lambda seed, name: is_misled(
+                [a for a in select(seed, name) if is_comparable(a, comparable)]
+            ),
+        ),
+    ]
 
 
 def list_missing(run: QuickRun, out: Path) -> list[str]:

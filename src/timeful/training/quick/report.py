@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from timeful.experiments.suite import load_notes
-from timeful.reports.claims import Claim, claims_grid
+from timeful.reports.claims import claims_grid
 from timeful.reports.html import render
 from timeful.reports.page import Block, Bullets, Figure, Paragraph, Section, bullets
 from timeful.reports.results import save_report, write_csv
@@ -95,19 +95,10 @@ def _summary(run: QuickRun) -> str:
 def _claims(claims: list[SeedClaim], remarks: tuple[str, ...]) -> Iterator[Section]:
     blocks: list[Block] = []
     if claims:
-        checked = [
-            Claim(
-                text=claim.text,
-                held=len(claim.confirmed),
-                cases=len(claim.seeds),
-                is_promised=claim.is_promised,
-            )
-            for claim in claims
-        ]
-        promised = [claim for claim in checked if claim.is_promised]
+        promised = [claim for claim in claims if claim.is_promised]
         count = sum(claim.holds for claim in promised)
         text = f"Claims: {count} of {len(promised)} hold in each of the {promised[0].cases} seeds."
-        blocks += [Paragraph(text), claims_grid(checked)]
+        blocks += [Paragraph(text), claims_grid(claims)]
     blocks += bullets(remarks)
     if blocks:
         yield Section("Claims", tuple(blocks), is_printed=True)
