@@ -235,8 +235,8 @@ def test_progress_says_how_long_it_takes(tmp_path: Path) -> None:
     with FakeServer(good) as server:
         output = timeful("annotate", saved(folder, server)).output
     assert f"0 of {N} dialogues\n" in output
-    assert f"3 of {N} dialogues, 0:0" in output
-    assert "left\n" in output
+    assert f"3 of {N} dialogues" in output
+    assert " left\n" in output
 
 
 @pytest.mark.slow

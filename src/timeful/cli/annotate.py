@@ -3,15 +3,16 @@
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from timeful.cli.progress import Progress
+
 if TYPE_CHECKING:
     import logging
-
-    from click._termui_impl import ProgressBar
 
     from timeful.annotation.settings import Logging
     from timeful.annotation.worklog import Entry
@@ -19,38 +20,42 @@ if TYPE_CHECKING:
 _FILE = click.Path(path_type=Path)
 
 
+OVERRIDES: dict[str, tuple[str, Any, str]] = {
+    "dialogues": ("dialogues.file", _FILE, "Input dialogues, in place of those in CONFIG."),
+    "oracle": ("annotation.oracle", str, "Annotator: llm, a language model, or rules."),
+    "model": ("llm.model", str, "Name of the model at the endpoint."),
+    "batch-size": ("annotation.batch_size", int, "Turns per request."),
+    "max-workers": ("annotation.max_workers", int, "Dialogues annotated concurrently."),
+    "start-index": ("annotation.start_index", int, "Index of the first dialogue, from 0."),
+    "annotated-max-dialogues-num": (
+        *("annotation.annotated_max_dialogues_num", int),
+        "Maximum number of dialogues.",
+    ),
+}
+"""The options that override a field of CONFIG: the field, the type and the help."""
+
+
+def override_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that override fields of CONFIG."""
+    for name, (_, kind, text) in reversed(OVERRIDES.items()):
+        command = click.option(f"--{name}", type=kind, help=text)(command)
+    return command
+
+
 @click.command()
 @click.argument("config", type=_FILE)
 @click.option("--out", type=_FILE, help="Output file.  [default: next to the dialogues]")
-@click.option("--dialogues", type=_FILE, help="Input dialogues, in place of those in CONFIG.")
-@click.option(
-    "--oracle", type=click.Choice(["llm", "rules"]), help="Annotator: a language model or rules."
-)
-@click.option("--model", help="Name of the model at the endpoint.")
+@override_options
 @click.option("--base-url", envvar="OPENAI_BASE_URL", help="URL of the endpoint's API.")
-@click.option("--batch-size", type=click.IntRange(min=1), help="Turns per request.")
-@click.option("--max-workers", type=click.IntRange(min=1), help="Dialogues annotated concurrently.")
-@click.option(
-    "--start-index", type=click.IntRange(min=0), help="Index of the first dialogue, from 0."
-)
-@click.option(
-    "--annotated-max-dialogues-num", type=click.IntRange(min=1), help="Maximum number of dialogues."
-)
 @click.option("--retry-failed", is_flag=True, help="Retry dialogues that failed.")
 @click.option("--replace", is_flag=True, help="Replace an annotation with other settings.")
 def annotate(
     config: Path,
     out: Path | None,
-    dialogues: Path | None,
-    oracle: str | None,
-    model: str | None,
     base_url: str | None,
-    batch_size: int | None,
-    max_workers: int | None,
-    start_index: int | None,
-    annotated_max_dialogues_num: int | None,
     retry_failed: bool,
     replace: bool,
+    **values: Any,
 ) -> None:
     """Annotate each turn of dialogues with the actions that a program could take.
 
@@ -62,17 +67,10 @@ def annotate(
     from timeful.annotation.settings import read_settings
     from timeful.cli.options import is_given, refuse_idle
 
-    changes = {
-        # Relative to the working directory, not to the folder of CONFIG.
-        "dialogues.file": str(dialogues.absolute()) if dialogues else None,
-        "annotation.oracle": oracle,
-        "llm.model": model,
-        "llm.base_url": base_url if is_given("base_url") else None,
-        "annotation.batch_size": batch_size,
-        "annotation.max_workers": max_workers,
-        "annotation.start_index": start_index,
-        "annotation.annotated_max_dialogues_num": annotated_max_dialogues_num,
-    }
+    if values["dialogues"]:  # relative to the working directory, not to the folder of CONFIG
+        values["dialogues"] = str(values["dialogues"].absolute())
+    changes = {field: values[name.replace("-", "_")] for name, (field, _, _) in OVERRIDES.items()}
+    changes["llm.base_url"] = base_url if is_given("base_url") else None
     settings = read_settings(config, changes, base_url=base_url or "")
     asks = settings.annotation.oracle == "llm"
     need = (asks, "an endpoint, --oracle llm")
@@ -183,66 +181,25 @@ def _log(settings: "Logging", folder: Path) -> "logging.Logger":
     return log
 
 
-class _Progress:
-    """A bar on a terminal, else a line with the remaining time for each tenth."""
+class _Progress(Progress):
+    """The progress of an annotation, which is also logged."""
 
     def __init__(self, log: "logging.Logger") -> None:
+        super().__init__("dialogues")
         self._log = log
-        self._bar: ProgressBar[int] | None = None
-        self._total = self._done = self._before = self._failed = 0
-        self._began = 0
 
-    def start(self, total: int, done: int) -> None:
-        from timeful.core.clock import monotonic_ns
-
-        self._total, self._done, self._before = total, done, done
-        self._began = monotonic_ns()
+    def start(self, total: int, done: int = 0) -> None:
+        super().start(total, done)
         self._log.info("%d of %d dialogues are done", done, total)
-        if sys.stderr.isatty():
-            self._bar = click.progressbar(
-                length=total, label="dialogues", file=sys.stderr, show_pos=True, width=0
-            )
-            self._bar.update(done)
-        else:
-            print(f"{done} of {total} dialogues", file=sys.stderr)
 
-    def advance(self, entry: "Entry") -> None:
-        self._done += 1
+    def advance(self, entry: "Entry") -> None:  # type: ignore[override]
+        self.count(has_failed=entry.failure is not None)
         if entry.failure is None:
             self._log.info("dialogue %s: done", entry.id)
         else:
-            self._failed += 1
             self._log.error("dialogue %s: %s", entry.id, entry.error)
-        if self._bar is not None:
-            if self._failed:
-                self._bar.label = f"dialogues, {self._failed} failed"
-            self._bar.update(1)
-        elif self._done * 10 // self._total > (self._done - 1) * 10 // self._total:
-            print(f"{self._done} of {self._total} dialogues{self._timing()}", file=sys.stderr)
 
-    def _timing(self) -> str:
-        """The elapsed time, and the remaining time at the same speed."""
-        from timeful.core.clock import monotonic_ns
-
-        taken_s = (monotonic_ns() - self._began) / 1e9
-        left_s = taken_s / (self._done - self._before) * (self._total - self._done)
-        return f", {_span(taken_s)} so far, about {_span(left_s)} left"
-
-    def end(self) -> None:
-        if self._bar is not None:
-            self._bar.render_finish()
-            self._bar = None
-
-    def stopped(self, done: int) -> None:
+    def stopped(self, done: int) -> None:  # type: ignore[override]
         self.end()
-        print(
-            f"stopped: {done} of {self._total} dialogues are done and saved; the "
-            "same command resumes the annotation",
-            file=sys.stderr,
-        )
-
-
-def _span(seconds: float) -> str:
-    minutes, remainder = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{remainder:02}" if hours else f"{minutes}:{remainder:02}"
+        self._done = done
+        super().stopped("the output's folder")

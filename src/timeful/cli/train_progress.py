@@ -8,6 +8,7 @@ from textwrap import fill
 from types import FrameType
 from typing import Self
 
+from timeful.cli.progress import format_span
 from timeful.training.observer import TrainingObserver
 
 _SLOW = 5.0
@@ -143,10 +144,3 @@ class NullProgress(TrainingProgress):
 
     def end(self, policy: Path, command: str, *, is_old: bool = False) -> None:
         """Print nothing."""
-
-
-def format_span(seconds: float) -> str:
-    """A span of time in a few letters."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
