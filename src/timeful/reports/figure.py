@@ -34,7 +34,6 @@ class Lines:
         title: The title of the figure.
         x_label: The name of the horizontal axis; the column's name if not given.
         is_log: Whether the horizontal axis is logarithmic.
-        is_even: Whether numbers are placed evenly too.
         caption: Shown below the figure.
     """
 
@@ -48,7 +47,6 @@ class Lines:
     title: str = ""
     x_label: str = ""
     is_log: bool = False
-    is_even: bool = False
     caption: str = ""
 
     def draw(self, cells: Sequence[ResultRow], context: Context) -> Figure | None:
@@ -111,7 +109,7 @@ class Lines:
         return [(x, cell) for x, cell in pairs if x is not None]
 
     def _x(self, xs: Sequence[Scalar], value: Scalar) -> float:
-        if self.is_even or not all(isinstance(x, int | float) for x in xs):
+        if not all(isinstance(x, int | float) for x in xs):
             return float(xs.index(value))
         return float(value)  # type: ignore[arg-type]
 
@@ -145,7 +143,7 @@ class Lines:
         )
 
     def _axis(self, axes: "Axes", xs: Sequence[Scalar], context: Context) -> None:
-        if self.is_log and not self.is_even:
+        if self.is_log:
             axes.set_xscale("log")
         axes.set_xticks([self._x(xs, x) for x in xs], [context.label(self.x, x) for x in xs])
         axes.set_xticks([], minor=True)

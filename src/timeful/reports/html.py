@@ -5,9 +5,9 @@ survives being mailed, and prints. All text is escaped; only figures are markup.
 """
 
 import re
-from base64 import b64encode
 from collections.abc import Sequence
 from html import escape
+from pathlib import Path
 
 from timeful.reports.page import (
     Block,
@@ -45,11 +45,12 @@ def render(
     ]
     contents = f"<nav>{' '.join(anchors)}</nav>\n" if len(anchors) > 2 else ""
     link_bar = f"<nav>{' '.join(map(_entry, links))}</nav>\n" if links else ""
+    style = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
     below = f'<p class="subtitle">{escape(subtitle)}</p>\n' if subtitle else ""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n"
+        f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main>\n"
         f"{link_bar}<h1>{escape(title)}</h1>\n{below}{contents}{''.join(bodies)}</main>\n</body>\n</html>\n"
     )
 
@@ -125,11 +126,7 @@ def _entry(entry: Entry) -> str:
 
 def _figure(figure: Figure, prefix: str) -> str:
     alt = escape(figure.alt, quote=True)
-    if isinstance(figure.image, bytes):
-        data = b64encode(figure.image).decode()
-        image = f'<img alt="{alt}" src="data:image/png;base64,{data}">'
-    else:
-        image = f'<div role="img" aria-label="{alt}">{inline_svg(figure.image, prefix)}</div>'
+    image = f'<div role="img" aria-label="{alt}">{inline_svg(figure.image, prefix)}</div>'
     caption = f"<figcaption>{escape(figure.caption)}</figcaption>" if figure.caption else ""
     return f'<figure><div class="wide">{image}</div>{caption}</figure>\n'
 
@@ -147,59 +144,3 @@ def inline_svg(svg: str, prefix: str) -> str:
     body = re.sub(r'href="#', f'href="#{prefix}', body)
     body = body.replace("url(#", f"url(#{prefix}")
     return body.replace(INK, "currentColor")
-
-
-_STYLE = """
-:root { color-scheme: light dark; --ink: #1d2126; --quiet: #626b76; --paper: #ffffff;
-  --line: #d5dae0; --tint: #f2f4f7; --notice: #fff3d6; --edge: #d99a00; --alarm: #b3261e; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e4e7eb; --quiet: #9aa4af; --paper: #16191d;
-  --line: #3a4149; --tint: #21262c; --notice: #3a2f12; --edge: #d99a00; --alarm: #ff8a80; } }
-* { box-sizing: border-box; }
-body { margin: 0; background: var(--paper); color: var(--ink);
-  font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif; }
-main { max-width: 940px; margin: 0 auto; padding: 24px 20px 64px; }
-h1 { font-size: 1.7rem; line-height: 1.2; margin: 0.4em 0 0.2em; }
-h2 { font-size: 1.2rem; margin: 2em 0 0.5em; padding-bottom: 0.2em;
-  border-bottom: 1px solid var(--line); }
-p, ul { max-width: 46em; margin: 0.6em 0; }
-li { margin: 0.25em 0; overflow-wrap: anywhere; }
-.subtitle, small, caption, figcaption { color: var(--quiet); }
-nav { display: flex; flex-wrap: wrap; gap: 0.2em 1.2em; margin: 1em 0; font-size: 0.9rem; }
-a { color: inherit; text-decoration-color: var(--quiet); text-underline-offset: 0.2em; }
-.notice { background: var(--notice); border-left: 4px solid var(--edge); padding: 0.6em 0.9em;
-  max-width: none; font-weight: 600; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; min-width: min(100%, 31em); margin: 0.8em 0 1.4em;
-  font-size: 0.9rem;  font-variant-numeric: tabular-nums; }
-caption { text-align: left; padding: 0.3em 0; font-weight: 600; }
-th, td { padding: 0.35em 0.8em; border-bottom: 1px solid var(--line); text-align: left;
-  vertical-align: top; }
-thead th { background: var(--tint); font-weight: 600; }
-tbody th { font-weight: 500; white-space: nowrap; position: sticky; left: 0;
-  background: var(--paper); }
-td { overflow-wrap: anywhere; }
-td:not(.number) { min-width: 8em; }  /* or words fall apart beside many numbers */
-.number { text-align: right; white-space: nowrap; }
-thead .number { white-space: normal; }
-table.words { min-width: 52em; }
-small { display: block; font-size: 0.8rem; line-height: 1.35; font-weight: 400; }
-.quiet { color: var(--quiet); }
-.strong { font-weight: 650; }
-.alarm { color: var(--alarm); font-weight: 650; }
-figure { margin: 1em 0 1.6em; }
-figure svg, figure img { display: block; width: 100%; min-width: 620px; height: auto; }
-figcaption { font-size: 0.88rem; max-width: 52em; margin-top: 0.3em; }
-summary { cursor: pointer; }
-summary h2 { display: inline-block; margin: 1em 0 0.4em; border: 0; }
-@media print {
-  :root { --ink: #000; --quiet: #444; --paper: #fff; --line: #bbb; --tint: #f2f2f2;
-    --notice: #fff; --alarm: #b3261e; color-scheme: light; }
-  main { max-width: none; padding: 0; }
-  body { font-size: 10.5pt; }
-  nav { display: none; }
-  .wide { overflow: visible; }
-  figure svg, figure img { min-width: 0; }
-  table, figure, .notice { break-inside: avoid; }
-  h2 { break-after: avoid; }
-}
-"""

@@ -70,9 +70,9 @@ class Grid:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A figure, as SVG markup or the bytes of a PNG; `alt` describes it in words."""
+    """A figure as SVG markup; `alt` describes it in words."""
 
-    image: str | bytes
+    image: str
     alt: str
     caption: str = ""
 

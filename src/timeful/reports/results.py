@@ -113,7 +113,6 @@ def save_report(
     rows: Sequence[msgspec.Struct],
     kind: type[msgspec.Struct],
     *,
-    name: str = "episodes",
     columns: Mapping[str, Column] | None = None,
 ) -> Path:
     """Write the files of a report: `report.html`, `results.json`, `table.csv` and the rows.
@@ -124,7 +123,6 @@ def save_report(
         numbers: The cells.
         rows: The rows of the episodes that the cells were computed from.
         kind: The type of those rows.
-        name: The name of the file of those rows, without its ending.
         columns: The columns of that file; all fields of the rows by default.
 
     Returns:
@@ -133,7 +131,7 @@ def save_report(
     out.mkdir(parents=True, exist_ok=True)
     write_json(numbers, out / "results.json")
     write_csv(numbers, ResultRow, out / "table.csv")
-    write_csv(rows, kind, out / f"{name}.csv", columns)
+    write_csv(rows, kind, out / "episodes.csv", columns)
     path = out / "report.html"
     path.write_text(page, encoding="utf-8", newline="\n")
     return path

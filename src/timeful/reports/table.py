@@ -27,8 +27,6 @@ class Table:
         split_by: The columns of which each combination of values has a grid of its own.
         where: Only cells with these values.
         without: No cells with these values; None is the margin of a column.
-        has_intervals: Whether half of the 95 % interval is shown.
-        has_published: Whether published numbers are shown below ours.
         is_published: Whether the table shows the published numbers that were not run here.
     """
 
@@ -39,8 +37,6 @@ class Table:
     split_by: tuple[str, ...] = ()
     where: Where = field(default_factory=dict)
     without: Where = field(default_factory=dict)
-    has_intervals: bool = True
-    has_published: bool = True
     is_published: bool = False
 
     @property
@@ -186,7 +182,7 @@ def _grid(
             None if cell is None else context.reference.number(cell.where, cell.metric)
             for cell in entries
         ]
-        if table.has_published and not table.is_published and any(published):
+        if not table.is_published and any(published):
             digits = [context.metrics[m].digits for m in metrics]
             rows.append(
                 (
@@ -215,10 +211,10 @@ def format_ours(cell: ResultRow | None, table: Table, usual: int, context: Conte
         return Entry("failed", tone="alarm") if cell.failed and not cell.n else Entry("-")
     digits = context.metrics[cell.metric].digits
     text = f"{cell.value:.{digits}f}"
-    if table.has_intervals and cell.half_width is not None:
+    if cell.half_width is not None:
         text += f"±{cell.half_width:.{digits}f}".replace("±0.", "±.")
     small = []
-    if table.has_intervals and cell.half_width is None and cell.spread is not None:
+    if cell.half_width is None and cell.spread is not None:
         text += f"±{cell.spread:.{digits}f}".replace("±0.", "±.")
     elif cell.spread is not None:
         small.append(f"spread {cell.spread:.{digits}f}")
