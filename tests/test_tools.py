@@ -15,7 +15,7 @@ VALUES = st.recursive(
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-    max_leaves=8,
+    max_leaves=4,
 )
 CALLS = st.builds(
     lambda name, arguments, identity: ToolCall(name=name, arguments=arguments, id=identity),

@@ -159,6 +159,7 @@ def test_in_a_training_it_is_a_path_from_the_settings_and_a_part_of_what_goes_on
         check_training(config)
 
 
+@pytest.mark.slow
 def test_in_a_training_one_that_breaks_leaves_the_record_at_which_it_did(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     from types import SimpleNamespace

@@ -107,6 +107,7 @@ def test_tiger_without_a_horizon_has_the_value_of_the_published_policy_graph() -
         assert near.min() < 1e-9, f"node {node} of the published graph is one of the vectors"
 
 
+@pytest.mark.slow
 def test_tiger_at_another_discount_has_the_published_vectors() -> None:
     process = from_pomdp(tiger(0.95))
     found = discounted(process, error=1e-9)

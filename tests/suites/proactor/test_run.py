@@ -36,6 +36,7 @@ def contents(out: Path) -> dict[str, object]:
     return {**{name: (out / name).read_bytes() for name in FILES}, **hashes, **pages}
 
 
+@pytest.mark.slow
 def test_one_worker_and_two_write_the_same_bytes_and_so_does_a_report_from_records(
     tmp_path: Path,
 ) -> None:

@@ -212,7 +212,7 @@ SMALL = {
 }
 
 
-@pytest.mark.parametrize("suite", [reasoning, fiction])
+@pytest.mark.parametrize("suite", [reasoning, pytest.param(fiction, marks=pytest.mark.slow)])
 def test_a_seed_gives_the_same_bytes_with_two_workers_and_from_records_alone(
     suite: Suite, tmp_path: Path
 ) -> None:
