@@ -416,9 +416,8 @@ def test_failed_episodes_are_counted_and_broken_records_named(tmp_path: Path) ->
     assert said(rows_of(out)) == ["good"]
     assert "failed     b: model: gone" in found.output
     card = (tmp_path / "x.jsonl.md").read_text()
-    for name, what in (("c", "end is missing"), ("d", "beginning"), ("e", "line 6: not an event")):
+    for name in ("c", "d", "e"):
         assert f"broken     {name}.jsonl" in found.output
-        assert what in found.output
         assert f"{name}.jsonl" in card
     assert "| that failed: model | 1 |" in card
 

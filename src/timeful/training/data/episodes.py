@@ -4,7 +4,8 @@ Records are read one by one, in the order of their names. An episode that failed
 a record that cannot be read is left out and named.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from timeful.environments.reasoning.split import SHARES, Shares, Split, split_of
 from timeful.environments.timed.world import TIMER
 from timeful.errors import RecordError, RewardError, SettingsError, check_known
 from timeful.records.events import (
-    AnyEntry,
+    Entry,
     EpisodeEnded,
     EpisodeFailed,
     EpisodeStarted,
@@ -26,6 +27,7 @@ from timeful.records.events import (
 )
 from timeful.records.folder import read_settings
 from timeful.records.recorder import read_record
+from timeful.records.summary import CompleteRecord, complete_record
 from timeful.tasks.episode import TaskSource
 from timeful.tasks.library import process_library
 from timeful.training.data.conversations import Conversation, conversations
@@ -73,7 +75,7 @@ _REASONING = ("timely/reasoning", "traces")
 _TOOLS = {"timely/fiction": FictionTask.tools, "timely/coding": (EXECUTE,)}
 """What is offered beside the timer."""
 
-Worth = Callable[[list[AnyEntry], list[Conversation]], float | None]
+Worth = Callable[[Sequence[Entry], list[Conversation]], float | None]
 """What an episode is worth, from its record; None if this reward says nothing of it. A reward of
 turns gives each conversation that of its turn, else all have the episode's."""
 
@@ -93,8 +95,9 @@ class Episode:
         split: On which side its case is.
         problem: The problem, of reasoning only.
         tools: What the endpoint's API was told of tools, as JSON; None if they stood in words.
+        over: What the world said at the end.
         conversations: What was said.
-        events: The whole record.
+        record: The whole record.
     """
 
     key: str
@@ -107,8 +110,9 @@ class Episode:
     split: Split
     problem: Problem | None
     tools: str | None
+    over: Mapping[str, Any]
     conversations: list[Conversation]
-    events: list[AnyEntry]
+    record: CompleteRecord
 
 
 @dataclass(slots=True)
@@ -121,7 +125,7 @@ class LeftOut:
         broken: What is wrong with records that cannot be read, after their names.
     """
 
-    failed: dict[str, int] = field(default_factory=dict)
+    failed: Counter[str] = field(default_factory=Counter)
     errors: list[str] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
 
@@ -186,16 +190,12 @@ class Run:
         self.left_out = LeftOut()
         for path in self.paths:
             try:
-                events = list(read_record(path))
-                end = next((e for e in events if isinstance(e, EpisodeEnded | EpisodeFailed)), None)
-                if end is None:
-                    raise RecordError("its end is missing")
-                if isinstance(end, EpisodeFailed):
-                    count = self.left_out.failed
-                    count[end.boundary] = count.get(end.boundary, 0) + 1
-                    self.left_out.errors.append(f"{path.stem}: {end.boundary}: {end.error}")
+                record = complete_record(read_record(path))
+                if isinstance(record.end, EpisodeFailed):
+                    self.left_out.failed[record.end.boundary] += 1
+                    self.left_out.errors.append(f"{path.stem}: {record.error}")
                     continue
-                yield self._episode(path, events)
+                yield self._episode(path, record)
             except RewardError as error:
                 raise RewardError(f"{path.name}: {error}") from error
             except RecordError as error:
@@ -205,13 +205,10 @@ class Run:
     def read(self, key: str) -> Episode:
         """Read one episode again."""
         path = self._records / f"{key}.jsonl"
-        return self._episode(path, list(read_record(path)))
+        return self._episode(path, complete_record(read_record(path)))
 
-    def _episode(self, path: Path, events: list[AnyEntry]) -> Episode:
-        begin = events[0]
-        if not isinstance(begin, EpisodeStarted):
-            raise RecordError("its beginning is missing")
-        settings = {**self.settings, **begin.settings}
+    def _episode(self, path: Path, record: CompleteRecord) -> Episode:
+        events, settings = record.events, {**self.settings, **record.settings}
         is_turn = _at(settings, "episode.part") == "turn"
         names = _TURN if is_turn else _OF_SUITES[self.suite]
         case = "/".join(str(_at(settings, name)) for name in names.case)
@@ -224,6 +221,8 @@ class Run:
         except SettingsError as error:
             raise SettingsError(f"{path.name}: {error}") from None
         conditions = {name: _at(settings, name) for name in names.conditions}
+        happenings = (e for e in events if isinstance(e, Happened) and e.what == "over")
+        over = next((event.data for event in happenings), {})
         return Episode(
             key=path.relative_to(self._records).with_suffix("").as_posix(),
             case=case,
@@ -231,12 +230,15 @@ class Run:
             budget_s=None if budget is None else budget / 1e9,
             alpha=float(_at(settings, "alpha") or 1.0),
             reward=self._worth(events, dialogues),
-            is_in_time=_is_in_time(events, budget),
+            # Also where the deadline was only announced.
+            is_in_time=over.get("reason") != "deadline"
+            and (budget is None or over.get("counted", 0) <= budget),
             split=self._side(case, problem, settings),
             problem=problem,
             tools=self._tools(settings),
+            over=over,
             conversations=dialogues,
-            events=events,
+            record=record,
         )
 
     def _problem(self, case: str, settings: Mapping[str, Any]) -> Problem | None:
@@ -266,7 +268,7 @@ class Run:
         return msgspec.json.encode([tool.schema() for tool in tools]).decode()
 
 
-def score(events: list[AnyEntry], conversations: list[Conversation]) -> float | None:
+def score(events: Sequence[Entry], conversations: list[Conversation]) -> float | None:
     """The world's own score, at the end."""
     return shared(
         next((e.score for e in events if isinstance(e, EpisodeEnded)), None), conversations
@@ -278,14 +280,6 @@ def shared(worth: float | None, conversations: list[Conversation]) -> float | No
     for conversation in conversations:
         conversation.reward = worth
     return worth
-
-
-def _is_in_time(events: list[AnyEntry], budget: int | None) -> bool:
-    """Whether it was over before its deadline; also where the deadline was only told."""
-    over = next((e.data for e in events if isinstance(e, Happened) and e.what == "over"), {})
-    if over.get("reason") == "deadline":
-        return False
-    return budget is None or over.get("counted", 0) <= budget
 
 
 def _at(settings: Any, name: str) -> Any:

@@ -12,16 +12,16 @@ The first that is broken counts.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import msgspec
 
 from timeful.core.units import Instant, in_seconds
 from timeful.environments.timed.stopwatch import Stopwatch, TimerSettings
 from timeful.environments.timed.world import TIMER
-from timeful.records.events import Entry, EpisodeStarted, Happened, Noted
+from timeful.records.events import Happened, Noted
 from timeful.training.data.conversations import Conversation
 from timeful.training.data.episodes import Episode
 
@@ -50,17 +50,17 @@ _CALLED = "<tool_call>"
 
 @dataclass(frozen=True, slots=True)
 class _Trace:
-    """A trace, with what its record says beside it."""
+    """A trace, its one conversation, and how often it must ask the timer."""
 
+    episode: Episode
     conversation: Conversation
-    events: list[Any]
-    over: Mapping[str, Any]
-    settings: Mapping[str, Any]
     least_calls: int
 
     @property
     def replies(self) -> list[Happened]:
-        return [e for e in self.events if isinstance(e, Happened) and e.what == "reply"]
+        return [
+            e for e in self.episode.record.events if isinstance(e, Happened) and e.what == "reply"
+        ]
 
     @property
     def answers(self) -> list[str]:
@@ -85,31 +85,17 @@ def find_broken_rule(episode: Episode, *, least_calls: int) -> Rule | None:
     """The first rule that a trace breaks; None if it breaks none."""
     if len(episode.conversations) != 1:
         return "form"
-    trace = _Trace(
-        episode.conversations[0],
-        list(episode.events),
-        final_data(episode),
-        _settings(episode.events),
-        least_calls,
-    )
-    if trace.over.get("reason") == "deadline":  # which also cuts its last words
+    trace = _Trace(episode, episode.conversations[0], least_calls)
+    if episode.over.get("reason") == "deadline":  # which also cuts its last words
         return "late"
     checks: dict[Rule, Callable[[], bool]] = {
         "form": lambda: _has_form(trace),
         "calls": lambda: _has_calls(trace),
         "times": lambda: _has_times(trace),
         "late": lambda: episode.is_in_time,
-        "answer": lambda: bool(trace.over.get("correct")),
+        "answer": lambda: bool(trace.episode.over.get("correct")),
     }
     return next((rule for rule in RULES if not checks[rule]()), None)
-
-
-def final_data(episode: Episode) -> Mapping[str, Any]:
-    """What the world said at the end."""
-    ends: Iterator[Mapping[str, Any]] = (
-        e.data for e in episode.events if isinstance(e, Happened) and e.what == "over"
-    )
-    return next(ends, {})
 
 
 def _has_form(trace: _Trace) -> bool:
@@ -123,7 +109,7 @@ def _has_form(trace: _Trace) -> bool:
 
 def _has_calls(trace: _Trace) -> bool:
     """Whether each call was made, was to the timer, and was replied to."""
-    notes = [e.topic for e in trace.events if isinstance(e, Noted)]
+    notes = [e.topic for e in trace.episode.record.events if isinstance(e, Noted)]
     calls = sum(text.count(_CALLED) for text in trace.answers)
     replies = trace.replies
     return (
@@ -136,8 +122,8 @@ def _has_calls(trace: _Trace) -> bool:
 
 def _has_times(trace: _Trace) -> bool:
     """Whether each reading is what counted at that instant, and the last words agree."""
-    timer = msgspec.convert(trace.settings.get("timer", {}), TimerSettings)
-    watch = Stopwatch(float(trace.settings.get("alpha", 1.0)))
+    timer = msgspec.convert(trace.episode.record.settings.get("timer", {}), TimerSettings)
+    watch = Stopwatch(float(trace.episode.record.settings.get("alpha", 1.0)))
     slack = _ROUNDING + _SIGMAS * timer.jitter
     last = 0.0
     for reply, text in zip(trace.replies, trace.replies_in_text, strict=True):
@@ -157,7 +143,7 @@ def _claims_right(trace: _Trace, timer: TimerSettings, last: float, slack: float
 
     A conclusion with other numbers only claims something that nobody can check.
     """
-    elapsed = timer.scale * in_seconds(trace.over.get("counted", 0))
+    elapsed = timer.scale * in_seconds(trace.episode.over.get("counted", 0))
     slack += _CLAIM * elapsed
     for conclusion in _CONCLUSION.findall(_THOUGHT.sub("", trace.answers[-1])):
         claims = [float(claim) for claim in _CLAIMED.findall(conclusion)]
@@ -166,8 +152,3 @@ def _claims_right(trace: _Trace, timer: TimerSettings, last: float, slack: float
         if not claims and re.search(r"[0-9]", conclusion):
             return False
     return True
-
-
-def _settings(events: list[Any]) -> Mapping[str, Any]:
-    begin: Entry = events[0]
-    return begin.settings if isinstance(begin, EpisodeStarted) else {}

@@ -4,14 +4,14 @@ A reward of turns, such as ProActor's, gives each conversation that of the turn 
 for, and the episode their mean.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 
 import msgspec
 
 from timeful.errors import SettingsError, check_known
-from timeful.records.events import Acted, AnyEntry, ThoughtEnded
+from timeful.records.events import Acted, Entry, ThoughtEnded
 from timeful.rewards.custom import is_custom
 from timeful.rewards.registry import REWARDS, Reward, reward_of
 from timeful.rewards.turns import read_turns
@@ -62,13 +62,13 @@ def check_fits(name: str, suite: str) -> None:
 
 
 def _of_task(
-    events: list[AnyEntry], conversations: list[Conversation], *, reward: Reward
+    events: Sequence[Entry], conversations: list[Conversation], *, reward: Reward
 ) -> float | None:
     return shared(reward_of(events, reward), conversations)
 
 
 def _of_turns(
-    events: list[AnyEntry], conversations: list[Conversation], *, reward: Reward
+    events: Sequence[Entry], conversations: list[Conversation], *, reward: Reward
 ) -> float | None:
     turns = read_turns(events) or {}
     predicted = _predicted(events)
@@ -79,7 +79,7 @@ def _of_turns(
     return reward_of(events, reward)
 
 
-def _predicted(events: Iterable[AnyEntry]) -> dict[int, int]:
+def _predicted(events: Iterable[Entry]) -> dict[int, int]:
     turns: dict[int, int] = {}
     thought: int | None = None
     for event in events:

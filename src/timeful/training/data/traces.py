@@ -39,7 +39,7 @@ from timeful.training.data.files import (
     write_card,
     write_rows,
 )
-from timeful.training.data.filters import RULES, Rule, final_data, find_broken_rule
+from timeful.training.data.filters import RULES, Rule, find_broken_rule
 from timeful.training.data.rows import sft_row
 from timeful.training.data.settings import Settings
 from timeful.training.data.verify import Answer, Verdict, judge_all
@@ -158,7 +158,7 @@ def _check(run: Run, settings: Settings) -> tuple[_Traces, list[Answer]]:
     for episode in run:
         rule = find_broken_rule(episode, least_calls=settings.least_calls)
         traces[episode.key] = rule, episode.split
-        if rule == "answer" and (text := final_data(episode)["answer"]):
+        if rule == "answer" and (text := episode.over["answer"]):
             problem = episode.problem
             assert problem is not None, "an episode of reasoning has a problem"
             wrong.append(

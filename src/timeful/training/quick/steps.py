@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 Kind = Literal["teach", "measure", "learn", "grade", "hurry", "mislead"]
 Tracker = Literal["mlflow", "wandb"]
 
-EXAMS = {"grade": "graded", "hurry": "hurried", "mislead": "misled"}
+EXAMS: dict[Kind, str] = {"grade": "graded", "hurry": "hurried", "mislead": "misled"}
 """The folder of the rows of each kind of grading."""
 
 STYLE = GenerationConfig(temperature=0.6, top_p=0.95, top_k=20)
@@ -246,26 +246,21 @@ def _measure(step: Step) -> None:
         _play(step, _exam(step, split, [UNHURRIED] * count), out=out)
 
 
-def _grade(step: Step) -> None:
-    _play(step, _exam(step, step.recipe.exam, _all_rooms(step.recipe)), out=step.result)
-
-
-def _mislead(step: Step) -> None:
-    limits, exam = _all_rooms(step.recipe), step.recipe.exam
-    timers = [TimerSettings(scale=scale) for scale in step.recipe.lies]
-    cases = [scene for timer in timers for scene in _exam(step, exam, limits, timer=timer)]
-    _play(step, cases, out=step.result)
-
-
-def _all_rooms(recipe: Recipe) -> list[Limit]:
-    return in_turn(recipe, recipe.problems * len(recipe.language.allowed))
-
-
-def _hurry(step: Step) -> None:
+def _sit(step: Step) -> None:
+    """Play an exam."""
     recipe = step.recipe
-    times = step.unhurried_tokens(recipe.exam)
-    limits = [relative(recipe, times, (factor,)) for factor in recipe.factors]
-    cases = [scene for group in limits for scene in _exam(step, recipe.exam, group)]
+    rooms = in_turn(recipe, recipe.problems * len(recipe.language.allowed))
+    match step.kind:
+        case "hurry":
+            times = step.unhurried_tokens(recipe.exam)
+            exams = [(relative(recipe, times, (factor,)), TRUE) for factor in recipe.factors]
+        case "mislead":
+            exams = [(rooms, TimerSettings(scale=scale)) for scale in recipe.lies]
+        case _:
+            exams = [(rooms, TRUE)]
+    cases = [
+        scene for limits, timer in exams for scene in _exam(step, recipe.exam, limits, timer=timer)
+    ]
     _play(step, cases, out=step.result)
 
 
@@ -305,7 +300,5 @@ _PERFORM: dict[Kind, Callable[[Step], None]] = {
     "teach": _teach,
     "measure": _measure,
     "learn": _learn,
-    "grade": _grade,
-    "hurry": _hurry,
-    "mislead": _mislead,
+    **dict.fromkeys(EXAMS, _sit),
 }
