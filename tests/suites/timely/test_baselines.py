@@ -16,12 +16,11 @@ from timeful.suites.timely.baselines import (
     check_spans,
     complete,
     keep,
-    load_baselines,
     plan_unhurried,
-    read_baselines,
+    read_runs,
 )
 from timeful.suites.timely.episode import FictionEpisode
-from timeful.tasks.budgets import NO_LIMIT, Baseline, read_budget
+from timeful.tasks.budgets import NO_LIMIT, read_budget
 
 HASTY, CAREFUL = (ModelRole(stand_in=name) for name in ("hasty", "careful"))
 FIRST = FictionEpisode(case="skerry", player=HASTY, budget=read_budget("2x"), seed=3)
@@ -103,13 +102,13 @@ def test_baselines_of_endpoints_are_kept_by_endpoint_temperature_case_and_run(
     for other in (live("http://b/v1", 0.5), live("http://a/v1", 0.6)):
         with pytest.raises(SettingsError, match="no baseline"):
             complete([other], [])
-    [known] = load_baselines(path).values()
-    assert known.baseline == Baseline(counted=2_000, steps=3)
+    keep(outcome(first, 5_000, 1))
+    assert complete([first], [])[0].span == 6_000, "of two runs with one number the later counts"
 
 
 def test_failed_and_empty_episodes_are_no_baselines() -> None:
     outcomes = (row(status="failed"), row(counted_ns=0), row(rounds=0))
-    assert not read_baselines((FIRST, outcome) for outcome in outcomes)
+    assert not list(read_runs((FIRST, outcome) for outcome in outcomes))
 
 
 def test_a_run_is_not_resumed_with_another_baseline() -> None:
@@ -119,9 +118,10 @@ def test_a_run_is_not_resumed_with_another_baseline() -> None:
         check_spans([(episode, msgspec.structs.replace(row(), budget_ns=2_001))])
 
 
-@pytest.mark.parametrize("text", ["{", '{"schema": 2, "version": "0", "baselines": []}', "[]"])
+@pytest.mark.parametrize("text", ["{\n", '{"schema": 2}\n', "[]\n"])
 def test_a_broken_file_of_baselines_is_named(text: str, tmp_path: Path) -> None:
-    path = tmp_path / "b.json"
+    path = tmp_path / "b.jsonl"
     path.write_text(text)
-    with pytest.raises(RecordError, match=r"b\.json"):
-        load_baselines(path)
+    role = read_role("openai:m", stand_in="hasty", base_url="http://a/v1")
+    with pytest.raises(RecordError, match=r"b\.jsonl"):
+        complete([replace(FIRST, player=role, baselines=str(path))], [])

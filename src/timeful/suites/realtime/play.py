@@ -1,6 +1,6 @@
 """Playing one episode of the suite."""
 
-from functools import partial
+from functools import cache
 from typing import Any
 
 from timeful.agents.agile import agile, agile_concurrent, agile_reduced
@@ -24,8 +24,7 @@ from timeful.registry import bind, load
 from timeful.runs.episode import EpisodeSetting, play_episode
 from timeful.sandbox.policy import PolicyProcess
 from timeful.seeding import child_seed
-from timeful.suites.realtime.conditions import AGENTS
-from timeful.suites.realtime.episode import RealtimeEpisode, short_name
+from timeful.suites.realtime.episode import RealtimeEpisode, roles, short_name
 
 PATIENCE = 1 << 20
 """The longest wait of a frozen world: a million tokens, or 17 minutes."""
@@ -103,64 +102,47 @@ def interface(episode: RealtimeEpisode) -> Interface:
     return make_interface(name, span=span, full=episode.transcripts == "full")
 
 
-_TWO_THREADS = {
+BUILT_IN: dict[str, Any] = {
     "agile": agile,
     "agile-concurrent": agile_concurrent,
     "agile-reduced": agile_reduced,
+    "code-policy": code_policy,
+    "planning": planning,
+    "reactive": reactive,
+    "reactive-budget": reactive_forced,
 }
 
 
 def agent(episode: RealtimeEpisode, game: Game, *, api_key: str = "") -> Agent:
     """Put the agent of an episode together.
 
-    An agent of a user's own is a coroutine function of a session; it gets `planner`, `reactor`,
-    `prompts`, `budget`, `reserve` and `step` if it has parameters of these names.
+    An agent is a coroutine function of a session; it gets `planner`, `reactor`, `model` (the one
+    of an agent with a single model), `prompts`, `budget`, `reserve` and `step` if it has parameters
+    of these names.
     """
 
+    @cache
     def make(role: Role) -> Model:
         model = episode.planner if role == "planner" else episode.reactor
         return model.make(role, pace=episode.pace, scope=episode.scope, api_key=api_key)
 
-    if episode.agent not in AGENTS:
-        function: Any = load("agent", episode.agent)
-        return bind(
-            function,
-            {
-                "planner": lambda: make("planner"),
-                "reactor": lambda: make("reactor"),
-                "prompts": lambda: find_prompts(episode, game),
-                "budget": lambda: episode.span(episode.step),
-                "reserve": lambda: episode.span(max(1, episode.step // 4)),
-                "step": lambda: episode.span(episode.step),
-            },
-            skip=1,
-        )
-    prompts = find_prompts(episode, game)
-    budget = episode.span(episode.budget or episode.step)
-    match episode.agent:
-        case "reactive":
-            return partial(reactive, model=make("reactor"), prompts=prompts, budget=budget)
-        case "reactive-budget":
-            model = make("planner")
-            return partial(
-                reactive_forced,
-                model=model,
-                prompts=prompts,
-                budget=budget,
-                forced=_forced(episode, model),
-            )
-        case "planning":
-            return partial(planning, model=make("planner"), prompts=prompts)
-        case "code-policy":
-            return partial(
-                code_policy, model=make("planner"), prompts=prompts, launch=PolicyProcess
-            )
-    return partial(
-        _TWO_THREADS[episode.agent],
-        planner=make("planner"),
-        reactor=make("reactor"),
-        prompts=prompts,
-        reserve=episode.span(episode.reserve or episode.step),
+    only = roles(episode.agent)[0]
+    share = episode.reserve or max(1, episode.step // 4)
+    function: Any = BUILT_IN.get(episode.agent) or load("agent", episode.agent)
+    return bind(
+        function,
+        {
+            "planner": lambda: make("planner"),
+            "reactor": lambda: make("reactor"),
+            "model": lambda: make(only),
+            "prompts": lambda: find_prompts(episode, game),
+            "budget": lambda: episode.span(episode.budget or episode.step),
+            "reserve": lambda: episode.span(share),
+            "step": lambda: episode.span(episode.step),
+            "forced": lambda: _forced(episode, make(only)),
+            "launch": lambda: PolicyProcess,
+        },
+        skip=1,
     )
 
 

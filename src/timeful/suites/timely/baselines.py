@@ -1,66 +1,46 @@
 """Baselines: the time of unhurried runs, by case and by all settings that change the time.
 
-A file of them is JSON that people can read; a file and new runs are merged by case and repetition.
-(Timely Machine, section 5.2.2 and A.1.1.)
+Those of endpoints are kept in a file, a line for each run; of two runs with one number of one
+case, the later one counts. (Timely Machine, section 5.2.2 and A.1.1.)
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
-from timeful.errors import RecordError, SettingsError
+from timeful.errors import SettingsError
 from timeful.experiments.suite import MissingBaselineError
-from timeful.records.store import write_atomically
+from timeful.records.store import KeyedLog, read_log
 from timeful.suites.timely.episode import TimelyEpisode
 from timeful.tasks.budgets import NO_LIMIT, Baseline
 from timeful.tasks.episode import TaskEpisode
 from timeful.tasks.rows import TaskRow
-from timeful.version import __version__
 
 _NAMED = 3
 """The number of cases without a baseline that an error names."""
 
 
 class UnhurriedRun(msgspec.Struct, frozen=True, kw_only=True):
-    """The nanoseconds that counted in an unhurried run, and its thoughts."""
-
-    counted: int
-    steps: int
-
-
-class CaseBaseline(msgspec.Struct, frozen=True, kw_only=True):
-    """The unhurried runs of a case under some conditions, by repetition."""
+    """The nanoseconds that counted in an unhurried run of a case, and its thoughts."""
 
     case: str
     conditions: dict[str, Any]
-    runs: dict[str, UnhurriedRun]
+    run: int
+    counted: int
+    steps: int
 
     @property
-    def key(self) -> str:
-        """The case and its conditions."""
-        return baseline_key(self.case, self.conditions)
-
-    @property
-    def baseline(self) -> Baseline:
-        """The mean over its runs."""
-        runs = self.runs.values()
-        return Baseline(
-            counted=fmean(run.counted for run in runs), steps=fmean(run.steps for run in runs)
-        )
+    def key(self) -> tuple[str, int]:
+        """The case under its conditions, and the number of the run."""
+        return baseline_key(self.case, self.conditions), self.run
 
 
-class _File(msgspec.Struct, frozen=True, kw_only=True):
-    schema: Literal[1] = 1
-    version: str
-    baselines: list[CaseBaseline]
-
-
-Baselines = Mapping[str, CaseBaseline]
-"""Baselines by their keys."""
+Baselines = Mapping[str, Baseline]
+"""The means over runs, by case and conditions."""
 
 
 def baseline_key(case: str, conditions: Mapping[str, Any]) -> str:
@@ -68,48 +48,31 @@ def baseline_key(case: str, conditions: Mapping[str, Any]) -> str:
     return msgspec.json.encode([case, dict(conditions)], order="deterministic").decode()
 
 
-def merge(*groups: Iterable[CaseBaseline]) -> Baselines:
-    """Merge baselines; of two runs with one number of one case, the later one counts."""
-    by_key: dict[str, CaseBaseline] = {}
-    for baseline in (baseline for group in groups for baseline in group):
-        previous = by_key.get(baseline.key)
-        runs = baseline.runs if previous is None else {**previous.runs, **baseline.runs}
-        by_key[baseline.key] = msgspec.structs.replace(baseline, runs=runs)
-    return by_key
-
-
-def load_baselines(path: Path) -> Baselines:
-    """Read a file of baselines; a missing file has none.
-
-    Raises:
-        RecordError: If the file is not one of baselines.
-    """
-    if not path.exists():
-        return {}
-    try:
-        return merge(msgspec.json.decode(path.read_bytes(), type=_File).baselines)
-    except (OSError, msgspec.DecodeError) as error:
-        raise RecordError(f"{path} cannot be read as baselines: {error}") from error
-
-
-def save_baselines(path: Path, baselines: Baselines) -> None:
-    """Write a file of baselines whole, or leave the previous one."""
-    ordered = [baselines[key] for key in sorted(baselines)]
-    text = msgspec.json.encode(_File(version=__version__, baselines=ordered), order="deterministic")
-    write_atomically(path, msgspec.json.format(text) + b"\n")
-
-
-def read_baselines(pairs: Iterable[tuple[TimelyEpisode, TaskRow]]) -> Baselines:
-    """The baselines of unhurried runs; an episode that failed, or used no time, has none."""
-    return merge(
-        CaseBaseline(
-            case=task.case,
-            conditions=task.conditions,
-            runs={str(task.run): UnhurriedRun(counted=row.counted_ns, steps=row.rounds)},
+def average(runs: Iterable[UnhurriedRun]) -> Baselines:
+    """The baselines of runs."""
+    groups: dict[str, list[UnhurriedRun]] = {}
+    for run in {run.key: run for run in runs}.values():
+        groups.setdefault(run.key[0], []).append(run)
+    return {
+        key: Baseline(
+            counted=fmean(run.counted for run in members), steps=fmean(run.steps for run in members)
         )
-        for task, row in ((episode.task, row) for episode, row in pairs)
-        if row.status == "ok" and row.counted_ns and row.rounds
-    )
+        for key, members in groups.items()
+    }
+
+
+def read_runs(pairs: Iterable[tuple[TimelyEpisode, TaskRow]]) -> Iterator[UnhurriedRun]:
+    """The unhurried runs; an episode that failed, or used no time, is none."""
+    for episode, row in pairs:
+        if row.status == "ok" and row.counted_ns and row.rounds:
+            task = episode.task
+            yield UnhurriedRun(
+                case=task.case,
+                conditions=task.conditions,
+                run=task.run,
+                counted=row.counted_ns,
+                steps=row.rounds,
+            )
 
 
 def plan_unhurried(episodes: Sequence[TimelyEpisode]) -> list[TimelyEpisode]:
@@ -129,10 +92,10 @@ def complete(
         MissingBaselineError: If a relative budget has no baseline; the first such cases are named.
         RecordError: If the file of baselines cannot be read.
     """
-    baselines: Baselines = {}
+    runs: list[UnhurriedRun] = []
     if any(e.player.is_live and e.budget.is_relative for e in episodes):
-        baselines = load_baselines(Path(episodes[0].baselines))
-    baselines = merge(baselines.values(), read_baselines(pairs).values())
+        runs = list(read_log(Path(episodes[0].baselines), UnhurriedRun))
+    baselines = average([*runs, *read_runs(pairs)])
     roles = {episode.player.spec: episode.player for episode in episodes}
     references = [
         replace(episode, player=roles.get(episode.budget.player, episode.player)).task
@@ -158,8 +121,7 @@ def _missing(references: Iterable[TaskEpisode], baselines: Baselines) -> Iterato
 
 
 def _find(task: TaskEpisode, baselines: Baselines) -> Baseline | None:
-    entry = baselines.get(baseline_key(task.case, task.conditions)) if baselines else None
-    return None if entry is None else entry.baseline
+    return baselines.get(baseline_key(task.case, task.conditions)) if baselines else None
 
 
 def check_spans(pairs: Iterable[tuple[TimelyEpisode, TaskRow]]) -> None:
@@ -181,6 +143,8 @@ def check_spans(pairs: Iterable[tuple[TimelyEpisode, TaskRow]]) -> None:
 def keep(pairs: Sequence[tuple[TimelyEpisode, TaskRow]]) -> str:
     """Add baselines to the file, and say where they are."""
     path = Path(pairs[0][0].baselines)
-    baselines = read_baselines(pairs)
-    save_baselines(path, merge(load_baselines(path).values(), baselines.values()))
-    return f"kept     {len(baselines)} baselines in {path}"
+    log = KeyedLog(path, UnhurriedRun, key=lambda run: run.key, sync=True)
+    runs = list(read_runs(pairs))
+    for run in runs:
+        log.put(run)
+    return f"kept     {len(average(runs))} baselines in {path}"

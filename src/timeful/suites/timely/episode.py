@@ -97,7 +97,7 @@ class TimelyEpisode:
     transcripts: Transcripts | None = None
     """Content of records: full for language models and answers otherwise by default."""
     baselines: str = option(
-        "runs/timely-baselines.json", needs=(lambda e: e.player.is_live, "an openai:NAME model")
+        "runs/timely-baselines.jsonl", needs=(lambda e: e.player.is_live, "an openai:NAME model")
     )
     """File of `timeful baseline` with the unhurried times of endpoints."""
     sandbox: str = option("", hidden=True)
