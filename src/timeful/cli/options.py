@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 from click.core import ParameterSource
 
 from timeful.errors import SettingsError
+from timeful.models.traffic import Limits
 
 FILE = click.Path(path_type=Path)
 
@@ -14,12 +16,39 @@ FILE = click.Path(path_type=Path)
 def run_options() -> list[click.Parameter]:
     """The options of each command that runs many episodes."""
     return [
-        click.Option(["--workers"], type=int, help="Number of processes.  [default: one a core]"),
+        click.Option(
+            ["--workers"], type=int, help="Number of processes.  [default: as the work needs]"
+        ),
+        *traffic_options(),
         click.Option(
             ["--replace"], is_flag=True, help="Start again if the folder holds another run."
         ),
         click.Option(["--retry-failed"], is_flag=True, help="Play failed episodes again."),
     ]
+
+
+def traffic_options() -> list[click.Parameter]:
+    """The options of each command that sends many requests to an endpoint."""
+    return [
+        click.Option(
+            ["--connections"],
+            type=click.IntRange(min=1),
+            help="Most requests in flight to an endpoint.  [default: 64]",
+        ),
+        click.Option(["--rpm"], type=float, help="Most requests per minute to an endpoint."),
+        click.Option(["--tpm"], type=float, help="Most tokens per minute at an endpoint."),
+    ]
+
+
+def read_limits(values: Mapping[str, Any], *, connections: int) -> Limits | None:
+    """Read the limits of the traffic to endpoints; None if none is given.
+
+    Args:
+        values: The values of the options.
+        connections: The connections if a rate alone is given.
+    """
+    given = {name: values[name] for name in ("connections", "rpm", "tpm") if values.get(name)}
+    return Limits(**{"connections": connections, **given}) if given else None
 
 
 def is_given(name: str) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar, get_args, get_origin
 import click
 from click.core import ParameterSource
 
-from timeful.cli.options import FILE, is_given, refuse_idle, run_options
+from timeful.cli.options import FILE, is_given, read_limits, refuse_idle, run_options
 from timeful.errors import SettingsError
 from timeful.experiments.options import (
     Endpoint,
@@ -25,7 +25,9 @@ from timeful.experiments.options import (
 from timeful.experiments.run import Results, make_baselines, run_suite
 from timeful.experiments.suite import MissingBaselineError, Suite
 from timeful.experiments.sweep import Choice, plan_episodes
+from timeful.models.traffic import Limits
 from timeful.registry import load, load_file_name
+from timeful.runs.concurrency import is_limited
 
 T = TypeVar("T")
 
@@ -394,25 +396,25 @@ def refuse_idle_options(
     live = any(role.is_live for role in roles), "an openai:NAME model"
     sampled = any(role.is_sampled for role in roles), "an openai:NAME or local:PATH model"
     flags = {"base_url": live, "record": live, "temperature": sampled}
+    if not any(map(is_limited, episodes)):
+        flags |= dict.fromkeys(("connections", "rpm", "tpm"), (False, live[1]))
     refuse_idle({**flags, **dict.fromkeys((o.name for o in options), (True, "")), **needs})
 
 
 def watch(play: Callable[..., T], out: Path, episodes: Sequence[Any], values: dict[str, Any]) -> T:
     """Run a suite with a progress display; after Ctrl-C, exit with 130.
 
-    In wall time one process is the default: several would slow each other down.
+    In wall time one episode at a time is the default: several would slow each other down.
     """
     from timeful.cli.progress import Progress
 
     progress = Progress()
-    workers = values["workers"]
-    if workers is None:
-        is_wall = any(getattr(episode, "clock", None) == "wall" for episode in episodes)
-        workers = 1 if is_wall else os.cpu_count() or 1
+    is_wall = any(getattr(episode, "clock", None) == "wall" for episode in episodes)
     try:
         return play(
             out,
-            workers=workers,
+            workers=values["workers"],
+            limits=read_limits(values, connections=1 if is_wall else Limits().connections),
             replace=values["replace"],
             retry_failed=values["retry_failed"],
             watcher=progress,

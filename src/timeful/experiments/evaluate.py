@@ -9,6 +9,7 @@ from timeful.errors import SettingsError
 from timeful.experiments.run import MAIN_KEY, Results, run_suite
 from timeful.experiments.suite import Suite
 from timeful.experiments.sweep import Choice
+from timeful.models.traffic import Limits
 from timeful.registry import load, load_file_name, register
 
 Agent = str | Callable[..., Any]
@@ -21,6 +22,7 @@ def evaluate(  # noqa: PLR0913 - the front door: every argument after two has a 
     *,
     out: Path | str,
     workers: int | None = None,
+    limits: Limits | None = None,
     preset: str = "",
     parts: Sequence[str] = (),
     replace: bool = False,
@@ -35,8 +37,10 @@ def evaluate(  # noqa: PLR0913 - the front door: every argument after two has a 
             the agents of the suite.
         suite: A suite, its name, or `FILE.py:NAME`.
         out: The run folder.
-        workers: The number of processes; one a core by default, and 1 for an agent or a suite
-            that no other process can import, such as one of a notebook.
+        workers: The number of processes; as many as the work needs by default, and 1 for an agent
+            or a suite that no other process can import, such as one of a notebook.
+        limits: The limits of the traffic to endpoints, such as `Limits(connections=256)`; as many
+            episodes are in flight. 64 connections by default where an endpoint answers.
         preset: The name of a preset of the suite.
         parts: The names of its sub-experiments.
         replace: Replace another run in the folder.
@@ -66,8 +70,8 @@ def evaluate(  # noqa: PLR0913 - the front door: every argument after two has a 
         is_importable = is_importable and all(
             "<" not in name_or_function for name_or_function in swept_values["agent"]
         )
-    if workers is None:
-        workers = (os.cpu_count() or 1) if is_importable else 1
+    if workers is None and not is_importable:
+        workers = 1
     choice = Choice(
         preset=preset,
         parts=tuple(parts),
@@ -80,6 +84,7 @@ def evaluate(  # noqa: PLR0913 - the front door: every argument after two has a 
         choice,
         Path(out),
         workers=workers,
+        limits=limits,
         replace=replace,
         retry_failed=retry_failed,
         keys=os.environ if api_key is None else {**os.environ, MAIN_KEY: api_key},

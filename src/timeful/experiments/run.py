@@ -22,12 +22,14 @@ from timeful.experiments.sweep import (
     plan_episodes,
     sweeps,
 )
+from timeful.models.traffic import Limits, under
 from timeful.records.events import EpisodeEnded, EpisodeFailed, EpisodeStarted
 from timeful.records.folder import check_path, open_folder, read_settings
 from timeful.records.recorder import Recorder, read_record
 from timeful.registry import source_files
 from timeful.reports.results import ResultRow
 from timeful.runs.batch import RUN, Job, finished_rows, run_batch
+from timeful.runs.concurrency import choose_concurrency
 from timeful.version import __version__
 
 MAIN_KEY = "OPENAI_API_KEY"
@@ -91,12 +93,13 @@ class Results:
         return self.page
 
 
-def run_suite(
+def run_suite(  # noqa: PLR0913 - every argument after four has a default
     suite: Suite,
     choice: Choice,
     out: Path,
     *,
-    workers: int,
+    workers: int | None,
+    limits: Limits | None = None,
     replace: bool = False,
     retry_failed: bool = False,
     watcher: Watcher | None = None,
@@ -108,7 +111,10 @@ def run_suite(
         suite: The suite.
         choice: What to play of it.
         out: The run folder.
-        workers: The number of processes; 1 plays in this process.
+        workers: The number of processes; 1 plays in this process, None is as many as the work
+            needs.
+        limits: The limits of the traffic to endpoints: as many episodes are in flight as there
+            may be connections. None for the default where an endpoint answers.
         replace: Start again if the folder holds a run with other settings.
         retry_failed: Play failed episodes again.
         watcher: Follows the run.
@@ -122,6 +128,7 @@ def run_suite(
     """
     options = _Options(
         workers=workers,
+        limits=limits,
         replace=replace,
         retry_failed=retry_failed,
         watcher=watcher,
@@ -174,7 +181,8 @@ def make_baselines(suite: Suite, choice: Choice, out: Path, **options: Any) -> t
 class _Options:
     """How to play a run; see `run_suite`."""
 
-    workers: int
+    workers: int | None
+    limits: Limits | None = None
     replace: bool = False
     retry_failed: bool = False
     watcher: Watcher | None = None
@@ -182,7 +190,7 @@ class _Options:
     free: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.workers < 1:
+        if self.workers is not None and self.workers < 1:
             raise SettingsError(f"the number of workers must be at least 1, got {self.workers}")
 
 
@@ -204,6 +212,9 @@ def _play(
         keys = {name: options.keys.get(name, "") for name in names}
         play = partial(play, keys=keys)
     job = make_job(play, maker, api_key=api_key)
+    workers, limits = choose_concurrency(
+        [step.episode for step in plan], workers=options.workers, limits=options.limits
+    )
     with open_folder(out, settings, RUN, replace=options.replace) as is_resumed:
         if is_resumed and suite.baseline is not None:
             finished = finished_rows(out, job, plan)
@@ -216,7 +227,8 @@ def _play(
             plan,
             job,
             out,
-            workers=options.workers,
+            workers=workers,
+            limits=limits,
             retry_failed=options.retry_failed,
             on_row=options.watcher.advance if options.watcher is not None else lambda _: None,
         )
@@ -225,7 +237,8 @@ def _play(
         if suite.finish is not None:
             data = report_data(suite, rows, out, settings, options.free)
             say = options.watcher.say if options.watcher is not None else lambda _: None
-            problems = tuple(suite.finish(data, keys, say))
+            with under(limits):
+                problems = tuple(suite.finish(data, keys, say))
         report = write_report(suite, rows, out, settings, options=options.free)
         results = _results(suite, report, out, problems)
     return results, [(step.episode, row) for step, row in zip(plan, rows, strict=True)]

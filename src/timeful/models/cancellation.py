@@ -9,9 +9,11 @@ from timeful.core.source import Source
 from timeful.errors import ModelError, SettingsError
 from timeful.models.chat import OpenAIModel
 from timeful.models.model import Model, Prompt
+from timeful.models.traffic import TRAFFIC
 
 Case = TypeVar("Case")
 Result = TypeVar("Result")
+_WORKERS = 64
 
 
 class CancellableModel:
@@ -52,7 +54,7 @@ def ask_concurrently(
     ask: Callable[[Model, Case], Result],
     cases: Iterable[Case],
     *,
-    workers: int,
+    workers: int | None = None,
     done: Callable[[Result], object] = lambda _: None,
 ) -> list[Result]:
     """Ask a model about cases, several at a time.
@@ -61,7 +63,8 @@ def ask_concurrently(
         model: The model to ask.
         ask: Asks about one case.
         cases: The cases.
-        workers: The number of cases in progress, at least 1.
+        workers: The number of cases in progress, at least 1; by default as many as there may be
+            connections, at most 64.
         done: Called with each result, one at a time, before its thread asks about another case;
             not called after the model was stopped.
 
@@ -72,6 +75,9 @@ def ask_concurrently(
         SettingsError: If there are no workers.
         KeyboardInterrupt: After the model was stopped, like every other exception.
     """
+    traffic = TRAFFIC.get()
+    if workers is None:
+        workers = min(traffic.limits.connections, _WORKERS)
     if workers < 1:
         raise SettingsError(f"at least one worker is needed, got {workers}")
     cancellable, lock = CancellableModel(model), Lock()
@@ -83,7 +89,10 @@ def ask_concurrently(
                 done(result)
         return result
 
-    with ThreadPoolExecutor(workers, thread_name_prefix="asking") as pool:
+    threads = ThreadPoolExecutor(
+        workers, thread_name_prefix="asking", initializer=TRAFFIC.set, initargs=(traffic,)
+    )
+    with threads as pool:
         futures = [pool.submit(ask_one, case) for case in cases]
         try:
             for future in as_completed(futures):

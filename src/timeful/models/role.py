@@ -47,6 +47,11 @@ class ModelRole:
         return self.choice is not None and self.choice.is_live
 
     @property
+    def is_own(self) -> bool:
+        """Whether it is a model of a file or a plug-in."""
+        return self.choice is not None and self.choice.is_own
+
+    @property
     def is_sampled(self) -> bool:
         """Whether a temperature has an effect."""
         return bool(self.supplied) or (self.choice is not None and self.choice.is_sampled)

@@ -110,6 +110,16 @@ TRAFFIC = ContextVar("TRAFFIC", default=Traffic(Limits(connections=1024)))  # no
 """The traffic that a thread's requests belong to. A run sets it for each of its threads."""
 
 
+@contextmanager
+def under(limits: Limits | None) -> Iterator[None]:
+    """Send the requests of a block under limits; None keeps those that hold already."""
+    token = TRAFFIC.set(TRAFFIC.get() if limits is None else Traffic(limits))
+    try:
+        yield
+    finally:
+        TRAFFIC.reset(token)
+
+
 class Gate:
     """Admits requests to an endpoint, in the order in which they come; safe for threads.
 

@@ -26,8 +26,10 @@ from timeful.errors import SettingsError
 from timeful.experiments.rows import RowMaker
 from timeful.experiments.run import Watcher, make_job
 from timeful.experiments.sweep import PlannedEpisode
+from timeful.models.traffic import Limits, under
 from timeful.records.folder import locked, open_folder
 from timeful.runs.batch import RUN, run_batch
+from timeful.runs.concurrency import choose_concurrency
 from timeful.tasks.rows import TaskRow, summarize
 from timeful.training.data import generate
 from timeful.training.data.episodes import Episode, LeftOut, Run
@@ -75,7 +77,8 @@ def make_traces(
     settings: Settings,
     out: Path,
     *,
-    workers: int,
+    workers: int | None,
+    limits: Limits | None = None,
     replace: bool = False,
     retry_failed: bool = False,
     watcher: Watcher | None = None,
@@ -86,7 +89,9 @@ def make_traces(
     Args:
         settings: All settings.
         out: The folder of the data, and of the episodes that are played.
-        workers: The number of processes, and of answers judged at a time.
+        workers: The number of processes; None for as many as the work needs.
+        limits: The limits of the traffic to endpoints, the judge's too; None for the defaults
+            where an endpoint answers.
         replace: Start again if the folder holds traces with other settings.
         retry_failed: Play failed episodes again, and ask again where the judge gave no verdict.
         watcher: Follows the run.
@@ -117,6 +122,7 @@ def make_traces(
         if not settings.records:
             if watcher is not None:
                 watcher.start(len(episodes))
+            processes, flight = choose_concurrency(episodes, workers=workers, limits=limits)
             run_batch(
                 [PlannedEpisode(key=e.key, settings=e.settings(), episode=e) for e in episodes],
                 make_job(
@@ -125,7 +131,8 @@ def make_traces(
                     api_key="" if teacher is None else keys.get(teacher.api_key_name, ""),
                 ),
                 out,
-                workers=workers,
+                workers=processes,
+                limits=flight,
                 retry_failed=retry_failed,
                 on_row=watcher.advance if watcher is not None else lambda _: None,
             )
@@ -135,15 +142,16 @@ def make_traces(
         traces, wrong = _check(run, settings)
         verdicts: Mapping[str, Verdict] = {}
         if judge is not None:
-            verdicts = judge_all(
-                wrong,
-                judge,
-                out / "judged",
-                api_key=keys.get(judge.api_key_name, ""),
-                workers=workers,
-                retry_failed=retry_failed,
-                on_verdict=on_verdict,
-            )
+            with under(limits):
+                verdicts = judge_all(
+                    wrong,
+                    judge,
+                    out / "judged",
+                    api_key=keys.get(judge.api_key_name, ""),
+                    workers=(limits or Limits()).connections,
+                    retry_failed=retry_failed,
+                    on_verdict=on_verdict,
+                )
         return _write(run, settings, out, traces, verdicts)
 
 
