@@ -32,10 +32,11 @@ class Say:
 
 @dataclass(frozen=True)
 class Think:
-    """A delta of the reasoning, under the given names."""
+    """A delta of the reasoning, under the given names; `tokens` as of `Say`."""
 
     text: str
     names: tuple[str, ...] = ("reasoning_content",)
+    tokens: int | None = None
 
 
 @dataclass(frozen=True)
@@ -58,10 +59,30 @@ class Call:
 
 @dataclass(frozen=True)
 class Usage:
-    """The counts to report at the end, instead of counting deltas; None sends no usage."""
+    """The counts to report at the end, instead of counting deltas; None sends no usage.
+
+    The total is left out if it is None, and so are the details.
+    """
 
     completion: int | None
     prompt: int = 7
+    reasoning: int | None = None
+    cached: int | None = None
+    total: int | None = None
+
+    def wire(self, sent: int) -> Body:
+        assert self.completion is not None
+        counts: Body = {
+            "prompt_tokens": self.prompt,
+            "completion_tokens": sent if self.completion < 0 else self.completion,
+        }
+        if self.total is not None:
+            counts["total_tokens"] = self.total
+        if self.reasoning is not None:
+            counts["completion_tokens_details"] = {"reasoning_tokens": self.reasoning}
+        if self.cached is not None:
+            counts["prompt_tokens_details"] = {"cached_tokens": self.cached}
+        return counts
 
 
 @dataclass(frozen=True)
@@ -269,8 +290,8 @@ class _Answer:
         match step:
             case Say(text, tokens):
                 self._delta({"content": text}, tokens)
-            case Think(text, names):
-                self._delta(dict.fromkeys(names, text), None)
+            case Think(text, names, tokens):
+                self._delta(dict.fromkeys(names, text), tokens)
             case Call(more=more, tokens=tokens):
                 self._delta({"tool_calls": [one.wire() for one in (step, *more)]}, tokens)
             case Usage():
@@ -302,12 +323,7 @@ class _Answer:
             self._event({"choices": [choice], "usage": None})
         options = self._request.body.get("stream_options") or {}
         if options.get("include_usage") and self._usage.completion is not None:
-            count = self._usage.completion
-            counts = {
-                "prompt_tokens": self._usage.prompt,
-                "completion_tokens": self._request.sent if count < 0 else count,
-            }
-            self._event({"choices": [], "usage": counts})
+            self._event({"choices": [], "usage": self._usage.wire(self._request.sent)})
         self._write(b"data: [DONE]\n\n")
         self._handler.wfile.write(b"0\r\n\r\n")
 

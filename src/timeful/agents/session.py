@@ -18,7 +18,7 @@ from timeful.core.units import FAR, Duration, Instant, whole
 from timeful.environments.environment import Observation
 from timeful.environments.game import View
 from timeful.errors import IllegalActionError
-from timeful.models.model import Content, Model, Prompt, make_prompt
+from timeful.models.model import Content, Model, Pricing, Prompt, make_prompt, price_prompt
 from timeful.records.events import (
     Acted,
     CallEnded,
@@ -272,10 +272,16 @@ class Session:
             )
         )
         kernel = self._kernel
+        pace = None if model.live and kernel.clock.is_wall else model.pace
+        if pace is not None:
+            room = None if limit is None else pace.most_tokens(limit)
+            if room is not None and max_tokens is not None and max_tokens <= room:
+                room = None
+            prompt = price_prompt(prompt, Pricing(room=room))
         source = model.open(prompt, max_tokens=max_tokens, seed=seed)
         stream = kernel.stream(
             source,
-            pacing=None if model.live and kernel.clock.is_wall else model.pace,
+            pacing=pace,
             name=f"{prompt.label or 'thought'}-{number}",
             observer=ThoughtRecorder(
                 kernel, self._recorder, source, number, full, self._count_attempts

@@ -5,11 +5,15 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
+from msgspec import UNSET
+
 from timeful.core.kernel import Kernel
 from timeful.core.source import Chunk, End, Source, TokenSource
 from timeful.core.stream import Stream
+from timeful.models.counting import MeteredSource
 from timeful.models.model import Guidance
 from timeful.records.events import (
+    Noted,
     Sampled,
     ThoughtChunk,
     ThoughtEnded,
@@ -140,6 +144,9 @@ class ThoughtRecorder:
         else:
             if stream.end is not None:
                 self.on_end(stream.end)
+            usage = self.source.usage if isinstance(self.source, MeteredSource) else None
+            if usage is not None and usage.reported is not None:
+                self._note_total(usage.reported, usage.completion)
             self.recorder.write(
                 ThoughtEnded(
                     at=at,
@@ -150,10 +157,17 @@ class ThoughtRecorder:
                     finish=stream.end.finish if stream.end else None,
                     text_sha256=sha256(stream.text().encode()).hexdigest(),
                     answer=stream.text("answer"),
+                    usage=UNSET if usage is None else usage,
                 )
             )
             if isinstance(self.source, TokenSource):
                 self._tell_tokens(self.source, stream.tokens)
+
+    def _note_total(self, reported: int, counted: int) -> None:
+        text = f"the total of {reported} tokens is below the {counted} that the server had counted"
+        self.recorder.write(
+            Noted(at=self.kernel.now, topic="usage", text=f"thought {self.number}: {text}")
+        )
 
     def _tell_tokens(self, source: TokenSource, delivered: int) -> None:
         """Write which tokens it was made of, up to the last one that came in time."""

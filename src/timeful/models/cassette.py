@@ -16,6 +16,7 @@ import msgspec
 from timeful.core.source import Channel, Chunk, End, Finish
 from timeful.errors import RecordError
 from timeful.models.model import Prompt
+from timeful.records.usage import Usage
 
 VERSION = 1
 
@@ -68,7 +69,9 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     `pace` is the first-token delay and the span of a token, in nanoseconds, if the model had
     them. `end` is None if the stream was closed early (`closed`), or failed (`failure`);
     `ended` is when the end had come, in nanoseconds after the request was sent. `tools` are
-    the tools that were offered, as the API has them.
+    the tools that were offered, as the API has them. `usage` are the server's counts of what was
+    pulled, or of the whole answer. `room` is the number of tokens that there was time for, if that
+    limited the request.
     """
 
     key: str
@@ -85,6 +88,8 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     closed: bool = False
     failure: Failure | None = None
     tools: tuple[dict[str, Any], ...] | msgspec.UnsetType = msgspec.UNSET
+    usage: Usage | msgspec.UnsetType = msgspec.UNSET
+    room: int | msgspec.UnsetType = msgspec.UNSET
 
     def __str__(self) -> str:
         return describe(self.model, self.purpose, self.messages, self.key)

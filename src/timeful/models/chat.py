@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from threading import Event
+from typing import get_args
 
 from timeful.core.source import End
-from timeful.errors import ModelError, SettingsError
+from timeful.errors import ModelError, SettingsError, check_known
+from timeful.models.counting import LONGEST_SETTLED, Counting, PricedSource
 from timeful.models.event_loop_thread import ClientState, EventLoopThread
 from timeful.models.model import Prompt
 from timeful.models.pace import TOKEN_TIME, Pace
@@ -34,6 +36,7 @@ class OpenAIModel:
         top_p: Nucleus sampling; None leaves it to the server.
         extra: Further fields of the request, as the server documents them.
         thinking: What `<think>` tags in the answer mean.
+        counting: How its tokens are counted in simulated time; see `models/counting.py`.
         timeouts: How long to wait.
         retries: How often a request that failed before its first chunk is repeated.
 
@@ -50,6 +53,7 @@ class OpenAIModel:
     top_p: float | None = None
     extra: Mapping[str, object] = field(default_factory=dict, hash=False)
     thinking: Thinking = "split"
+    counting: Counting = "auto"
     timeouts: Timeouts = field(default_factory=Timeouts)
     retries: int = 2
     _background: EventLoopThread = field(
@@ -65,6 +69,7 @@ class OpenAIModel:
             raise SettingsError("a model needs a name")
         if self.retries < 0:
             raise SettingsError(f"retries must be 0 or more, got {self.retries}")
+        check_known("counting", self.counting, get_args(Counting))
         address(self.base_url)
 
     @property
@@ -82,28 +87,38 @@ class OpenAIModel:
         """The address of the server, without credentials."""
         return address(self.base_url)
 
-    def open(self, prompt: Prompt, *, max_tokens: int | None, seed: int) -> StreamBuffer:
+    def open(
+        self, prompt: Prompt, *, max_tokens: int | None, seed: int
+    ) -> StreamBuffer | PricedSource:
         """Send a request and return at once; the answer is pulled from the source.
 
-        The budget is sent to the server and kept here as well (see `counting.TokenMeter`): a
-        stream that goes beyond it is closed, and ends with finish "length".
+        The budget is sent to the server and kept here as well (see `TokenCounter`): a stream that
+        goes beyond it is closed, and ends with finish "length". If a priced prompt has room for
+        fewer tokens, these are the budget.
 
         Args:
             prompt: The prompt.
             max_tokens: The most tokens to generate, reasoning included; None for no limit.
             seed: The sampling seed; its lowest 31 bits are sent along.
         """
-        source = StreamBuffer(READ_AHEAD)
+        pricing = prompt.pricing
+        is_as_it_comes = pricing is None or self.counting == "running"
+        answer = StreamBuffer(READ_AHEAD if is_as_it_comes else LONGEST_SETTLED)
+        room = None if pricing is None else pricing.room
+        if room is not None:
+            max_tokens = room if max_tokens is None else min(room, max_tokens)
         request = self._request(prompt, max_tokens, seed)
 
         async def work(shared: ClientState) -> None:
-            await _feed(request, source, shared)
+            await _feed(request, answer, shared)
 
         if max_tokens is not None and max_tokens <= 0:
-            source.append(End("length", tokens=0, attempts=0))
-            return source
-        source.on_close(self._background.start(work))
-        return source
+            answer.append(End("length", tokens=0, attempts=0))
+        else:
+            answer.on_close(self._background.start(work))
+        if pricing is None:
+            return answer
+        return PricedSource(answer, counting=self.counting, room=room)
 
     def warm_up(self) -> None:
         """Load the client now, so that no turn of a wall clock is spent on it; sends nothing."""

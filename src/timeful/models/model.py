@@ -44,6 +44,18 @@ class Guidance:
     text: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pricing:
+    """Says that the tokens of an answer are priced, and do not count when they arrive.
+
+    Attributes:
+        room: The most tokens that can be known before the thought is cut, if that is fewer than
+            `max_tokens`; an endpoint is asked for no more. Else None.
+    """
+
+    room: int | None = None
+
+
 Content = str | Sequence[Message]
 """What a prompt says: one message of the user, or a list of messages."""
 
@@ -63,6 +75,7 @@ class Prompt:
         tools: Offered to the endpoint as its own API has it. A call is returned as a part of the
             answer, `<tool_call>{"name": ..., "arguments": {...}, "id": ...}</tool_call>`, which
             is the form of models without such an API.
+        pricing: How its tokens become time; None if they count when they arrive.
     """
 
     render: Callable[[], Content]
@@ -70,6 +83,7 @@ class Prompt:
     view: object = None
     guidance: tuple[Guidance, ...] = ()
     tools: tuple[ToolSpec, ...] = ()
+    pricing: Pricing | None = field(default=None, compare=False)
     _messages: tuple[Message, ...] | None = field(default=None, init=False, repr=False)
 
     @property
@@ -88,6 +102,13 @@ class Prompt:
                 if not isinstance(message, Message):
                     raise _wrong_prompt(message)
         return self._messages
+
+
+def price_prompt(prompt: Prompt, pricing: Pricing) -> Prompt:
+    """The same prompt, whose answer is priced."""
+    priced = replace(prompt, pricing=pricing)
+    priced._messages = prompt._messages
+    return priced
 
 
 def make_prompt(prompt: Prompt | Content | Callable[[], Content], *, label: str = "") -> Prompt:

@@ -16,11 +16,11 @@ import openai
 from timeful.core.clock import monotonic_ns
 from timeful.core.source import Channel, Chunk, End, Finish
 from timeful.errors import ModelError, ModelRefusedError, ModelTimeoutError
+from timeful.models.counting import UsageMeter
 from timeful.models.event_loop_thread import ClientState
 from timeful.models.request import RUNNING, Request
-from timeful.models.sse import ChatChunk, SseParser, ThinkSplitter, Usage, decode_chunk
+from timeful.models.sse import ChatChunk, SseParser, ThinkSplitter, decode_chunk
 from timeful.models.stream_buffer import StreamBuffer
-from timeful.models.token_counter import TokenCounter
 from timeful.models.tool_call_assembler import ToolCallAssembler
 
 if TYPE_CHECKING:
@@ -189,20 +189,19 @@ class _Attempt:
         self._attempt = attempt
         self._waited_s = waited_s
         self._shared = shared
-        self._meter = TokenCounter(request.max_tokens)
+        self._meter = UsageMeter(request.max_tokens)
         self._splitter = ThinkSplitter(request.thinking)
         self._calls = ToolCallAssembler()
         self._has_begun = False
         self._carried = 0  # tokens whose text is held back
-        self._usage = Usage()
         self._finish: Finish | None = None
         self._is_done = False
 
     @property
     def tokens(self) -> int:
         """The tokens of prompt and answer so far, as far as they are known."""
-        answer = self._usage.completion_tokens or self._meter.total
-        return (self._usage.prompt_tokens or 0) + answer
+        usage = self._meter.usage
+        return (usage.prompt or 0) + usage.completion
 
     async def run(self, client: openai.AsyncOpenAI, body: dict[str, object]) -> None:
         """Send the request, and pass on the answer until its end or until the budget is used up."""
@@ -257,8 +256,8 @@ class _Attempt:
             async for event in events:
                 if event.error:
                     raise self._reported(event.error)
-                if event.usage is not None:
-                    self._usage = event.usage
+                if (report := event.report) is not None:
+                    self._meter.note(report)
                 if event.has_news:
                     return event
         except _TRANSPORT_ERROR as error:
@@ -278,8 +277,7 @@ class _Attempt:
     async def _take(self, event: ChatChunk) -> bool:
         """Pass on new text; False if it exceeds the budget."""
         if event.text:
-            reported = event.usage.completion_tokens if event.usage else None
-            tokens = self._meter.add(event.text, reported)
+            tokens = self._meter.add(event.text, event.report)
             if tokens is None:
                 return False
             self._carried += tokens
@@ -296,7 +294,7 @@ class _Attempt:
     async def _put(self, channel: Channel, text: str) -> None:
         tokens, self._carried = self._carried, 0
         self._has_begun = True
-        self._source.append(Chunk(text, tokens, channel))
+        self._source.append(Chunk(text, tokens, channel), self._meter.enter(tokens, channel))
         if self._source.is_full:
             with self._request.gate.outside():
                 await self._source.make_room()
@@ -320,19 +318,18 @@ class _Attempt:
             await self._put(channel, text)
         if calls := self._calls.flush():
             await self._put("answer", calls)
-        tokens = self._usage.completion_tokens
-        if tokens is None and self._carried:
-            tokens = self._meter.total
+        usage = self._meter.usage
+        is_known = usage.counted != "estimated" or self._carried
+        tokens = usage.completion if is_known else None
         finish = self._finish or "stop"
-        prompt = self._usage.prompt_tokens
-        self._leave(End(finish, tokens, prompt, self._attempt, self._waited_s))
+        self._leave(End(finish, tokens, usage.prompt, self._attempt, self._waited_s))
 
     def _leave(self, end: End) -> None:
         """Append the end; from now on this task is not cancelled."""
         task = asyncio.current_task()
         assert task is not None
         self._shared.leaving.add(task)
-        self._source.append(end)
+        self._source.append(end, self._meter.usage)
 
     def _broken(self, problem: str) -> Exception:
         """A failure that may be retried if no part of the answer was passed on."""

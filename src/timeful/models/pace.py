@@ -28,6 +28,12 @@ class Pace:
         """The time from the start of a thought until its `tokens`-th token is known."""
         return self.first + tokens * self.per_token
 
+    def most_tokens(self, span: Duration) -> int | None:
+        """The most tokens that are known within a span; None if there is no bound."""
+        if span < self.first:
+            return 0
+        return (span - self.first) // self.per_token if self.per_token else None
+
 
 TOKEN_TIME = Pace()
 """Time counted in generated tokens, as in the paper's main experiments (section 2)."""

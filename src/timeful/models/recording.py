@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from timeful.core.clock import monotonic_ns
@@ -23,7 +23,9 @@ from timeful.models.cassette import (
     prepare,
     shown,
 )
+from timeful.models.counting import MeteredSource
 from timeful.models.model import Model, Prompt
+from timeful.records.usage import Usage
 
 
 @runtime_checkable
@@ -79,12 +81,19 @@ class RecordingModel:
             pace=None if pace is None else (pace.first, pace.per_token),
             chunks=(),
             tools=tuple(tool.schema() for tool in prompt.tools) or UNSET,
+            room=_room(prompt, max_tokens),
         )
         start = self._read()
         source = self._inner.open(prompt, max_tokens=max_tokens, seed=seed)
         return _RecordingSource(
             source, request, partial(append, self._path), lambda: self._read() - start
         )
+
+
+def _room(prompt: Prompt, max_tokens: int | None) -> int | UnsetType:
+    """The number of tokens that there is time for, if that limits the request."""
+    room = None if prompt.pricing is None else prompt.pricing.room
+    return UNSET if room is None or (max_tokens is not None and max_tokens <= room) else room
 
 
 class _RecordingSource:
@@ -99,12 +108,17 @@ class _RecordingSource:
     ) -> None:
         self._inner = inner
         self._timed = inner if isinstance(inner, TimedSource) else None
+        self._metered = inner if isinstance(inner, MeteredSource) else None
         self._request = request
         self._write = write
         self._elapsed = elapsed
         self._pieces: list[Piece] = []
         self._lock = threading.Lock()
         self._is_over = False
+
+    @property
+    def usage(self) -> Usage | None:
+        return None if self._metered is None else self._metered.usage
 
     def pull(self) -> Chunk | End:
         try:
@@ -142,6 +156,7 @@ class _RecordingSource:
                 ended=None if end is None else self._arrived(),
                 closed=end is None and failure is None,
                 failure=failure,
+                usage=self.usage or UNSET,
             )
         self._write(recording)
 

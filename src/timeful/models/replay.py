@@ -4,10 +4,13 @@ import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain, repeat
 from pathlib import Path
 
+from msgspec import UNSET
+
 from timeful.core.source import Chunk, End
-from timeful.core.units import in_seconds, nanoseconds
+from timeful.core.units import Duration, in_seconds, nanoseconds
 from timeful.errors import (
     CassetteMissError,
     ModelError,
@@ -18,10 +21,12 @@ from timeful.errors import (
     unknown,
 )
 from timeful.models.cassette import Recording, describe, key, load, scan, shown
+from timeful.models.counting import TimedChunk, settle
 from timeful.models.least_squares import line_through
 from timeful.models.model import Prompt
 from timeful.models.pace import Pace
 from timeful.models.scripted import ListSource
+from timeful.records.usage import Usage
 
 _ERRORS = {
     kind.__name__: kind
@@ -74,7 +79,7 @@ class ReplayModel:
         """Whether the cassette has lines that a kill left incomplete; they are skipped."""
         return self._index.is_torn
 
-    def open(self, prompt: Prompt, *, max_tokens: int | None, seed: int) -> ListSource:
+    def open(self, prompt: Prompt, *, max_tokens: int | None, seed: int) -> "_ReplaySource":
         """Start the answer that was recorded.
 
         Raises:
@@ -87,7 +92,8 @@ class ReplayModel:
             self._used[name] = count + 1
         if count < len(entries):
             offset, size = entries[count]
-            return ListSource(_replay(load(self._path, offset=offset, size=size)))
+            recording = load(self._path, offset=offset, size=size)
+            return _ReplaySource(recording, None if prompt.pricing is None else prompt.pricing.room)
         messages = shown(prompt)
         request = describe(self.name, prompt.label, messages, name)
         if entries:
@@ -140,23 +146,80 @@ class ReplayModel:
         return nearest
 
 
-def _replay(recording: Recording) -> Iterator[Chunk | End | ModelError]:
-    """The pieces of a recording; the last one repeats."""
-    for piece in recording.chunks:
-        yield piece.chunk()
-    end: End | ModelError
-    if recording.end is not None:
-        end = recording.end.piece()
-    elif recording.failure is not None:
-        kind = _ERRORS.get(recording.failure.kind, ModelError)
-        end = kind(f"recorded: {recording.failure.message}")
-    else:
-        end = CassetteMissError(
-            f"the {recording} was closed after {len(recording.chunks)} chunks when it was"
-            " recorded, and now more of it is needed"
+class _ReplaySource(ListSource):
+    """A recorded answer; its last piece repeats.
+
+    Args:
+        recording: The recording.
+        room: The number of tokens that there is time for now; None for no limit.
+    """
+
+    def __init__(self, recording: Recording, room: int | None) -> None:
+        self._usage = None if recording.usage is UNSET else recording.usage
+        self._chunks = [chunk for chunk, _ in _timed_chunks(recording)]
+        self._last = len(self._chunks) + (recording.end is not None)
+        self._pulled = 0
+        self._pulled_tokens = 0
+        super().__init__(chain(self._chunks, repeat(_end(recording, room))))
+
+    @property
+    def usage(self) -> Usage | None:
+        """The recorded counts: of the whole answer where its server knew them by now."""
+        usage = self._usage
+        if usage is None or not self._pulled:
+            return None
+        if usage.counted == "settled" or self._pulled >= self._last:
+            return usage
+        return Usage(
+            prompt=usage.prompt,
+            cached=usage.cached,
+            completion=self._pulled_tokens,
+            counted=usage.counted,
         )
-    while True:
-        yield end
+
+    def pull(self) -> Chunk | End:
+        """Return the next piece.
+
+        Raises:
+            ModelError: If the answer failed, or was recorded to here only.
+        """
+        piece = super().pull()
+        self._pulled += 1
+        if isinstance(piece, Chunk):
+            self._pulled_tokens += piece.tokens
+        return piece
+
+
+def _timed_chunks(recording: Recording) -> list[TimedChunk]:
+    """The chunks of a recording and their arrivals, with the tokens that the server counted."""
+    chunks = [(piece.chunk(), Duration(piece.arrived)) for piece in recording.chunks]
+    usage = recording.usage
+    if recording.end is None or usage is UNSET or usage.counted != "settled":
+        return chunks
+    return settle(chunks, usage)
+
+
+def _end(recording: Recording, room: int | None) -> End | ModelError:
+    """What follows the chunks of a recording."""
+    end, recorded = recording.end, recording.room
+    if end is not None:
+        # An answer that was stopped because there was no time for more ends after its room.
+        is_stopped = (
+            recorded is not UNSET and end.finish == "length" and (end.tokens or 0) > recorded
+        )
+        if not is_stopped or (room is not None and (end.tokens or 0) > room):
+            return end.piece()
+        return CassetteMissError(
+            f"the {recording} had time for {recorded} tokens when it was recorded, and now more of"
+            " it is needed"
+        )
+    if recording.failure is not None:
+        kind = _ERRORS.get(recording.failure.kind, ModelError)
+        return kind(f"recorded: {recording.failure.message}")
+    return CassetteMissError(
+        f"the {recording} was closed after {len(recording.chunks)} chunks when it was"
+        " recorded, and now more of it is needed"
+    )
 
 
 def _index(path: Path) -> _Index:
@@ -203,9 +266,9 @@ def _only(path: Path, names: frozenset[str], model: str | None) -> str:
 def _arrivals(recording: Recording) -> Iterator[tuple[int, float]]:
     """The total of tokens after each chunk, and the time of its arrival in seconds."""
     tokens = 0
-    for piece in recording.chunks:
-        tokens += piece.tokens
-        yield tokens, in_seconds(piece.arrived)
+    for chunk, arrival in _timed_chunks(recording):
+        tokens += chunk.tokens
+        yield tokens, in_seconds(arrival)
 
 
 def _flat(messages: Iterable[tuple[str, str]]) -> str:

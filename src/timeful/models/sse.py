@@ -8,6 +8,7 @@ import msgspec
 
 from timeful.core.source import Channel
 from timeful.errors import ModelError
+from timeful.models.counting import Report
 
 Thinking = Literal["split", "opened", "keep"]
 """What `<think>` tags in the answer mean.
@@ -21,11 +22,69 @@ _FIELDS = (b"data", b"event", b"id", b"retry")
 _OPEN, _CLOSE = "<think>", "</think>"
 
 
-class Usage(msgspec.Struct, frozen=True):
-    """The server's own counts."""
+class PromptDetails(msgspec.Struct, frozen=True):
+    """The parts of a prompt's tokens."""
+
+    cached_tokens: int | None = None
+
+
+class CompletionDetails(msgspec.Struct, frozen=True):
+    """The parts of an answer's tokens."""
+
+    reasoning_tokens: int | None = None
+
+
+class UsageField(msgspec.Struct, frozen=True):
+    """The counts of an OpenAI-compatible server; `prompt_cache_hit_tokens` is DeepSeek's."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    total_tokens: int | None = None
+    prompt_tokens_details: PromptDetails | None = None
+    completion_tokens_details: CompletionDetails | None = None
+    prompt_cache_hit_tokens: int | None = None
+
+    @property
+    def report(self) -> Report:
+        """The counts in one form.
+
+        Some servers leave the reasoning out of the completion, as xAI and Gemini do. The total
+        tells, unless what it has in addition are cached tokens of the prompt.
+        """
+        prompt, completion = _count(self.prompt_tokens), _count(self.completion_tokens)
+        details = self.completion_tokens_details
+        reasoning = _count(details.reasoning_tokens) if details else None
+        parts = self.prompt_tokens_details
+        cached = _count(parts.cached_tokens if parts else self.prompt_cache_hit_tokens)
+        if completion is not None:
+            surplus = (self.total_tokens or 0) - (prompt or 0) - completion
+            if prompt is not None and surplus > 0 and surplus != cached:
+                completion += surplus
+            completion = max(completion, reasoning or 0)
+        return Report(prompt=prompt, cached=cached, completion=completion, reasoning=reasoning)
+
+
+class TimingsField(msgspec.Struct, frozen=True):
+    """The counts of a llama.cpp server: evaluated and cached tokens of the prompt, generated."""
+
+    prompt_n: int | None = None
+    cache_n: int | None = None
+    predicted_n: int | None = None
+
+    @property
+    def report(self) -> Report:
+        """The counts in one form."""
+        prompt, cached = _count(self.prompt_n), _count(self.cache_n)
+        return Report(
+            prompt=None if prompt is None else prompt + (cached or 0),
+            cached=cached,
+            completion=_count(self.predicted_n),
+        )
+
+
+def _count(value: int | None) -> int | None:
+    """A number of tokens; a negative one says nothing."""
+    return None if value is None or value < 0 else value
 
 
 class Function(msgspec.Struct, frozen=True):
@@ -74,8 +133,22 @@ class ChatChunk(msgspec.Struct, frozen=True):
     """One event of a streamed chat completion; unused fields are skipped."""
 
     choices: list[Choice] | None = None
-    usage: Usage | None = None
+    usage: UsageField | None = None
+    timings: TimingsField | None = None
+    prompt_eval_count: int | None = None
+    eval_count: int | None = None
     error: dict[str, object] | str | None = None
+
+    @property
+    def report(self) -> Report | None:
+        """The server's counts: its `usage`, else llama.cpp's `timings` or Ollama's own fields."""
+        if self.usage is not None:
+            return self.usage.report
+        if self.timings is not None:
+            return self.timings.report
+        if self.eval_count is not None:
+            return Report(prompt=_count(self.prompt_eval_count), completion=_count(self.eval_count))
+        return None
 
     @property
     def reasoning(self) -> str:

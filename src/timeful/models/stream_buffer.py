@@ -6,9 +6,12 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 
+from msgspec.structs import replace
+
 from timeful.core.clock import monotonic_ns
 from timeful.core.source import Chunk, End
 from timeful.core.units import NO_TIME, Duration
+from timeful.records.usage import Usage
 
 READ_AHEAD = 64
 """Chunks to read ahead of the consumer; then the server has to wait."""
@@ -22,12 +25,17 @@ class StreamBuffer:
 
     Args:
         capacity: How many chunks are read ahead, at least 1.
+
+    Attributes:
+        capacity: The same; it may be changed.
     """
 
     def __init__(self, capacity: int = READ_AHEAD) -> None:
-        self._capacity = capacity
+        self.capacity = capacity
         self._condition = threading.Condition()
-        self._pieces: deque[tuple[Chunk | End | Exception, int]] = deque()
+        self._pieces: deque[tuple[Chunk | End | Exception, int, Usage | None]] = deque()
+        self._usage: Usage | None = None
+        self._tokens = 0
         self._is_closed = False
         self._is_over = False
         self._notify: Callable[[], None] | None = None
@@ -43,6 +51,15 @@ class StreamBuffer:
         """The arrival of the piece pulled last, since the request was sent."""
         return self._arrived
 
+    @property
+    def usage(self) -> Usage | None:
+        """The counts that came with the pieces pulled, and the tokens of the chunks since then."""
+        with self._condition:
+            usage = self._usage
+            if usage is None or not self._tokens:
+                return usage
+            return replace(usage, completion=usage.completion + self._tokens)
+
     def pull(self) -> Chunk | End:
         """Return the next piece, waiting until it has come; after `close`, a closed end.
 
@@ -54,11 +71,15 @@ class StreamBuffer:
                 self._condition.wait()
             if self._is_closed:
                 return End(finish="closed")
-            piece, arrival = self._pieces[0]
+            piece, arrival, usage = self._pieces[0]
             self._arrived = Duration(arrival)
             if isinstance(piece, Exception):
                 raise piece
             self._pieces.popleft()
+            if usage is not None:
+                self._usage, self._tokens = usage, 0
+            if isinstance(piece, Chunk):
+                self._tokens += piece.tokens
             wake, self._wake = self._wake, None
         if wake is not None:
             wake()
@@ -108,7 +129,7 @@ class StreamBuffer:
     def is_full(self) -> bool:
         """Whether no further piece should be read now."""
         with self._condition:
-            return len(self._pieces) >= self._capacity and not self._is_closed
+            return len(self._pieces) >= self.capacity and not self._is_closed
 
     async def make_room(self) -> None:
         """Wait while the buffer is full."""
@@ -120,18 +141,23 @@ class StreamBuffer:
                 loop.call_soon_threadsafe(room.set)
 
         with self._condition:
-            if len(self._pieces) < self._capacity or self._is_closed:
+            if len(self._pieces) < self.capacity or self._is_closed:
                 return
             self._wake = wake
         await room.wait()
 
-    def append(self, piece: Chunk | End | Exception) -> None:
-        """Append a piece without waiting; an error is raised by the pull that comes to it."""
+    def append(self, piece: Chunk | End | Exception, usage: Usage | None = None) -> None:
+        """Append a piece without waiting; an error is raised by the pull that comes to it.
+
+        Args:
+            piece: The piece.
+            usage: The counts that are known with it: before the first chunk, and at the end.
+        """
         with self._condition:
             self._is_over = self._is_over or isinstance(piece, End)
             if self._is_closed:
                 return
-            self._pieces.append((piece, monotonic_ns() - self._began))
+            self._pieces.append((piece, monotonic_ns() - self._began, usage))
         self._ready()
 
     def _ready(self) -> None:

@@ -23,6 +23,11 @@ def words(text: str) -> Iterator[str]:
         yield text[begin:end]
 
 
+def estimate_tokens(deltas: int, size: int) -> int:
+    """Estimate the tokens of a text that came in so many deltas and has so many bytes of UTF-8."""
+    return max(deltas, -(-size // _USUAL_BYTES))
+
+
 class TokenCounter:
     """Counts the tokens of a stream delta by delta, up to a budget.
 
@@ -74,10 +79,10 @@ class TokenCounter:
         return increment
 
     def _estimate(self) -> int:
-        by_bytes = -(-self._bytes // _USUAL_BYTES)
+        size = self._bytes
         if self._budget is not None:
-            by_bytes = min(by_bytes, self._budget)
-        return max(self.total, self._deltas, by_bytes)
+            size = min(size, self._budget * _USUAL_BYTES)
+        return max(self.total, estimate_tokens(self._deltas, size))
 
     def _is_surely_over(self) -> bool:
         if self._budget is None or self._is_reported:

@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from timeful.records.usage import Usage
+
 Boundary = Literal["model", "world", "sandbox", "agent", "process"]
 """What an episode can break at; the process is that which played it."""
 
@@ -91,7 +93,8 @@ class ThoughtResumed(Entry, frozen=True, kw_only=True, tag="thought-resumed"):
 class ThoughtEnded(Entry, frozen=True, kw_only=True, tag="thought-ended"):
     """A thought ended: completed, cancelled, failed or orphaned. Each ends exactly once.
 
-    `text_sha256` is of all its text on both channels; `answer` is the text of the answer.
+    `text_sha256` is of all its text on both channels; `answer` is the text of the answer. `usage`
+    is left out where no server counts tokens.
     """
 
     thought: int
@@ -101,6 +104,7 @@ class ThoughtEnded(Entry, frozen=True, kw_only=True, tag="thought-ended"):
     finish: str | None
     text_sha256: str
     answer: str
+    usage: Usage | msgspec.UnsetType = msgspec.UNSET
 
 
 class Sampled(Entry, frozen=True, kw_only=True, tag="sampled"):
