@@ -13,6 +13,7 @@ import pytest
 from tests.training.material import checkpoint, config, file_of
 from timeful.environments.reasoning.split import Split
 from timeful.errors import SandboxError, SettingsError
+from timeful.models.local import checkpoint as checkpoint_files
 from timeful.training import checks, loading
 from timeful.training.checks import check_machine, check_settings, check_task_count
 from timeful.training.config import (
@@ -146,7 +147,8 @@ def test_a_missing_extra_is_named(
     changes: tuple[str, ...],
 ) -> None:
     found = dict.fromkeys(missing)
-    monkeypatch.setattr(checks, "find_spec", lambda name: found.get(name, name))
+    for module in (checks, checkpoint_files):
+        monkeypatch.setattr(module, "find_spec", lambda name: found.get(name, name))
     with pytest.raises(SettingsError, match=missing[0]):
         check(read(start, *changes))
 
@@ -238,12 +240,12 @@ def test_the_hub_is_asked_once_for_a_model_that_is_not_here(
         raise OSError("no route")
 
     monkeypatch.setattr(loading.hub.HfApi, "model_info", unreachable)
-    assert loading._load_local_first(load, ModelPart(path="some/fetched")) == "some/fetched"
+    assert loading._load(load, ModelPart(path="some/fetched"), "model") == "some/fetched"
     with pytest.raises(SettingsError, match=r"some/other.*no route"):
-        loading._load_local_first(load, ModelPart(path="some/other"))
+        loading._load(load, ModelPart(path="some/other"), "model")
     assert asked == [True, True, "some/other"]
     monkeypatch.setattr(loading.hub.HfApi, "model_info", lambda self, name, timeout: name)
-    assert loading._load_local_first(load, ModelPart(path="some/other")) == "some/other"
+    assert loading._load(load, ModelPart(path="some/other"), "model") == "some/other"
     assert asked[-1] is False
 
 

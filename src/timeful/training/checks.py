@@ -1,7 +1,7 @@
 """Checks of a training's settings and of this machine; nothing heavy is loaded."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from fractions import Fraction
 from importlib.util import find_spec
 from pathlib import Path
@@ -9,6 +9,7 @@ from pathlib import Path
 from timeful.core.units import seconds
 from timeful.errors import SandboxError, SettingsError
 from timeful.models.local.checkpoint import check as check_checkpoint
+from timeful.models.local.checkpoint import require as require_extra
 from timeful.rewards.registry import Reward
 from timeful.sandbox.workspace import choose_backend
 from timeful.tasks.budgets import Budget, read_budget
@@ -170,17 +171,15 @@ def _check_data(config: SftConfig) -> None:
 
 def _check_extras(config: Config | SftConfig) -> None:
     require(config.run.report_to)
-    if config.model.quantise != "none" and _missing(("bitsandbytes",)):
-        raise SettingsError("weights of 4 bits need bitsandbytes: pip install 'timeful[quant]'")
+    if config.model.quantise != "none":
+        require_extra("quantise", ("bitsandbytes",), extra="quant")
     if not isinstance(config, Config):
         return
     server = config.rollout.server
-    if server == "vllm" and _missing(("vllm",)):
-        raise SettingsError("rollout.server = 'vllm' needs vllm: pip install vllm")
-    if (config.judge is not None or "://" in server) and _missing(("openai",)):
-        raise SettingsError(
-            "a judge or a server needs the openai client: pip install 'timeful[openai]'"
-        )
+    if server == "vllm":
+        _require_library("rollout.server = 'vllm'", "vllm")
+    if config.judge is not None or "://" in server:
+        require_extra("a judge or a server", ("openai",), extra="openai")
 
 
 def require(tracker: str | None = None) -> None:
@@ -189,11 +188,11 @@ def require(tracker: str | None = None) -> None:
     Raises:
         SettingsError: If it is not.
     """
-    if missing := _missing(_NEEDED):
-        raise SettingsError(f"training needs {' and '.join(missing)}: pip install 'timeful[train]'")
-    if tracker is not None and _missing((tracker,)):
-        raise SettingsError(f"metrics for {tracker!r} need it installed: pip install {tracker}")
+    require_extra("training", _NEEDED, extra="train")
+    if tracker is not None:
+        _require_library("run.report_to", tracker)
 
 
-def _missing(names: Sequence[str]) -> list[str]:
-    return [name for name in names if find_spec(name) is None]
+def _require_library(feature: str, name: str) -> None:
+    if find_spec(name) is None:
+        raise SettingsError(f"{feature} needs {name}: pip install {name}")

@@ -24,12 +24,7 @@ def load_tokenizer(settings: ModelPart) -> Any:
     Raises:
         SettingsError: If it cannot be loaded, or has no chat template.
     """
-    try:
-        tokenizer = _load_local_first(AutoTokenizer.from_pretrained, settings)
-    except (OSError, ValueError) as error:
-        raise SettingsError(
-            f"the tokenizer of {settings.path} cannot be loaded: {_first(error)}"
-        ) from error
+    tokenizer = _load(AutoTokenizer.from_pretrained, settings, "tokenizer")
     if not tokenizer.chat_template:
         raise SettingsError(
             f"{settings.path} has no chat template: take a model that was tuned to instructions"
@@ -54,12 +49,8 @@ def load_model(settings: ModelPart) -> Any:
             bnb_4bit_quant_type="nf4",
             bnb_4bit_compute_dtype=getattr(torch, settings.dtype),
         )
-    try:
-        model, report = _load_local_first(
-            AutoModelForCausalLM.from_pretrained, settings, output_loading_info=True, **options
-        )
-    except (OSError, ValueError) as error:
-        raise SettingsError(f"{settings.path} cannot be loaded: {_first(error)}") from error
+    options["output_loading_info"] = True
+    model, report = _load(AutoModelForCausalLM.from_pretrained, settings, "model", **options)
     if missing := sorted(report["missing_keys"]):
         raise SettingsError(
             f"{settings.path} lacks weights of its own model, such as {missing[0]}: it was saved "
@@ -92,12 +83,7 @@ def load_empty(config: Config | SftConfig) -> EmptyModel:
             f"the chat template of {settings.path} does not offer tools with calls between "
             "<tool_call> and </tool_call>, which cases.calls = 'native' needs: take calls = 'text'"
         )
-    try:
-        model_config = _load_local_first(AutoConfig.from_pretrained, settings)
-    except (OSError, ValueError) as error:
-        raise SettingsError(
-            f"the settings of {settings.path} cannot be loaded: {_first(error)}"
-        ) from error
+    model_config = _load(AutoConfig.from_pretrained, settings, "configuration")
     with torch.device("meta"):
         dtype = getattr(torch, training_dtype(settings))
         model = AutoModelForCausalLM.from_config(model_config, dtype=dtype)
@@ -166,27 +152,25 @@ def is_at_hub(model: ModelPart) -> bool:
     return not Path(model.path).is_dir()
 
 
-def _load_local_first(load: Callable[..., Any], settings: ModelPart, **options: Any) -> Any:
-    """Load the files of this machine, and fetch only what is missing.
+def _load(load: Callable[..., Any], settings: ModelPart, part: str, **options: Any) -> Any:
+    """Load a part of a model from this machine, and fetch it only if it is missing.
 
     Without a network transformers asks the hub for each file for minutes; so the hub is asked for
     the model first, once.
     """
     try:
-        return load(settings.path, local_files_only=True, **options)
-    except (OSError, ValueError):
-        if not is_at_hub(settings):
-            raise
-    try:
+        try:
+            return load(settings.path, local_files_only=True, **options)
+        except (OSError, ValueError):
+            if not is_at_hub(settings):
+                raise
         hub.HfApi().model_info(settings.path, timeout=10)
-    # Its client's error: that of httpx or of httpx2, whichever it came with.
-    except (hub.errors.HFValidationError, hub.errors.HTTPError, OSError) as error:  # type: ignore[attr-defined]
+        return load(settings.path, **options)
+    # The hub's client has errors of httpx or of httpx2, whichever it came with.
+    except (hub.errors.HTTPError, OSError, ValueError) as error:  # type: ignore[attr-defined]
+        hint = ", which is not a folder," if is_at_hub(settings) else ""
+        # Further lines of what a library says give advice.
+        cause = str(error).partition("\n")[0]
         raise SettingsError(
-            f"{settings.path} is not a folder, and the hub has no such model or cannot be asked "
-            f"for it ({_first(error)}): give a folder as model.path"
-        ) from None
-    return load(settings.path, **options)
-
-
-def _first(error: Exception) -> str:
-    return str(error).partition("\n")[0]
+            f"the {part} of {settings.path}{hint} cannot be loaded: {cause}"
+        ) from error
