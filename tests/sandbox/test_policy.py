@@ -432,3 +432,48 @@ def test_our_own_limits_are_untouched(launch: Launch) -> None:
     launch(body("return 'U'")).next_action({})
     after = [resource.getrlimit(kind) for kind in (resource.RLIMIT_AS, resource.RLIMIT_NOFILE)]
     assert before == after
+
+
+# A policy that ignores the end of its CPU time, and a program that asks it and waits.
+STUBBORN = """
+import os
+from timeful.sandbox.policy import PolicyProcess
+policy = PolicyProcess(
+    "import contextlib\\n"
+    "signal = contextlib.sys.modules['signal']\\n"
+    "signal.signal(signal.SIGPROF, signal.SIG_IGN)\\n"
+    "def next_action(state):\\n"
+    "    while True: pass"
+)
+os.write(policy._child._requests, b"{}\\n")
+print(policy._child._process.pid, flush=True)
+os.read(0, 1)
+"""
+COUNTER = """
+count = 0
+def next_action(state):
+    global count
+    count += 1
+    return str(count)
+"""
+
+
+def test_a_policy_ends_with_a_process_that_is_killed() -> None:
+    command = [sys.executable, "-c", STUBBORN]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        policy_ended = os.pidfd_open(int(parent.stdout.readline()))
+        parent.kill()
+    try:
+        assert select.select([policy_ended], [], [], 10)[0]
+    finally:
+        signal.pidfd_send_signal(policy_ended, signal.SIGKILL)
+        os.close(policy_ended)
+
+
+def test_a_policy_outlives_the_thread_that_started_it(launch: Launch) -> None:
+    started: list[PolicyProcess] = []
+    thread = threading.Thread(target=lambda: started.append(launch(COUNTER)))
+    thread.start()
+    thread.join()
+    assert [started[0].next_action({}) for _ in range(3)] == ["1", "2", "3"]

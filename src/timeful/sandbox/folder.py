@@ -110,6 +110,11 @@ class Folder:
             return float("inf")  # nested deeper than a path can be, or not readable for us
         return total
 
+    def free_bytes(self) -> float:
+        """The bytes that are free on its file system."""
+        status = os.statvfs(self.root)
+        return float(status.f_bavail * status.f_frsize)
+
     def delete(self) -> None:
         """Delete all of it, whatever state it is in; harmless when called again.
 

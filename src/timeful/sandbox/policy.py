@@ -5,6 +5,7 @@ What is promised about such a process (its program is policy_child.py):
 * It has no file, no socket, no child process, no thread and no signal to send, since the kernel
   refuses the system calls (seccomp, Linux on x86_64 and aarch64). Elsewhere nothing is run.
 * It has none of our environment variables, and what it prints goes nowhere.
+* It ends with this process, also when that is killed.
 * Its memory, the CPU and wall time of each action and the length of its answers are limited.
 * An error in it, or a policy that answers nonsense, costs that action only; globals stay.
 * A policy that breaks a limit, or ends its process, is dead. The next action starts it afresh,
@@ -20,6 +21,7 @@ import signal
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +35,8 @@ _CHILD = Path(__file__).with_name("policy_child.py")
 _START_S = 30.0  # for Python itself, which a busy machine may start slowly
 _PIECE = 1 << 16
 _MESSAGE_LENGTH = 500
+_LAUNCHER = ThreadPoolExecutor(1, thread_name_prefix="policies")
+"""Starts all policies: the kernel ends a policy with the *thread* that started it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,10 +186,12 @@ class _Child:
                 "memory_bytes": limits.memory_bytes,
                 "output_bytes": limits.output_bytes,
                 "life_s": max(60, int(200 * limits.cpu_s)),
+                "parent": os.getpid(),
             }
         )
         try:
-            self._process = subprocess.Popen(
+            self._process = _LAUNCHER.submit(
+                subprocess.Popen[bytes],
                 # As -I, but for the hash seed, which is an environment variable.
                 [sys.executable, "-P", "-s", "-S", "-W", "ignore", str(_CHILD), settings],
                 stdin=subprocess.PIPE,
@@ -195,7 +201,7 @@ class _Child:
                 cwd="/",  # it cannot open anything, so an empty folder would add nothing
                 env={"PYTHONHASHSEED": "0"},
                 start_new_session=True,  # Ctrl-C is for us
-            )
+            ).result()
         except OSError as error:
             raise SandboxError(f"the sandbox could not be started: {error}") from error
         stdin, stdout = self._process.stdin, self._process.stdout

@@ -210,7 +210,7 @@ def _forbid_system_calls() -> None:
         raise OSError(number, f"seccomp: {os.strerror(number)}")
 
 
-def confine(*, memory_bytes: int, life_s: int) -> None:
+def confine(*, memory_bytes: int, life_s: int, parent: int) -> None:
     """Give up everything but computing, permanently."""
     if os.geteuid() == 0:
         try:
@@ -229,6 +229,11 @@ def confine(*, memory_bytes: int, life_s: int) -> None:
         (resource.RLIMIT_NOFILE, 0),
     ):
         resource.setrlimit(kind, (most, most))
+    # After the change of user, which undoes it; without system calls, a policy cannot.
+    death_signal = 1
+    ctypes.CDLL(None).prctl(death_signal, *map(ctypes.c_ulong, (signal.SIGKILL, 0, 0, 0)))
+    if os.getppid() != parent:
+        raise ProcessLookupError("the parent process has ended")
     _forbid_system_calls()
 
 
@@ -261,7 +266,7 @@ def main() -> None:
 
     worker = Worker(cpu_s=limits["cpu_s"], output_bytes=limits["output_bytes"])
     try:
-        confine(memory_bytes=limits["memory_bytes"], life_s=limits["life_s"])
+        confine(**{name: limits[name] for name in ("memory_bytes", "life_s", "parent")})
     except (OSError, ValueError, KeyError) as error:
         answer({"error": f"this kernel cannot confine a process: {error}"})
         return

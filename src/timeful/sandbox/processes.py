@@ -2,13 +2,14 @@
 
 import os
 import signal
-import stat
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 BLOCK = 512  # of st_blocks, whatever the file system's is
 _GONE = (FileNotFoundError, ProcessLookupError, PermissionError)
+_SHARED = ("/dev/zero", "/memfd:", "/SYSV")
+"""Names of shared memory in /proc/PID/maps; any other deleted map is a file on disk."""
 
 
 def descendants(root: int) -> list[int]:
@@ -47,7 +48,7 @@ def threads_of_user() -> int:
 
 
 def memory(pids: Collection[int], *, limit: int) -> int:
-    """The bytes of memory that they have together.
+    """The bytes of memory that they have together, page tables included.
 
     Resident memory is quick to read but counts a shared page once for each process, and forks
     share much. So shares are looked up, which takes the kernel longer, only when it is above
@@ -58,44 +59,50 @@ def memory(pids: Collection[int], *, limit: int) -> int:
     return sum(map(_proportional, pids))
 
 
-def unlinked(pids: Iterable[int]) -> int:
-    """The bytes in files that they hold open but that are in no folder any more."""
+def unlinked(pids: Collection[int], *, unknown: int, ignored: tuple[str, ...] = ()) -> int:
+    """The bytes in files that they hold open or mapped but that are in no folder any more.
+
+    Args:
+        pids: The processes.
+        unknown: The bytes of a mapped file that is not open: only root can look up its size.
+        ignored: Folders whose files do not count when mapped, such as libraries of the system.
+    """
     sizes = {}
     for pid in pids:
-        try:
+        with suppress(*_GONE):
             for fd in os.listdir(f"/proc/{pid}/fd"):
-                status = os.stat(f"/proc/{pid}/fd/{fd}")
-                if stat.S_ISREG(status.st_mode) and status.st_nlink == 0:
-                    sizes[status.st_dev, status.st_ino] = status.st_blocks * BLOCK
-        except _GONE:
-            pass
+                with suppress(FileNotFoundError):
+                    status = os.stat(f"/proc/{pid}/fd/{fd}")
+                    if status.st_nlink == 0:
+                        sizes[status.st_ino] = status.st_blocks * BLOCK
+    for inode, path, _, blocks in _deleted_maps(pids):
+        if not path.startswith((*_SHARED, *ignored)):
+            sizes.setdefault(inode, unknown if blocks is None else blocks)
     return sum(sizes.values())
 
 
-def unnamed(pids: Iterable[int]) -> int:
-    """The bytes of shared memory and other mapped files that are in no folder.
+def shared_memory(pids: Iterable[int]) -> int:
+    """The bytes of the shared memory that they have mapped.
 
-    They may be held without being resident in any process: so it counts how long they are.
+    It may be held without being resident in any process. Only root can look up its size; for
+    others it is as long as what is mapped.
     """
-    sizes = dict[str, int]()
-    for pid in pids:
-        try:
-            for line in _read(f"/proc/{pid}/maps").splitlines():
-                if line.endswith("(deleted)"):
-                    span, rights, offset, device, inode = line.split()[:5]
-                    if rights[3] == "s":
-                        begin, end = (int(address, 16) for address in span.split("-"))
-                        file = f"{device} {inode}"
-                        until = int(offset, 16) + end - begin
-                        sizes[file] = max(sizes.get(file, 0), until)
-        except _GONE:
-            pass
+    sizes = dict[int, int]()
+    for inode, path, end, blocks in _deleted_maps(pids):
+        if path.startswith(_SHARED):
+            sizes[inode] = max(sizes.get(inode, 0), end, blocks or 0)
     return sum(sizes.values())
 
 
-def closed(pids: Iterable[int]) -> set[int]:
-    """The running processes that hide their open files from us."""
-    return {pid for pid in pids if _resident(pid) and not os.access(f"/proc/{pid}/fd", os.R_OK)}
+def is_closed(pid: int) -> bool:
+    """Whether a running process hides its open files from us."""
+    try:
+        os.listdir(f"/proc/{pid}/fd")
+    except PermissionError:
+        return _resident(pid) > 0
+    except _GONE:
+        pass
+    return False
 
 
 def kill(pids: Iterable[int], number: int = signal.SIGKILL) -> None:
@@ -105,24 +112,44 @@ def kill(pids: Iterable[int], number: int = signal.SIGKILL) -> None:
             os.kill(pid, number)
 
 
+def _deleted_maps(pids: Iterable[int]) -> Iterator[tuple[int, str, int, int | None]]:
+    """Maps of what is in no folder: inode, path, its mapped length, and its bytes if known."""
+    for pid in pids:
+        with suppress(*_GONE):
+            for line in _read(f"/proc/{pid}/maps").splitlines():
+                if line.endswith("(deleted)"):
+                    span, _, offset, _, inode, path = line.split(maxsplit=5)
+                    begin, end = (int(address, 16) for address in span.split("-"))
+                    try:
+                        blocks = os.stat(f"/proc/{pid}/map_files/{begin:x}-{end:x}").st_blocks
+                        size = blocks * BLOCK
+                    except OSError:
+                        size = None
+                    yield int(inode), path, int(offset, 16) + end - begin, size
+
+
 def _resident(pid: int) -> int:
+    """Resident memory and page tables, which a program can fill without touching memory."""
     try:
-        return int(_read(f"/proc/{pid}/statm").split()[1]) * PAGE
-    except (*_GONE, IndexError):
+        return _fields(f"/proc/{pid}/status", "VmRSS", "VmPTE")
+    except _GONE:
         return 0
 
 
 def _proportional(pid: int) -> int:
-    """The proportional share of shared pages; in full if it cannot be read."""
+    """Page tables and the proportional share of shared pages; in full if it cannot be read."""
     try:
-        for line in _read(f"/proc/{pid}/smaps_rollup").splitlines():
-            if line.startswith("Pss:"):
-                return int(line.split()[1]) * 1024
+        return _fields(f"/proc/{pid}/smaps_rollup", "Pss") + _fields(f"/proc/{pid}/status", "VmPTE")
     except PermissionError:
         return _resident(pid)
     except _GONE:
-        pass
-    return 0
+        return 0
+
+
+def _fields(path: str, *names: str) -> int:
+    """The sum of some lines such as `VmRSS: 12 kB`, in bytes."""
+    lines = (line.partition(":") for line in _read(path).splitlines())
+    return sum(int(value.split()[0]) * 1024 for name, _, value in lines if name in names)
 
 
 def _read(path: str) -> str:

@@ -1,8 +1,18 @@
 """What the program around Jericho reads out of texts and memories, without Jericho."""
 
+import json
+import os
+import select
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
+from timeful.environments.fiction import jericho_server
 from timeful.environments.fiction.jericho_server import (
+    CPU_S,
     Playing,
     lasting,
     nouns,
@@ -180,3 +190,45 @@ def test_commands_for_files_and_for_leaving_never_reach_the_game(action: str) ->
     playing.reset()
     assert playing.step(action)["said"].startswith("There is no ")
     assert env.typed == []
+
+
+JERICHO = """
+import resource
+class FrotzEnv:
+    def __init__(self, story, seed):
+        while story == "hang": pass
+    get_dictionary = lambda self: []
+    _emulator_halted = game_over = victory = lambda self: True
+    def reset(self):
+        return str(resource.getrlimit(resource.RLIMIT_CPU)[0]), {}
+    def step(self, action):
+        while True: pass
+"""
+
+
+@pytest.fixture(params=["fine", "hang"])
+def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """The process itself, with a Jericho that hangs as it begins, or at a command."""
+    (tmp_path / "jericho.py").write_text(JERICHO)
+    process = subprocess.Popen(
+        [sys.executable, jericho_server.__file__, request.param, "1"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={"PYTHONPATH": str(tmp_path)},
+    )
+    with process:
+        yield process
+        process.kill()
+
+
+def test_it_ends_with_its_input_whatever_the_game_does(server: subprocess.Popen[bytes]) -> None:
+    assert server.stdin is not None
+    assert server.stdout is not None
+    server.stdin.write(b'{"do": "reset"}\n{"do": "step", "action": "look"}\n')
+    server.stdin.flush()
+    if server.args[-2] == "fine":  # type: ignore[index]
+        assert 0 < int(json.loads(server.stdout.readline())["said"]) <= 2 * CPU_S
+    server.stdin.close()
+    watch = os.pidfd_open(server.pid)
+    assert select.select([watch], [], [], 10)[0]
+    os.close(watch)

@@ -110,8 +110,11 @@ def _load(name: str) -> tuple[Floats, Ints]:
     return cells, labels
 
 
-_KEPT = ("sklearn/datasets/data", "scipy/io/arff/tests/data", "scipy/spatial/tests/data")
-"""Where packages have the sets; scipy has iris in its tests."""
+_KEPT = (
+    *("sklearn/datasets/data", "sklearn/datasets/tests/data"),
+    *("scipy/io/arff/tests/data", "scipy/spatial/tests/data"),
+)
+"""Where packages have the sets; the tests of both have iris."""
 
 
 def _sources() -> tuple[Path, ...]:

@@ -4,7 +4,8 @@ It is the only file that imports Jericho, which is under the GPL; what it says t
 lines of JSON over a pipe, one for each line that it is sent. It reads the score by asking the
 game itself (save, type `score`, read, put back), since Jericho knows it for 57 files only, and
 finds what can be done by trial, since Jericho's own way needs a language model to be downloaded.
-Nothing of timeful is imported here, so that it runs under any Python that has Jericho.
+Nothing of timeful is imported here, so that it runs under any Python that has Jericho. It ends
+with its input, also in the middle of a command, and each command has a limit of CPU time.
 
     python -I jericho_server.py STORY SEED
 
@@ -18,9 +19,12 @@ Nothing of timeful is imported here, so that it runs under any Python that has J
 import json
 import os
 import re
+import resource
 import sys
+import threading
 from collections.abc import Sequence, Set
 from importlib import import_module
+from queue import SimpleQueue
 from typing import Any
 
 DIRECTIONS = "north south east west northeast northwest southeast southwest up down in out"
@@ -32,6 +36,9 @@ MOST_HELD = 4
 MOST_NEAR = 12
 IDLE = ("wait", "look", "examine me")
 """Commands that change nothing to speak of."""
+
+CPU_S = 60
+"""The most for a command, or to load Jericho and a story."""
 
 FILES = frozenset({"save", "restore", "script", "unscript", "transcript", "record", "replay"})
 """Commands that would write or read files."""
@@ -252,8 +259,32 @@ def _ideas(near: list[str], carried: list[str]) -> list[str]:
     return [*DIRECTIONS.split(), *single[:room], *pairs]
 
 
+def _listen() -> "SimpleQueue[str]":
+    """Lines of standard input; its end is that of this process, even while a game computes."""
+    lines = SimpleQueue[str]()
+
+    def listen() -> None:
+        with open(0, closefd=False) as requests:  # unlike sys.stdin, free to be left at the end
+            for line in requests:
+                lines.put(line)
+        os._exit(0)
+
+    threading.Thread(target=listen, daemon=True).start()
+    return lines
+
+
+def _limit_cpu() -> None:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    soft = int(used.ru_utime + used.ru_stime) + CPU_S
+    soft = soft if hard == resource.RLIM_INFINITY else min(soft, hard)
+    resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
+
+
 def main(story: str, seed: int) -> None:
-    """Answer lines until there are no more."""
+    """Answer lines."""
+    lines = _listen()
+    _limit_cpu()
     # What Frotz itself prints must not come between the lines.
     pipe = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
@@ -269,8 +300,9 @@ def main(story: str, seed: int) -> None:
         return
     import_module("warnings").simplefilter("ignore")  # that it does not know the file
     playing = Playing(jericho.FrotzEnv(story, seed=seed))
-    for line in sys.stdin:
-        request = json.loads(line)
+    while True:
+        _limit_cpu()
+        request = json.loads(lines.get())
         if request["do"] == "reset":
             write(playing.reset())
         elif request["do"] == "step":
