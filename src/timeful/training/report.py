@@ -4,23 +4,19 @@ It is made of `settings.json` and `metrics.jsonl` alone, so also of a training t
 was killed; an incomplete last line is left out.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from textwrap import fill
-from typing import Any
-
-import msgspec
 
 from timeful.records.folder import read_settings
 from timeful.reports.html import render
 from timeful.reports.page import Block, Figure, Grid, Notice, Paragraph, Section, bullets
 from timeful.training.collapse_detection import span_of
 from timeful.training.folder import CURVES, METRICS, REPORT, done
-from timeful.training.update_metrics import UpdateMetrics, read_lines
+from timeful.training.update_metrics import UpdateMetrics, read_metrics
 
-_Line = dict[str, Any]
 _ENDS = 10
 """Updates that are averaged at either end."""
 
@@ -39,7 +35,7 @@ def write_report(out: Path) -> TrainingReport:
     Raises:
         RecordError: If the folder holds no training, or its metrics cannot be read.
     """
-    settings, lines = read_settings(out), read_lines(out / METRICS)
+    settings, lines = read_settings(out), read_metrics(out / METRICS)
     total = (settings.get("grpo") or {}).get("max_steps")
     count = f"{len(lines)} of {total}" if total else str(len(lines))
     state = f"{count} updates, " + ("trained" if done(out) else "not at its end")
@@ -72,73 +68,72 @@ def write_report(out: Path) -> TrainingReport:
     return TrainingReport("\n".join([f"{out}: {state}", "", *body, "", *notes]), out / REPORT)
 
 
-def _table(lines: Sequence[_Line]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def _table(lines: Sequence[UpdateMetrics]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """The metrics of the first updates and of the last: the heads, and a row for each metric."""
     count = max(1, min(_ENDS, len(lines) // 2))
     ends = lines[:count], lines[-count:]
-    head = tuple(f"{some[0]['update']} to {some[-1]['update']}" for some in ends)
+    head = tuple(f"{some[0].update} to {some[-1].update}" for some in ends)
     rows: list[tuple[str, ...]] = [
-        (name, *(_mean([_value(line, path) for line in end], digits) for end in ends))
-        for name, path, digits in _metrics(lines)
+        (name, *(_mean(map(read, end), digits) for end in ends))
+        for name, read, digits in _metrics(lines)
     ]
     return head, rows
 
 
-def _metrics(lines: Sequence[_Line]) -> Iterator[tuple[str, tuple[str, ...], int]]:
-    if "reward" not in lines[0]:
-        yield "loss", ("trl", "loss"), 4
-        yield "right tokens", ("trl", "mean_token_accuracy"), 3
+_Read = Callable[[UpdateMetrics], float | None]
+
+
+def _metrics(lines: Sequence[UpdateMetrics]) -> Iterator[tuple[str, _Read, int]]:
+    if _is_sft(lines):
+        yield "loss", lambda line: line.trl.get("loss"), 4
+        yield "right tokens", lambda line: line.trl.get("mean_token_accuracy"), 3
         return
-    yield "reward", ("reward",), 3
+    yield "reward", lambda line: line.reward, 3
     for name, metric, digits in (("right in", "right_in_time", 3), ("tokens in", "tokens", 1)):
         for budget in _budgets(lines):
-            if any(budget in line[metric] for line in lines):
+            if any(budget in getattr(line, metric) for line in lines):
                 label = f"{name} {budget}" if budget != "none" else name.removesuffix(" in")
-                yield label, (metric, budget), digits
+                yield label, lambda line, m=metric, b=budget: getattr(line, m).get(b), digits  # type: ignore[misc]
 
 
-def _budgets(lines: Sequence[_Line]) -> list[str]:
-    return sorted({budget for line in lines for budget in line.get("tokens", ())}, key=span_of)
+def _is_sft(lines: Sequence[UpdateMetrics]) -> bool:
+    return not lines[0].episodes
 
 
-def _value(line: _Line, path: Sequence[str]) -> float | None:
-    value: Any = line
-    for name in path:
-        value = (value or {}).get(name)
-    return value  # type: ignore[no-any-return]
+def _budgets(lines: Sequence[UpdateMetrics]) -> list[str]:
+    return sorted({budget for line in lines for budget in line.tokens}, key=span_of)
 
 
-def _mean(values: Sequence[float | None], digits: int) -> str:
+def _mean(values: Iterable[float | None], digits: int) -> str:
     numbers = [value for value in values if value is not None]
     return f"{fmean(numbers):.{digits}f}" if numbers else "-"
 
 
-def _notes(lines: Sequence[_Line]) -> Iterator[str]:
-    episodes = sum(line.get("episodes", 0) for line in lines)
+def _notes(lines: Sequence[UpdateMetrics]) -> Iterator[str]:
+    episodes = sum(line.episodes for line in lines)
     if episodes:
-        yield f"failed   {sum(line['failed'] for line in lines)} of {episodes} episodes"
-        if count := sum(line["unrewarded"] - line["failed"] for line in lines):
+        yield f"failed   {sum(line.failed for line in lines)} of {episodes} episodes"
+        if count := sum(line.unrewarded - line.failed for line in lines):
             yield f"unjudged {count} episodes that did not fail"
-    if seconds := sum(line["trl"].get("step_time", 0.0) for line in lines):
+    if seconds := sum(line.trl.get("step_time", 0.0) for line in lines):
         yield f"time     {seconds:,.0f} s in updates"
 
 
-def _alarms(lines: Sequence[_Line]) -> Iterator[str]:
+def _alarms(lines: Sequence[UpdateMetrics]) -> Iterator[str]:
     alarms: dict[str, list[tuple[int, str]]] = {}
     for line in lines:
-        for alarm in filter(None, line.get("alarm", "").split("; ")):
-            alarms.setdefault(alarm.partition(":")[0], []).append((line["update"], alarm))
+        for alarm in filter(None, line.alarm.split("; ")):
+            alarms.setdefault(alarm.partition(":")[0], []).append((line.update, alarm))
     for same in alarms.values():
         yield f"updates {same[0][0]} to {same[-1][0]}, {len(same)} of them: {same[-1][1]}"
 
 
-def _draw(lines: Sequence[_Line]) -> str:
+def _draw(lines: Sequence[UpdateMetrics]) -> str:
     # matplotlib takes a while to load, and only a figure needs it.
     from timeful.training import curves  # noqa: PLC0415
 
-    if "reward" not in lines[0]:
-        return curves.draw_loss([(line["update"], line["trl"]["loss"]) for line in lines])
-    seed = [msgspec.convert(line, UpdateMetrics) for line in lines]
-    image = curves.draw_curves({"": [seed]}, {budget: budget for budget in _budgets(lines)})
+    if _is_sft(lines):
+        return curves.draw_loss([(line.update, line.trl["loss"]) for line in lines])
+    image = curves.draw_curves({"": [lines]}, {budget: budget for budget in _budgets(lines)})
     assert image is not None, "there are lines"
     return image

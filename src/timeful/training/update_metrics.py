@@ -9,12 +9,17 @@ from timeful.records.store import KeyedLog, read_log
 
 
 class UpdateMetrics(msgspec.Struct, frozen=True):
-    """The metrics of an update that learning curves show; its line has more."""
+    """A line: the metrics of an update. One of a training by examples has those of TRL alone."""
 
     update: int
-    reward: float | None
-    tokens: dict[str, float]
-    right_in_time: dict[str, float]
+    reward: float | None = None
+    tokens: dict[str, float] = {}
+    right_in_time: dict[str, float] = {}
+    episodes: int = 0
+    failed: int = 0
+    unrewarded: int = 0
+    alarm: str = ""
+    trl: dict[str, Any] = {}
 
 
 def open_metrics(path: Path) -> KeyedLog[int, dict[str, Any]]:
@@ -26,6 +31,6 @@ def open_metrics(path: Path) -> KeyedLog[int, dict[str, Any]]:
     return KeyedLog(path, dict[str, Any], key=lambda line: int(line["update"]))
 
 
-def read_lines(path: Path) -> list[dict[str, Any]]:
+def read_metrics(path: Path) -> list[UpdateMetrics]:
     """The complete lines of a file of metrics; none if it does not exist; raises as above."""
-    return list(read_log(path, dict[str, Any]))
+    return list(read_log(path, UpdateMetrics))

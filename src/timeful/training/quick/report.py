@@ -18,9 +18,8 @@ from timeful.training.quick.answers import Answer, find_collapses, read_answers
 from timeful.training.quick.cells import SEED_TABLES, figures, make_all_cells, make_context, tables
 from timeful.training.quick.claims import SeedClaim, check_claims, list_missing
 from timeful.training.quick.plan import QuickRun, read_run
-from timeful.training.quick.rows import read_metrics
 from timeful.training.quick.steps import Step
-from timeful.training.update_metrics import UpdateMetrics
+from timeful.training.update_metrics import UpdateMetrics, read_metrics
 
 
 class CurvePoint(msgspec.Struct, frozen=True, kw_only=True):

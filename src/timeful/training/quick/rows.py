@@ -1,8 +1,7 @@
-"""The rows of graded problems and the lines of metrics, as steps write them."""
+"""The rows of graded problems, as steps write them."""
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 from msgspec import structs
@@ -12,9 +11,6 @@ from timeful.models.pace import Pace
 from timeful.records.events import Entry, EpisodeStarted, Happened, ThoughtEnded
 from timeful.tasks.rows import TaskRow, summarize
 from timeful.training.tiny.language import EIGHTHS
-from timeful.training.update_metrics import UpdateMetrics
-
-R = TypeVar("R")
 
 
 class ClockRow(TaskRow, frozen=True, kw_only=True):
@@ -70,20 +66,8 @@ def read_rows(path: Path) -> list[ClockRow]:
     Raises:
         RecordError: If it cannot be read.
     """
-    return _read(path, ClockRow, "remove it, and the same command grades again")
-
-
-def read_metrics(path: Path) -> list[UpdateMetrics]:
-    """The updates of a training.
-
-    Raises:
-        RecordError: If they cannot be read.
-    """
-    return _read(path, UpdateMetrics, "remove its folder, and the same command learns again")
-
-
-def _read(path: Path, kind: type[R], advice: str) -> list[R]:
     try:
-        return [msgspec.json.decode(line, type=kind) for line in path.read_bytes().splitlines()]
+        return [msgspec.json.decode(line, type=ClockRow) for line in path.read_bytes().splitlines()]
     except (OSError, msgspec.DecodeError) as error:
+        advice = "remove it, and the same command grades again"
         raise RecordError(f"{path} cannot be read: {error}; {advice}") from error
