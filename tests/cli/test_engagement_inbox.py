@@ -11,31 +11,12 @@ from timeful.cli.suite_command import load_command
 from timeful.errors import TimefulError
 
 inbox = load_command("engagement/inbox")
-ONE = ["--seeds", "2", "--episodes", "1", "--workers", "1"]
 
 
 def invoke(*arguments: str) -> str:
     result = CliRunner().invoke(inbox, arguments, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return result.stdout
-
-
-def test_a_run_ends_with_the_tables_beside_the_published_ones(tmp_path: Path) -> None:
-    said = invoke(*ONE, "--out", str(tmp_path / "run"))
-    lines = said.splitlines()
-    assert said.count("Tables 3 and 18:") == 4
-    assert (
-        max(len(line) for line in lines if not line.startswith(("report", "records", "next"))) <= 80
-    )
-    assert [line.split()[0] for line in lines[-3:]] == ["report", "records", "next"]
-    assert "no language model was run" in said
-    assert invoke(*ONE, "--out", str(tmp_path / "run")) == said, "and again at once"
-
-
-def test_another_world_is_set_by_name(tmp_path: Path) -> None:
-    options = ["--set", "arrival-rate=0", "--interface", "loop", "--policy", "stand-in"]
-    said = invoke(*ONE, *options, "--out", str(tmp_path / "run"))
-    assert "2.395" in said, "the whole task, one switch, no email"
 
 
 def test_the_same_runs_through_an_endpoint_and_from_what_was_recorded_of_it(
@@ -61,37 +42,6 @@ def test_the_same_runs_through_an_endpoint_and_from_what_was_recorded_of_it(
 
     assert numbers_of(live) == numbers_of(replayed)
     assert len(numbers_of(live)) == 8
-
-
-def test_what_a_model_says_in_vain_is_counted_on_the_console_and_in_the_report(
-    tmp_path: Path,
-) -> None:
-    asked: list[str] = []
-
-    def script(body: Body) -> Iterator[Step]:
-        asked.append(body["messages"][-1]["content"])
-        return iter([Say("I cannot help with that."), *[Say(" Sorry.")] * 9])
-
-    few = ["--seeds", "1", "--episodes", "1", "--workers", "1", "--interface", "event-driven"]
-    few += ["--decomposition", "single", "--model", "openai:m"]
-    with FakeServer(script) as server:
-        few += ["--base-url", server.base_url]
-        usual = invoke(*few, "--out", str(tmp_path / "usual"))
-        page = (tmp_path / "usual" / "report.html").read_text()
-        with_hints, first = len(asked), asked[0]
-        options = ["--no-hints", "--triage-pace", "tokens"]
-        other = invoke(*few, *options, "--out", str(tmp_path / "other"))
-        settings = (tmp_path / "other" / "settings.json").read_text()
-    assert "could not be used: no-answer: I cannot help" in " ".join(asked)
-    for shown in (usual, page):
-        assert f"({with_hints} of {with_hints})" in shown
-        assert "--triage-pace tokens" in shown
-    assert "usually recommended" in first
-    assert not any("usually recommended" in text for text in asked[with_hints:])
-    assert "--triage-pace tokens" not in other
-    assert '"hints": false' in settings
-    assert '"priced_by": "tokens"' in settings
-    assert numbers_of(usual) != numbers_of(other), "ten tokens take longer than a decision"
 
 
 def numbers_of(said: str) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.servers.fake import FakeServer, Say, Status
+from tests.servers.fake import FakeServer, Say
 from timeful.cli.draw import draw
 from timeful.cli.suite_command import load_command
 from timeful.errors import RecordError, SettingsError
@@ -18,19 +18,6 @@ QUICK = ["--seeds", "1", "--cases", "2", "--workers", "1"]
 
 def run(*arguments: str, command: Any = kitchen, **environment: str) -> Result:
     return CliRunner(env=environment).invoke(command, list(arguments))
-
-
-def test_parts_can_be_asked_for(tmp_path: Path) -> None:
-    result = run(
-        *QUICK,
-        *("--setting", "one-dish", "--interface", "polling", "--poll-interval", "20"),
-        *("--set", "judged=start", "--set", "switch=1", "--out", str(tmp_path)),
-    )
-    assert result.exit_code == 0, result.output
-    names = {path.stem for path in (tmp_path / "episodes").glob("*")}
-    assert len(names) == 2
-    assert all(name.startswith("one-dish-periodic-poll-") for name in names)
-    assert "Table 22" not in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -106,14 +93,6 @@ def test_an_endpoint_that_answers_nothing_does_not_stop_the_clock(tmp_path: Path
     [line] = (tmp_path / "rows.jsonl").read_text().splitlines()
     row = json.loads(line)["row"]
     assert (row["calls"], row["refused"], row["ticks"], row["tokens"]) == (5, 5, 5.0, 0)
-
-
-def test_episodes_that_fail_are_counted_and_end_with_exit_code_1(tmp_path: Path) -> None:
-    live = ["--model", "openai:cook", "--setting", "one-dish", "--interface", "loop"]
-    with FakeServer([Status(401, "no such key")]) as server:
-        result = run(*QUICK, *live, "--base-url", server.base_url, "--out", str(tmp_path))
-    assert result.exit_code == 1
-    assert "failed   2 of 2 episodes, the first with: model: ModelRefusedError" in result.stdout
 
 
 def test_a_record_is_drawn(tmp_path: Path) -> None:

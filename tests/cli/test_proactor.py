@@ -2,8 +2,6 @@
 
 import gzip
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -188,16 +186,6 @@ def test_dialogues_are_scored_over_all_splits(
     ]
 
 
-def test_dialogues_are_shown_as_in_table_3(tmp_path: Path) -> None:
-    file = saved(tmp_path / "dialogues.json", json.dumps([a_dialogue()]))
-    text = timeful("ec", file).output
-    assert [line.split()[0] for line in text.splitlines()[1:6]] == ["4", "3", "2", "1", "0"]
-    assert "2 of 3 observed actions" in text
-    assert "66.67% coverage" in text
-    assert all(len(line) <= 80 for line in text.splitlines())
-    assert said("ec", file)["sigma"] == 0
-
-
 @pytest.mark.parametrize(
     ("data", "error"),
     [
@@ -218,39 +206,7 @@ def test_dialogues_that_cannot_be_scored_are_named(
         raise run.exception
 
 
-@pytest.mark.parametrize("options", [["--sigma", "-1"], ["--sigma", "x"], ["--unmatched", "drop"]])
-def test_settings_that_cannot_be_are_refused(tmp_path: Path, options: list[str]) -> None:
-    assert timeful("ec", tmp_path / "none.json", *options).exit_code == 2
-
-
 @needs_abcd
 def test_the_synthetic_dialogues_are_scored_from_the_command_line() -> None:
     found = said("ec", ABCD / "abcd_like.json.gz", "--sigma", 0, "--unmatched", "skip")
     assert (found["n_actions"], found["n_hit"], found["n_dialogues"]) == (602, 525, 198)
-
-
-def test_an_error_is_one_line_with_exit_code_2(tmp_path: Path) -> None:
-    for command in (["pri"], ["ec"], ["metrics", "proactor-turns"]):
-        run = subprocess.run(
-            [sys.executable, "-m", "timeful", *command, str(tmp_path / "nowhere"), "--json"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert run.returncode == 2
-        assert run.stdout == ""
-        assert run.stderr.startswith("timeful: cannot read")
-        assert run.stderr.count("\n") == 1
-
-
-def test_help_fits_80_columns() -> None:
-    for command in (["pri"], ["ec"], ["metrics"], ["metrics", "proactor-turns"]):
-        run = timeful(*command, "--help")
-        assert run.exit_code == 0
-        assert max(map(len, run.output.splitlines())) <= 80
-
-
-def test_ec_sends_annotated_dialogues_to_align(tmp_path: Path) -> None:
-    file = saved(tmp_path / "talks_annotated.jsonl.gz", "")
-    with pytest.raises(SettingsError, match="`timeful align`"):
-        CliRunner().invoke(app, ["ec", str(file)], catch_exceptions=False)

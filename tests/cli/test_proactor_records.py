@@ -58,15 +58,6 @@ def test_a_run_is_scored_again_from_its_records(tmp_path: Path, played: list[Pla
     assert json.loads(timeful("metrics", "proactor", files[0].parent, "--json")) == found
 
 
-def test_the_table_says_beside_the_means_what_they_leave_out(
-    tmp_path: Path, played: list[Played]
-) -> None:
-    said = timeful("metrics", "proactor", tmp_path / "run")
-    assert "1 of 6 turns were lost (16.67%)" in said
-    assert "means over 5 of 6 turns" in said
-    assert max(map(len, said.splitlines())) <= 80
-
-
 def test_its_turns_can_be_scored_by_the_command_for_turns(
     tmp_path: Path, played: list[Played]
 ) -> None:
@@ -82,25 +73,6 @@ def test_a_record_that_is_named_twice_is_one_conversation(
     run = tmp_path / "run"
     found = timeful("metrics", "proactor", run)
     assert timeful("metrics", "proactor", run, run / "episodes", run / "episodes/a.jsonl") == found
-
-
-def test_all_else_that_records_tell_stands_beside_the_means(
-    tmp_path: Path, played: list[Played]
-) -> None:
-    found = json.loads(timeful("metrics", "proactor", tmp_path / "run", "--json"))
-    assert found["ic"] is None, "nobody asked anything"
-    assert found["ad"] is None, "no workflow is known"
-    assert (found["ec"]["n_actions"], found["ec"]["n_hit"], found["ec"]["coverage"]) == (1, 1, 1.0)
-
-
-def test_agents_that_are_mixed_are_said_to_be(tmp_path: Path, played: list[Played]) -> None:
-    folder = tmp_path / "run" / "episodes"
-    assert "mixed" not in timeful("metrics", "proactor", folder)
-    record = (folder / "a.jsonl").read_text()
-    for run in (0, 1):
-        told = f'"settings":{{"episode":{{"agent":"c","run":{run}}},'
-        (folder / f"c{run}.jsonl").write_text(record.replace('"settings":{', told, 1))
-    assert "2 agents or paces are mixed" in timeful("metrics", "proactor", folder)
 
 
 def test_what_is_no_record_is_refused(tmp_path: Path) -> None:

@@ -36,27 +36,6 @@ def play(out: Path, *arguments: str) -> str:
     return invoke("run", "proactor", *arguments, "--out", str(out))
 
 
-@pytest.mark.slow
-def test_a_run_ends_with_the_tables_and_a_report_prints_them_again(tmp_path: Path) -> None:
-    said = play(tmp_path / "run", *FEW, "--token-ms", "1", "--token-ms", "20")
-    lines = said.splitlines()
-    assert [line.split()[0] for line in lines[-3:]] == ["report", "records", "next"]
-    assert max(map(len, lines[:-3])) <= 80
-    assert "cautious 0.7" in said
-    assert "eager 0.2" in said
-    assert invoke("report", str(tmp_path / "run")) == said
-    assert play(tmp_path / "run", *FEW, "--token-ms", "1", "--token-ms", "20") == said
-
-
-def test_thresholds_agents_and_questions_are_options(tmp_path: Path) -> None:
-    options = ["--threshold", "0.45", "--agent", "asg", "--questions"]
-    said = play(tmp_path / "run", *QUICK, *options)
-    assert "Non-Reasoning, 0.45" in said
-    assert "Reasoning + ASG, 0.45" in said
-    assert "cautious" not in said
-    assert float(said.partition("Further metrics")[2].splitlines()[2].split()[-1]) > 0, "IC"
-
-
 def test_a_domain_may_be_a_folder_and_has_published_rows_that_are_like_it(tmp_path: Path) -> None:
     with as_file(files("timeful.domains") / "bundled" / "loan") as folder:
         shutil.copytree(folder, tmp_path / "my-loan")
@@ -103,12 +82,6 @@ def test_what_cannot_be_or_changes_nothing_is_refused(
     with pytest.raises(TimefulError, match=says):
         play(tmp_path / "run", *options)
     assert not (tmp_path / "run" / "settings.json").exists()
-
-
-def test_a_folder_does_not_go_on_with_other_options(tmp_path: Path) -> None:
-    play(tmp_path / "run", *QUICK)
-    with pytest.raises(SettingsError, match="other settings"):
-        play(tmp_path / "run", *QUICK, "--thinking", "4")
 
 
 def test_a_pace_may_be_one_that_was_measured(tmp_path: Path) -> None:
@@ -216,16 +189,6 @@ def test_a_file_without_the_split_test_is_played_whole_unless_one_is_asked_for(
     assert "Table 1: domain shop, own.jsonl; 1 synthetic" in result.stdout
     with pytest.raises(SettingsError, match="no dialogue has a split"):
         play(tmp_path / "other", *QUICK, "--data", str(data), "--split", "test")
-
-
-def test_a_run_says_at_its_start_why_it_has_so_many_episodes(tmp_path: Path) -> None:
-    out = ["--out", str(tmp_path / "run")]
-    result = CliRunner().invoke(app, ["run", "proactor", *FEW, "--token-ms", "1", *out])
-    first = " ".join(result.stderr.split("\n0 of")[0].split())
-    assert first == (
-        "11 episodes of 1 dialogues: 2 for Table 1 (2 agents x 1 runs), 2 at 1 other paces "
-        "(--timing), 7 for the trade-off (7 more thresholds; --no-curve)"
-    )
 
 
 @needs_abcd

@@ -56,24 +56,6 @@ def test_a_run_prints_tables_in_80_columns_that_name_its_stand_ins(
     assert "episode-started" in ran("show", str(record))
 
 
-def test_parts_can_be_asked_for(tmp_path: Path) -> None:
-    ran(
-        *FICTION,
-        *("--player", "hasty", "--budget", "20s", "--budget", "none", "--runs", "2"),
-        *("--latency", "uniform:1s:2s", "--tool-latency", "step=3s", "--alpha", "2"),
-        *("--timer-scale", "1.5", "--timer-jitter", "0.1", "--tells", "both", "--seed", "4"),
-        *("--out", str(tmp_path)),
-    )
-    found = rows(tmp_path)
-    assert len(found) == 2 * 2 * 2
-    assert {row["latency"] for row in found} == {"none", "uniform:1s:2s"}
-    assert {row["budget_ns"] for row in found} == {20_000_000_000, None}
-    settings = json.loads((tmp_path / "settings.json").read_text())
-    assert settings["tool_latencies"] == [["step", "3s"]]
-    assert (settings["timer_scale"], settings["tells"]) == (1.5, "both")
-    assert not (tmp_path.parent / f"{tmp_path.name}-baseline").exists()
-
-
 def test_a_run_goes_on_where_it_stopped_with_the_same_baselines(tmp_path: Path) -> None:
     arguments = [*FICTION, "--budget", "4steps", "--out", str(tmp_path / "run")]
     ran(*arguments)
@@ -185,21 +167,6 @@ def live(server: FakeServer, tmp_path: Path) -> list[str]:
         *("--model", "openai:qwen3-8b", "--base-url", server.base_url),
         *("--baselines", str(tmp_path / "b.json")),
     ]
-
-
-def test_of_many_cases_without_a_baseline_some_are_named(tmp_path: Path) -> None:
-    with FakeServer(solver) as server:
-        many = ("run", "timely/reasoning", "--case", "sums", "--size", "20")
-        said = refused(*many, *live(server, tmp_path), "--budget", "1x", out=tmp_path / "run")
-    assert said.count("sums/sums-") == 3
-    assert " and 17 more; budgets" in said
-
-
-def test_a_folder_of_runs_is_no_run_and_the_error_names_them(tmp_path: Path) -> None:
-    ran(*REASONING, "--budget", "9s", "--out", str(tmp_path / "sums"))
-    result = run("report", str(tmp_path))
-    assert isinstance(result.exception, RecordError)
-    assert str(tmp_path / "sums") in str(result.exception)
 
 
 def test_an_endpoint_needs_a_baseline_first_and_is_told_how_to_make_it(tmp_path: Path) -> None:

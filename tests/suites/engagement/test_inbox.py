@@ -303,13 +303,6 @@ def test_a_report_names_stand_ins_and_of_models_what_was_unusable_and_free_of_ti
     assert "--no-hints" not in text(plain)
 
 
-def test_failed_episodes_are_left_out_of_numbers_and_counted() -> None:
-    made = suite.make_cells(rows(status="failed", error="model: no"))
-    ours = [cell for cell in made if cell.stand_in is not None]
-    assert ours
-    assert all((cell.n, cell.failed, cell.value) == (0, 4, None) for cell in ours)
-
-
 def test_results_hold_every_published_number_of_models_that_were_not_run() -> None:
     made = suite.make_cells(rows())
     qwen = [row for row in made if row.setting == "Qwen3.5-Plus"]

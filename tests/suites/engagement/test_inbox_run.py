@@ -3,23 +3,18 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import msgspec
 import pytest
 
-from tests.servers.fake import Body, FakeServer, Say, Status, Step, Wait
+from tests.servers.fake import Body, FakeServer, Say, Step, Wait
 from timeful.core.units import seconds
-from timeful.errors import SettingsError
-from timeful.experiments.run import Results, run_suite
-from timeful.experiments.sweep import Choice, encode
+from timeful.experiments.sweep import encode
 from timeful.models.role import read_role
 from timeful.records.events import Noted, ThoughtEnded, ThoughtStarted
 from timeful.records.recorder import Recorder
 from timeful.suites.engagement.inbox.episode import InboxEpisode
 from timeful.suites.engagement.inbox.play import play
 from timeful.suites.engagement.inbox.rows import summarize
-from timeful.suites.engagement.inbox.suite import suite
 
 LIKE = InboxEpisode(transcripts="answers")
 
@@ -101,64 +96,6 @@ def test_triage_costs_the_same_whatever_a_model_says_about_it() -> None:
     assert spans == {seconds(0.2)}
     mumbled = [event for event in recorder.events if isinstance(event, Noted)]
     assert len(mumbled) == summarize(recorder.events).malformed > 0
-
-
-def test_what_was_recorded_is_replayed_without_the_server(tmp_path: Path) -> None:
-    cassette = tmp_path / "said.jsonl"
-    first, second = Recorder(), Recorder()
-    with FakeServer(answers(0)) as server:  # type: ignore[arg-type]
-        spec = live(server.base_url, record=cassette, interface="event-driven")
-        assert play(spec, first)
-    again = replace(
-        spec,
-        triage=read_role(f"replay:{cassette}", stand_in="rules"),
-        writer=read_role(f"replay:{cassette}", stand_in="prose"),
-    )
-    assert play(again, second), second.events[-2]
-    one, other = summarize(first.events), summarize(second.events)
-    apart = {"model", "writer", "sha256"}
-    assert {
-        name for name, value in msgspec.structs.asdict(one).items() if getattr(other, name) != value
-    } == apart
-
-
-def test_an_endpoint_that_says_no_fails_the_episode_and_it_can_be_played_again(
-    tmp_path: Path,
-) -> None:
-    out = tmp_path / "run"
-    refuses = True
-
-    def script(body: Body) -> Iterator[Step]:
-        return iter([Status(400, "no such model")]) if refuses else answers(0)(body)  # type: ignore[operator]
-
-    with FakeServer(script) as server:
-        like = live(server.base_url, interface="loop")
-
-        def run(**options: Any) -> Results:
-            one = {"decomposition": ("single",), "interface": ("loop",), "policy": ("model",)}
-            fixed = {"triage": like.triage, "writer": like.writer, "world": like.world}
-            values: dict[str, Any] = {**one, "seed": range(1), "episode": range(1)}
-            return run_suite(suite, Choice(values=values, fixed=fixed), out, workers=1, **options)
-
-        finished = run()
-        assert str(finished.failed[0].error).startswith("model: ModelRefusedError")
-        assert "no such model" in (out / "report.html").read_text()
-        refuses = False
-        assert len(run().failed) == 1
-        assert not run(retry_failed=True).failed
-
-
-def test_a_voice_that_cannot_be_is_refused(tmp_path: Path) -> None:
-    for spec, message in (
-        ("rule", "Did you mean 'rules'"),
-        ("search", "unknown model 'search'"),
-        ("openai:", "openai:NAME"),
-        ("rules:x", "a model is `rules`"),
-        ("openai:gpt", "needs an endpoint"),
-        (f"replay:{tmp_path}/none", "there is no cassette"),
-    ):
-        with pytest.raises(SettingsError, match=message):
-            read_role(spec, stand_in="rules")
 
 
 def test_the_address_of_an_endpoint_is_written_without_its_password() -> None:

@@ -4,23 +4,20 @@ import hashlib
 import random
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.environments.kitchen.menus import SILENT, case, critical, problem, soft
-from tests.servers.fake import FakeServer, Say, Status, Think, Wait
+from tests.servers.fake import FakeServer, Say, Think, Wait
 from timeful.experiments.run import report_suite, run_suite
 from timeful.experiments.sweep import Choice
-from timeful.models.model_spec import ModelSpec
-from timeful.models.role import ModelRole, read_role
+from timeful.models.role import read_role
 from timeful.records.events import Entry, Happened, ThoughtPaused, Wall
 from timeful.records.recorder import Recorder, record_hash
 from timeful.suites.engagement.kitchen.episode import KitchenEpisode
 from timeful.suites.engagement.kitchen.play import play
-from timeful.suites.engagement.kitchen.rows import summarize
 from timeful.suites.engagement.kitchen.suite import suite
 
 
@@ -111,29 +108,3 @@ def test_a_live_model_plays_the_same_episode_to_the_byte_whatever_the_network_do
     assert any(isinstance(e, ThoughtPaused) for e in expected) == (interface != "loop")
     for seed in range(6):
         assert record_hash(events_of(interface, random.Random(seed))) == record_hash(expected), seed
-
-
-def test_a_recorded_run_is_replayed_without_an_endpoint(tmp_path: Path) -> None:
-    tape = tmp_path / "tape.jsonl"
-    expected = events_of("event-driven", None, tape)
-    episode = live("http://127.0.0.1:1/v1", "event-driven")
-
-    def replayed(role: str, stand_in: str) -> ModelRole:
-        return ModelRole(stand_in=stand_in, choice=ModelSpec(spec=f"replay:{tape}#{role}"))
-
-    cook, tutor = replayed("cook", "rules"), replayed("tutor", "prose")
-    recorder = Recorder()
-    assert play(replace(episode, controller=cook, tutor=tutor), recorder), recorder.events[-2]
-    kinds = (Happened, ThoughtPaused)
-    again = [event for event in recorder.events if isinstance(event, kinds)]
-    assert again == [event for event in expected if isinstance(event, kinds)]
-
-
-def test_an_endpoint_that_says_no_fails_the_episode_and_is_named_in_its_row() -> None:
-    with FakeServer([Status(401, "no such key")]) as server:
-        recorder = Recorder()
-        assert not play(live(server.base_url, "event-driven"), recorder)
-    row = summarize(recorder.events)
-    assert row.status == "failed"
-    assert row.utility is None
-    assert "model: ModelRefusedError" in (row.error or "")

@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 
 from timeful.cli.suite_command import load_command
 from timeful.errors import RecordError, SettingsError, SlowPathWarning
-from timeful.experiments.run import Results, report_suite, run_suite
-from timeful.experiments.sweep import Choice, plan_episodes
+from timeful.experiments.run import Results, run_suite
+from timeful.experiments.sweep import Choice
 from timeful.records.recorder import Recorder
 from timeful.reports.results import ResultRow
 from timeful.suites.engagement.toys.cells import check_orders, make_cells
@@ -22,7 +22,6 @@ from timeful.suites.engagement.toys.rows import ToyRow, resample, summarize
 from timeful.suites.engagement.toys.suite import suite
 
 SMALL = Choice(values={"run": range(2)}, fixed={"training": 6, "evaluation": 4})
-FILES = ("report.html", "results.json", "table.csv", "episodes.csv")
 
 
 @pytest.fixture(scope="module")
@@ -31,33 +30,12 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     return run_suite(suite, SMALL, out, workers=1)
 
 
-def read(folder: Path) -> dict[str, bytes]:
-    return {name: (folder / name).read_bytes() for name in FILES}
-
-
 def test_a_run_has_each_policy_with_each_seed(results: Results) -> None:
     assert not results.failed
     policies = [(name, *policy) for name, known in POLICIES.items() for policy in known]
     played = [(row.experiment, row.method, row.learner) for row in results.episodes]
     assert sorted(played) == sorted(2 * policies)
     assert {row.seed for row in results.episodes} == {42, 43}
-
-
-def test_the_report_is_made_again_from_records_alone(results: Results) -> None:
-    before = read(results.out)
-    for name in (*FILES, "rows.jsonl"):
-        (results.out / name).unlink()
-    report_suite(suite, results.out)
-    assert read(results.out) == before
-
-
-def test_a_run_resumes_and_keeps_what_is_finished(results: Results) -> None:
-    before = read(results.out)
-    records = {path: path.stat().st_mtime_ns for path in (results.out / "episodes").glob("*")}
-    next(iter(records)).unlink()
-    run_suite(suite, SMALL, results.out, workers=1)
-    assert sum(path.stat().st_mtime_ns == at for path, at in records.items()) == len(records) - 1
-    assert read(results.out) == before
 
 
 def test_results_hold_the_optima_and_all_published_numbers(results: Results) -> None:
@@ -220,14 +198,6 @@ def test_wrong_options_are_refused_before_anything_is_written(
     result = run(*options, "--out", str(tmp_path))
     assert isinstance(result.exception, SettingsError), result.output
     assert not any(tmp_path.iterdir())
-
-
-def test_a_preset_sets_the_episodes_of_training(tmp_path: Path) -> None:
-    (episode, *_) = plan_episodes(suite, Choice(preset="quick"))
-    assert (episode.episode.training, episode.episode.evaluation) == (800, 300)
-    result = run("--preset", "quick", "--experiment", "patrol/depth-2", "--out", str(tmp_path))
-    assert result.exit_code == 0, result.output
-    assert msgspec.json.decode((tmp_path / "settings.json").read_bytes())["training"] == 6
 
 
 def test_without_numba_there_is_one_warning_and_the_same_outcome(

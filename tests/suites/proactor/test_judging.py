@@ -68,7 +68,7 @@ def judged(out: Path, rows: list[ProactorRow], bar: Bar, judges: JudgeFile = JUD
 
 
 def bench(out: Path, rows: list[ProactorRow]) -> Bench:
-    return read_bench(out, main_groups(rows))
+    return read_bench(out, {group.method: group.runs for group in main_groups(rows)})
 
 
 def test_a_case_is_rated_once_whoever_predicted_it_and_in_whichever_run(tmp_path: Path) -> None:

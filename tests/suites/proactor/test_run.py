@@ -11,55 +11,16 @@ pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
 
 from tests.servers.fake import Body, FakeServer, Say, Status, Step
-from tests.suites.proactor.material import FAST, FILES, ONE, SLOW, cell, episodes, run
-from timeful.core.units import in_seconds
+from tests.suites.proactor.material import FAST, ONE, SLOW, cell, episodes, run
 from timeful.dialogues.jsonl import write_jsonl
-from timeful.domains.dialogue_set import load_dialogue_set
 from timeful.domains.generator import generate
 from timeful.domains.library import load_domain
-from timeful.environments.dialogue.timing import Paced
 from timeful.errors import SettingsError
-from timeful.experiments.run import report_suite
-from timeful.records.recorder import read_record, record_hash
-from timeful.seeding import child
 from timeful.suites.proactor.episode import ProactorEpisode
-from timeful.suites.proactor.plan import announce
 from timeful.suites.proactor.suite import suite
 
 CAUTIOUS = {**ONE, "threshold": [0.7]}
 SINGLE = {**CAUTIOUS, "dialogues": 1}
-
-
-def contents(out: Path) -> dict[str, object]:
-    hashes = {p.name: record_hash(read_record(p)) for p in (out / "episodes").glob("*.jsonl")}
-    pages = {p.name: p.read_bytes() for p in (out / "dialogues").glob("*.html")}
-    return {**{name: (out / name).read_bytes() for name in FILES}, **hashes, **pages}
-
-
-@pytest.mark.slow
-def test_one_worker_and_two_write_the_same_bytes_and_so_does_a_report_from_records(
-    tmp_path: Path,
-) -> None:
-    for workers in (1, 2):
-        run(tmp_path / str(workers), workers=workers)
-    first = contents(tmp_path / "1")
-    assert contents(tmp_path / "2") == first
-    for path in ("report.html", "results.json", "rows.jsonl"):
-        (tmp_path / "1" / path).unlink()
-    report_suite(suite, tmp_path / "1")
-    assert contents(tmp_path / "1") == first
-
-
-def test_a_wall_clock_is_announced_with_the_time_of_the_conversations() -> None:
-    paced = {**CAUTIOUS, "timing": ["pace"], "token_ms": [FAST]}
-    assert len(announce(episodes(**paced), 2)) == 1
-    wall = episodes(**paced, clock="wall")
-    dialogues = load_dialogue_set(wall[0].source).dialogues
-    ends = [Paced().timetable(dialogue, child(0, "any")).end for dialogue in dialogues]
-    minutes = sum(map(in_seconds, ends)) / 60
-    words = " ".join(announce(wall, 2)[1:]).split()
-    announced = float(words[words.index("minutes") - 1])
-    assert announced == pytest.approx(minutes, rel=0.25), "spans vary from run to run"
 
 
 def test_agents_meet_a_conversation_at_the_same_pace_within_a_run(tmp_path: Path) -> None:

@@ -11,12 +11,10 @@ import pytest
 from tests.suites.timely.synthetic import row
 from timeful.errors import SettingsError
 from timeful.experiments.report import write_report
-from timeful.experiments.run import report_suite, run_suite
 from timeful.experiments.suite import Suite
 from timeful.experiments.sweep import Choice, plan_episodes
 from timeful.metrics.budgets import by_budget, right_in_time
 from timeful.models.role import ModelRole
-from timeful.records.recorder import read_record, record_hash
 from timeful.reports.results import ResultRow
 from timeful.suites.timely.suite import coding, fiction, reasoning
 from timeful.tasks.budgets import NO_LIMIT, read_budget
@@ -92,20 +90,6 @@ def test_the_interval_of_a_single_case_is_over_its_runs() -> None:
     assert score.n == 3
     assert score.low is not None
     assert score.low < (score.value or 0) == 16
-
-
-@pytest.mark.parametrize("suite", [reasoning, fiction])
-def test_the_order_of_rows_changes_no_byte(suite: Suite, tmp_path: Path) -> None:
-    rows = solved() + solved("curt") if suite is reasoning else played("hasty") + played("b", "2s")
-    texts = [
-        write_report(suite, some, tmp_path / name, {}).text
-        for name, some in (("a", rows), ("b", rows[::-1]))
-    ]
-    assert texts[0] == texts[1]
-    assert max(map(len, texts[0].splitlines())) <= 80
-    for path in (tmp_path / "a").iterdir():
-        assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes()
-    assert "<svg" in (tmp_path / "a" / "report.html").read_text()
 
 
 def test_budgets_and_latencies_are_shown_by_size(tmp_path: Path) -> None:
@@ -200,39 +184,6 @@ def test_a_cell_is_compared_with_the_published_number_of_its_model_and_benchmark
 
 
 # --- runs -----------------------------------------------------------------------------------------
-
-SMALL = {
-    reasoning.name: {"case": ("sums", "choices"), "budget": map(read_budget, ("0.75x", "2x"))},
-    fiction.name: {
-        "case": ("skerry",),
-        "budget": map(read_budget, ("5steps", "8@careful")),
-        "latency": ("none", "lognormal:2s:0.3"),
-        "run": range(1),
-    },
-}
-
-
-@pytest.mark.parametrize("suite", [reasoning, pytest.param(fiction, marks=pytest.mark.slow)])
-def test_a_seed_gives_the_same_bytes_with_two_workers_and_from_records_alone(
-    suite: Suite, tmp_path: Path
-) -> None:
-    values = {name: tuple(options) for name, options in SMALL[suite.name].items()}
-    choice = Choice(values=values, fixed={"size": 3} if suite is reasoning else {})
-
-    def hashes(out: Path) -> dict[str, str]:
-        return {p.stem: record_hash(read_record(p)) for p in (out / "episodes").glob("*.jsonl")}
-
-    first = run_suite(suite, choice, tmp_path / "one", workers=1)
-    run_suite(suite, choice, tmp_path / "two", workers=2)
-    assert not first.failed
-    assert hashes(tmp_path / "one") == hashes(tmp_path / "two")
-    (tmp_path / "two" / "rows.jsonl").unlink()
-    report_suite(suite, tmp_path / "two")
-    for name in ("report.html", "results.json", "table.csv", "episodes.csv"):
-        one, two = (tmp_path / folder / name for folder in ("one", "two"))
-        assert one.read_bytes() == two.read_bytes()
-    for outcome in first.episodes:
-        assert outcome.counted_ns == outcome.tool_ns + outcome.thinking_ns <= outcome.budget_ns
 
 
 def test_budgets_in_steps_of_an_absent_player_are_own_steps_in_presets_only() -> None:

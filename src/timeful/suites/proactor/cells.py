@@ -156,7 +156,7 @@ def show_pace(where: Where) -> str:
 
 def derive(data: ReportData) -> list[ResultRow]:
     """Add what does not follow from one cell's rows alone, and blank what has no references."""
-    bench = read_bench(data.out, main_groups(data.rows))
+    bench = read_bench(data.out, {g.method: g.runs for g in main_groups(data.rows)})
     cells = complete(data.cells, data.rows)
     return [*cells, *_main_cells(cells, data.rows, bench), *_alignment_cells(data.rows)]
 

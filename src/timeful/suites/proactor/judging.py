@@ -6,11 +6,10 @@ are rated, without their lost turns.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from itertools import chain, islice
 from pathlib import Path
-from typing import Protocol
 
 import msgspec
 
@@ -34,20 +33,6 @@ _BATCH = 32
 """The number of cases that are asked at a time; after each batch the answers are on disk."""
 
 
-class Agent(Protocol):
-    """A group of completed episodes that is rated."""
-
-    @property
-    def method(self) -> str:
-        """Its name in tables."""
-        ...
-
-    @property
-    def runs(self) -> list[list[ProactorRow]]:
-        """Its rows by run."""
-        ...
-
-
 class Rating(msgspec.Struct, frozen=True, kw_only=True):
     """A line of the file: the answer of a judge to a case; without a rating it failed.
 
@@ -65,6 +50,7 @@ class Rating(msgspec.Struct, frozen=True, kw_only=True):
     reasoning: str
     error: str
     tries: int
+    failure: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,12 +191,7 @@ def _rate(
                 model=judger.model,
                 rubric=_rubric(judger, judges),
                 case=digest,
-                dialogue=verdict.dialogue,
-                turn=verdict.turn,
-                rating=verdict.rating,
-                reasoning=verdict.reasoning,
-                error=verdict.error,
-                tries=verdict.tries,
+                **asdict(verdict),
             )
             for (digest, _), verdict in zip(batch, verdicts, strict=True)
         ]
@@ -254,8 +235,8 @@ def _cases(out: Path, rows: Iterable[ProactorRow]) -> Iterator[tuple[str, Case]]
 # --- reading --------------------------------------------------------------------------------------
 
 
-def read_bench(out: Path, agents: Sequence[Agent]) -> Bench:
-    """Read the ratings of some agents in a run folder; no judge is asked.
+def read_bench(out: Path, agents: Mapping[str, Sequence[Sequence[ProactorRow]]]) -> Bench:
+    """Read the ratings in a run folder of agents, each with its rows by run; no judge is asked.
 
     Of a judge that was asked in several ways, the last way counts.
 
@@ -273,9 +254,9 @@ def read_bench(out: Path, agents: Sequence[Agent]) -> Bench:
         if line.rubric == last[line.judge][0] and line.rating is not None:
             scores[line.judge][line.case] = line.rating
     ratings = {}
-    for agent in agents:
-        runs = [[digest for digest, _ in _cases(out, rows)] for rows in agent.runs]
-        ratings[agent.method] = tuple(
+    for method, rows_by_run in agents.items():
+        runs = [[digest for digest, _ in _cases(out, rows)] for rows in rows_by_run]
+        ratings[method] = tuple(
             _rating(runs, name, last[name][1], by_case) for name, by_case in scores.items()
         )
     errors = {line.judge: line.error for line in lines if line.rating is None}

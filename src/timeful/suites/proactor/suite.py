@@ -1,5 +1,6 @@
 """The suite of ProActor: sections 4 and K, Tables 1, 5 and 8 of the paper."""
 
+import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -46,23 +47,7 @@ RUNS = SetMeans(sets="run")
 FEW_UNUSABLE = 0.05
 UNREADABLE = ("no-json", "bad-json", "bad-shape")
 
-NOTES = {
-    "no-json": "answers without JSON: no prediction",
-    "bad-json": "answers of broken JSON: no prediction",
-    "bad-shape": "answers without the required list: no prediction",
-    "no-section": "answers outside of their tags, which count",
-    "further-json": "answers with a second object; the first one counts",
-    "bad-opportunity": "malformed opportunities, left out",
-    "unknown-status": "opportunities with an unknown status, left out",
-    "unknown-action": "opportunities of an action that the catalog lacks, left out",
-    "duplicate-name": "further opportunities of the same action, left out",
-    "bad-question": "questions that are no text, left out",
-    "rejected-status": "changes of status that the graph lacks, left out",
-    "cut-thought": "thoughts without an end; their text up to there was read",
-    "skipped-turns": "times that the next turns came while the agent still thought: they are lost",
-    "dropped-thought": "thoughts that were dropped for the next turn",
-    "refused-prediction": "predictions that the conversation did not take",
-}
+NOTES = tomllib.loads(Path(__file__).with_name("topics.toml").read_text(encoding="utf-8"))
 """The topics of agents' notes: see `agents/proactive`."""
 
 
@@ -187,7 +172,7 @@ def _main_tables(
         grids = table("Further metrics of the same turns", (*FURTHER, *judges))
         if any(len(group.runs) > 1 for group in groups):
             grids += table("Run-to-run consistency", REPEATABILITY)
-        words = Paragraph(describe_judges(read_bench(data.out, groups)))
+        words = Paragraph(describe_judges(read_bench(data.out, {g.method: g.runs for g in groups})))
         yield Section("Further metrics", (*grids, words), is_printed=True)
         yield Section("The references", (_alignment(data),), is_printed=True)
     name = f"Table 5, published: {near}. Other data and other models, none of which was run here"

@@ -35,7 +35,6 @@ from timeful.suites.realtime.conditions import (
     agent_order,
     condition_of,
     is_part,
-    mean_over_games,
     present_experiments,
 )
 from timeful.suites.realtime.scores import GAMES, normalise
@@ -170,7 +169,7 @@ def _over_games(
     games: dict[Group, dict[str, list[EpisodeRow]]] = defaultdict(dict)
     for (experiment, condition, variant), rows in groups.items():
         if condition.reserve is None:
-            games[experiment, mean_over_games(condition), variant][condition.game] = list(rows)
+            games[experiment, replace(condition, game=MEAN), variant][condition.game] = list(rows)
     return {
         group: [rows_by_game[game] for game in GAMES]
         for group, rows_by_game in games.items()

@@ -6,11 +6,12 @@ serve several of them, and one that serves none of the paper's is "custom".
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from timeful.environments.game import DIFFICULTIES
 from timeful.records.rows import EpisodeRow
+from timeful.reports.cube import level_order
 from timeful.suites.realtime.scores import GAMES
 
 Experiment = Literal[
@@ -52,6 +53,9 @@ AGENTS: tuple[str, ...] = (
 MEAN = "mean of games"
 """Stands in for a game where the three games are averaged, as in the paper's Figure 1."""
 
+LEVELS = {"game": (*GAMES, MEAN), "difficulty": DIFFICULTIES, "agent": AGENTS}
+"""The order of values in tables; others follow."""
+
 BASE_PRESSURE = 8192
 PRESSURES = (32768, 16384, 8192, 4096)
 """Tokens per step, from low to high pressure."""
@@ -80,16 +84,9 @@ class Condition:
     @property
     def text(self) -> str:
         """The condition in words, such as "snake, hard, 8192 tokens/step"."""
-        return f"{self.game}, {self.column}"
-
-    @property
-    def column(self) -> str:
-        """The condition in words, without its game."""
-        parts = [self.difficulty, self.pressure]
-        if self.reserve is not None:
-            unit = "" if self.tokens_per_step is not None else " ms"
-            parts.append(f"reserve {self.reserve}{unit}")
-        return ", ".join(parts)
+        unit = "" if self.tokens_per_step is not None else " ms"
+        reserve = "" if self.reserve is None else f", reserve {self.reserve}{unit}"
+        return f"{self.game}, {self.difficulty}, {self.pressure}{reserve}"
 
     @property
     def pressure(self) -> str:
@@ -101,32 +98,24 @@ class Condition:
 
     def label(self, experiment: Experiment) -> str:
         """What tells this condition from the others of its experiment and game, in short."""
+        pressure = f"{self.seconds_per_step or 0:g}s"
+        if self.tokens_per_step is not None:
+            pressure = short_tokens(self.tokens_per_step)
         if experiment == "load":
             return self.difficulty
         if experiment in ("pressure", "pressure-hard", "reduced", "throughput"):
-            return short_tokens(self.tokens_per_step or 0)
+            return pressure
         if experiment == "reserve":
             return str(self.reserve)
-        if self.reserve is None:
-            return f"{self.difficulty} {self._short_pressure}"
-        return f"{self.difficulty} {self._short_pressure} r{self.reserve}"
+        reserve = "" if self.reserve is None else f" r{self.reserve}"
+        return f"{self.difficulty} {pressure}{reserve}"
 
     @property
-    def _short_pressure(self) -> str:
-        if self.tokens_per_step is not None:
-            return short_tokens(self.tokens_per_step)
-        return f"{self.seconds_per_step or 0:g}s"
-
-    @property
-    def order(self) -> tuple[int, str, int, str, float, float, int]:
+    def order(self) -> tuple[object, ...]:
         """The place in a table: by game, load, pressure (low first) and reserve."""
-        games = (*GAMES, MEAN)
-        loads: tuple[str, ...] = DIFFICULTIES
         return (
-            games.index(self.game) if self.game in games else len(games),
-            self.game,
-            loads.index(self.difficulty) if self.difficulty in loads else len(loads),
-            self.difficulty,
+            level_order(LEVELS, "game", self.game),
+            level_order(LEVELS, "difficulty", self.difficulty),
             -(self.tokens_per_step or 0),
             -(self.seconds_per_step or 0),
             self.reserve or 0,
@@ -146,19 +135,14 @@ def condition_of(row: EpisodeRow, reserve: int | None = None) -> Condition:
     )
 
 
-def mean_over_games(at: Condition) -> Condition:
-    """The condition of the average over games that a game's condition goes into."""
-    return replace(at, game=MEAN)
-
-
 def short_tokens(tokens: int) -> str:
     """A number of tokens as the paper writes it: 8192 is "8k"."""
     return f"{tokens // 1024}k" if tokens and tokens % 1024 == 0 else str(tokens)
 
 
-def agent_order(agent: str) -> tuple[int, str]:
+def agent_order(agent: str) -> tuple[int, float, str]:
     """The place of an agent in a table."""
-    return (AGENTS.index(agent) if agent in AGENTS else len(AGENTS), agent)
+    return level_order(LEVELS, "agent", agent)
 
 
 def present_experiments(rows: Iterable[EpisodeRow]) -> tuple[Experiment, ...]:
@@ -188,24 +172,15 @@ def is_part(row: EpisodeRow, experiment: Experiment) -> bool:
     """Whether an episode belongs in an experiment's table, its reserve apart."""
     if row.clock != "token" or experiment in ("wall", "paced"):
         return row.clock == experiment
-    at_level = row.tokens_per_step in PRESSURES
-    at_base = row.tokens_per_step == BASE_PRESSURE
-    compared = row.agent in _COMPARED
-    match experiment:
-        case "load":
-            return at_base
-        case "pressure":
-            return at_level and row.difficulty == "medium"
-        case "pressure-hard":
-            return at_level and row.difficulty == "hard"
-        case "reserve":
-            return at_base and row.difficulty == "medium" and row.reserve is not None
-        case "throughput":
-            special = row.agent == "agile-concurrent"
-            return at_base and row.difficulty == "medium" and (compared or special)
-        case "reduced":
-            special = row.agent == "agile-reduced"
-            medium_freeway = row.game == "freeway" and row.difficulty == "medium"
-            return at_level and medium_freeway and (compared or special)
-        case _:
-            return False
+    is_medium, is_base = row.difficulty == "medium", row.tokens_per_step == BASE_PRESSURE
+    is_swept = row.tokens_per_step in PRESSURES
+    is_compared = row.agent in (*_COMPARED, _SPECIAL.get(experiment))
+    parts: dict[Experiment, bool] = {
+        "load": is_base,
+        "pressure": is_swept and is_medium,
+        "pressure-hard": is_swept and row.difficulty == "hard",
+        "reserve": is_base and is_medium and row.reserve is not None,
+        "throughput": is_base and is_medium and is_compared,
+        "reduced": is_swept and is_medium and is_compared and row.game == "freeway",
+    }
+    return parts.get(experiment, False)

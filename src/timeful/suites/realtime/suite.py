@@ -140,20 +140,20 @@ def _show_p(p: float | None) -> str:
 
 def _use_of_time(rows: Sequence[EpisodeRow]) -> Iterator[Section]:
     """Late turns, tokens and cut calls of each agent, by pressure."""
-    groups: dict[tuple[tuple[int, str], str, float, str], list[EpisodeRow]] = {}
+    groups: dict[tuple[tuple[object, ...], str, str, float, str], list[EpisodeRow]] = {}
     for row in rows:
         if row.status == "ok" and row.turns:
             at = condition_of(row)
             size = -(at.tokens_per_step or 0) if row.clock == "token" else at.seconds_per_step
-            key = (agent_order(row.agent), row.clock, float(size or 0), at.pressure)
+            key = (agent_order(row.agent), row.agent, row.clock, float(size or 0), at.pressure)
             groups.setdefault(key, []).append(row)
     body = []
-    for (agent, _, _, pressure), members in sorted(groups.items()):
+    for (_, agent, _, _, pressure), members in sorted(groups.items()):
         turns = sum(row.turns for row in members)
         calls = sum(len(row.reactor_tokens) for row in members)
         body.append(
             (
-                agent[1],
+                agent,
                 pressure,
                 str(len(members)),
                 f"{turns / len(members):.1f}",
