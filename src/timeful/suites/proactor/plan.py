@@ -9,7 +9,8 @@ A run has up to three parts, and an episode belongs to one of them:
 | `time` | all agents at the other timings and paces | the loss from slowness |
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
 from textwrap import wrap
@@ -30,8 +31,14 @@ from timeful.suites.proactor.agents import (
     find_endpoints,
     key_names,
 )
-from timeful.suites.proactor.episode import RULES, ProactorEpisode, asks_endpoint
+from timeful.suites.proactor.episode import RULES, Part, ProactorEpisode, asks_endpoint
 from timeful.suites.proactor.judging import find_judges
+
+PARTS: dict[Part, str] = {
+    "main": "for Table 1",
+    "time": "at other paces (--timing)",
+    "curve": "for the trade-off (--no-curve)",
+}
 
 CURVE = tuple(tenth / 10 for tenth in range(1, 10))
 """The thresholds of the trade-off."""
@@ -199,18 +206,10 @@ def find_key_names(episodes: Sequence[ProactorEpisode]) -> set[str]:
 def announce(episodes: Sequence[ProactorEpisode], workers: int) -> list[str]:
     """The number of episodes and its reasons, and the time that a wall clock takes."""
     main = [episode for episode in episodes if episode.part == "main"]
-    agents, runs = _count((e.agent, e.who) for e in main), _count(e.run for e in main)
-    reasons = [f"{len(main):,} for Table 1 ({agents} agents x {runs} runs)"]
-    if timed := [episode for episode in episodes if episode.part == "time"]:
-        paces = _count((episode.timing, episode.token_pace) for episode in timed)
-        reasons.append(f"{len(timed):,} at {paces} other paces (--timing)")
-    if curve := [episode for episode in episodes if episode.part == "curve"]:
-        thresholds = _count(episode.threshold for episode in curve)
-        reasons.append(
-            f"{len(curve):,} for the trade-off ({thresholds} more thresholds; --no-curve)"
-        )
-    dialogues = _count(episode.place for episode in main)
-    lines = [f"{len(episodes):,} episodes of {dialogues} dialogues: {', '.join(reasons)}"]
+    counts = Counter(episode.part for episode in episodes)
+    parts = ", ".join(f"{count:,} {PARTS[part]}" for part, count in counts.items())
+    dialogues = len({episode.place for episode in main})
+    lines = [f"{len(episodes):,} episodes of {dialogues} dialogues: {parts}"]
     minutes = sum(map(_wall_seconds, episodes)) / 60 if main[0].clock == "wall" else 0.0
     if minutes:
         lines.append(
@@ -221,10 +220,6 @@ def announce(episodes: Sequence[ProactorEpisode], workers: int) -> list[str]:
     if source.data is not None and not source.split and main[0].split != "all":
         lines.append(f"{PurePath(source.data).name} has no split called test: all of it counts")
     return [part for line in lines for part in wrap(line, 80, break_on_hyphens=False)]
-
-
-def _count(values: Iterable[object]) -> int:
-    return len(set(values))
 
 
 def _wall_seconds(episode: ProactorEpisode) -> float:
