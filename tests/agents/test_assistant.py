@@ -12,7 +12,6 @@ from timeful.agents.connection import Interface
 from timeful.agents.prompts.inbox import (
     Briefing,
     Question,
-    read_decision,
     triage_prompt,
     write_prompt,
 )
@@ -23,7 +22,7 @@ from timeful.environments.inbox.mail import Email
 from timeful.environments.inbox.policy import answer_urgent
 from timeful.environments.inbox.task import DECOMPOSITIONS, MainTask, Part, draw_task
 from timeful.environments.inbox.world import Inbox
-from timeful.errors import ModelError, SettingsError
+from timeful.errors import ModelError
 from timeful.interfaces.event_driven import EventDriven
 from timeful.interfaces.loop import Loop
 from timeful.interfaces.polling import Polling
@@ -284,24 +283,6 @@ def opened(urgency: str = "medium") -> Question:
     return Question(view=inbox.view(), number=1)
 
 
-def test_who_sorts_emails_is_told_all_that_the_paper_names() -> None:
-    text = told(opened())
-    for part in (
-        "Time now: 3.2 of 90.",
-        "0 of 4 parts are written",
-        "Email 1, medium urgency",
-        "Deadline: 21.0, that is in 17.8",
-        "secret 1",
-        "handle 25%, remind 25%, ignore 50%",
-        "- 2: high, due in 8.8",
-        '<handle id="1"/>',
-        "costs its time and does nothing",
-    ):
-        assert part in text
-    assert "secret 2" not in text, "what was not opened was not read"
-    assert "could not be used" not in text
-
-
 def told(question: Question, briefing: Briefing = USUAL) -> str:
     return "\n".join(message.content for message in triage_prompt(question, briefing).messages)
 
@@ -370,12 +351,6 @@ def test_the_ablation_handles_whatever_it_is_asked_about() -> None:
     assert {urgent_first(opened(u), child(0)).text for u in ("high", "low")} == {'<handle id="1"/>'}
 
 
-@pytest.mark.parametrize("rule", [as_recommended, urgent_first])
-def test_stand_ins_answer_in_the_form_that_is_asked_for(rule: object) -> None:
-    answer = rule(opened(), child(1)).text  # type: ignore[operator]
-    assert read_decision(answer, 1).action in ("handle 1", "remind 1", "ignore 1")
-
-
 @pytest.mark.parametrize("decomposition", DECOMPOSITIONS)
 def test_main_tasks_are_as_long_as_was_fitted(decomposition: str) -> None:
     drawn = [
@@ -393,8 +368,3 @@ def test_main_tasks_are_as_long_as_was_fitted(decomposition: str) -> None:
         shares = [p.tokens / sum(q.tokens for q in t.parts) for t in drawn for p in t.parts]
         variation = (sum((s - 0.25) ** 2 for s in shares) / len(shares)) ** 0.5 / 0.25
         assert variation == pytest.approx(0.5, abs=0.012)
-
-
-def test_a_decomposition_that_is_unknown_names_the_nearest() -> None:
-    with pytest.raises(SettingsError, match="Did you mean 'milestones'"):
-        draw_task("milestone", target=4, rng=child(0))  # type: ignore[arg-type]

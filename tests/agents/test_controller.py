@@ -23,7 +23,7 @@ from timeful.environments.kitchen.cases import multi_dish_case
 from timeful.environments.kitchen.policy import decide, reflex
 from timeful.environments.kitchen.settings import Case, KitchenSettings, in_ticks
 from timeful.environments.kitchen.world import Kitchen
-from timeful.errors import IllegalActionError, SettingsError
+from timeful.errors import IllegalActionError
 from timeful.interfaces.event_driven import EventDriven
 from timeful.interfaces.fixed_rate import FixedRate
 from timeful.interfaces.frozen import Frozen
@@ -321,27 +321,6 @@ def test_prompts_hold_what_the_paper_lists_and_the_rule_of_the_interface_last() 
     assert "Q1, Slope: 0 of 50 tokens" in user
     # When a dish will signal is nobody's to know.
     assert "100" not in user
-
-
-def test_the_tutor_hears_of_mathematics_alone() -> None:
-    prompts: list[Prompt] = []
-
-    def answer(prompt: Prompt) -> list[Chunk]:
-        prompts.append(prompt)
-        return [Chunk("x ", 50)]
-
-    played(says([TUTOR, "<end/>"]), tutor=ScriptedModel(answer))
-    system, user = (message.content for message in prompts[0].messages)
-    assert "Never mention a simulator" in system
-    for part in ("Q1", "Slope", "Why.", "300 tokens", "fresh explanation"):
-        assert part in user
-
-
-def test_a_controller_needs_a_kitchen_and_at_least_one_call() -> None:
-    with pytest.raises(SettingsError, match="at least 1 call"):
-        ControllerSettings(calls=0)
-    with pytest.raises(SettingsError, match="resumption"):
-        ControllerSettings(resumption="guess")  # type: ignore[arg-type]
 
 
 # --- AgileThinker -----------------------------------------------------------------------------

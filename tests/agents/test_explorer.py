@@ -5,7 +5,6 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 from statistics import fmean
-from time import perf_counter
 
 import pytest
 
@@ -118,18 +117,6 @@ def test_every_answer_but_the_last_is_one_call_of_a_tool_there_is(
         assert read_call(text).name in tools
     pace = PLAYERS[player].pace
     assert {pace(answer.tokens) for answer in played.answers} == {seconds(STEP[player])}
-
-
-@pytest.mark.parametrize("player", NAMES)
-def test_a_long_game_costs_little_thought(player: str, tmp_path: Path) -> None:
-    played = Played(player, tmp_path, budget=400 * STEP[player])
-    rule, spent = PLAYERS[player].make(), 0.0
-    for transcript, number in played.seen:
-        since = perf_counter()
-        rule(transcript, child(1, "test", number + 1))
-        spent += perf_counter() - since
-    assert len(played.seen) > 100
-    assert spent / len(played.seen) < 0.02  # ten times what it takes
 
 
 @pytest.mark.parametrize("player", NAMES)

@@ -134,13 +134,6 @@ def test_a_policy_is_shown_the_state_that_it_will_be_given(game):
             assert f'`"{key}"`' in text
 
 
-@pytest.mark.parametrize(("game", "purpose"), ALL)
-def test_horizon_and_default_are_told(game, purpose):
-    text = asked(game, purpose, VIEWS[game])
-    assert "after 100 turns" in " ".join(text.split())
-    assert "If no answer comes in time" in text
-
-
 @pytest.mark.parametrize("purpose", ["react", "plan", "code"])
 def test_each_mode_of_freeway_tells_its_own_rules(purpose):
     compat, paper = (
@@ -153,23 +146,6 @@ def test_each_mode_of_freeway_tells_its_own_rules(purpose):
     for told in ("is gone", "while the cars drive on", "the one of the turn before"):
         assert told in paper
         assert told not in compat
-
-
-@pytest.mark.parametrize("purpose", ["react", "plan", "code"])
-def test_the_life_of_food_is_told_and_harmful_food_is_not_invented(purpose):
-    text = asked("snake", purpose, CRAWL)
-    assert "New food has a life of 10" in text
-    assert "negative" not in text
-
-
-@pytest.mark.parametrize("game", GAMES)
-def test_advice_is_quoted_line_by_line_under_the_turn_that_it_saw(game):
-    text = asked(game, "react", VIEWS[game], ADVICE)
-    assert text.endswith(
-        "Advice from the planner, who saw turn 4:\n"
-        "> Wait for the long car.\n> \n> Then go up: \\boxed{Turn 4: S}\n\n"
-        "Advice from the planner, who saw turn 6:\n> Lane 3 is free\n> now"
-    )
 
 
 @pytest.mark.parametrize("game", GAMES)
@@ -194,18 +170,6 @@ def test_answers_in_the_form_that_is_asked_for_can_be_read(game):
     (function,) = ast.parse(program.code).body
     assert function.name == "next_action"
     assert function.body[0].value.value in letters
-
-
-@pytest.mark.parametrize("game", GAMES)
-def test_planners_are_asked_for_a_sentence_too(game):
-    assert "in one sentence" in asked(game, "plan", VIEWS[game])
-
-
-@pytest.mark.parametrize("game", GAMES)
-def test_a_view_of_another_game_is_refused(game):
-    other = "snake" if game == "freeway" else "freeway"
-    with pytest.raises(TypeError, match=f"view of {game} is needed"):
-        asked(game, "plan", VIEWS[other])
 
 
 def golden_texts() -> dict[str, str]:

@@ -46,12 +46,6 @@ def test_every_prompt_tells_the_turn_the_horizon_and_the_rewards(view):
             assert points in prompt
 
 
-def test_every_prompt_tells_a_clean_plate_from_a_soup_on_a_plate(view):
-    for prompt in all_prompts(view):
-        assert "dish: a clean, empty plate" in prompt
-        assert "soup: a finished soup on a plate" in prompt
-
-
 def test_prompts_hold_no_control_characters_and_no_latex_but_the_box(view):
     for prompt in (overcooked.plan(view), overcooked.react(view, ()), overcooked.code(view)):
         assert all(letter == "\n" or letter.isprintable() for letter in prompt)
@@ -66,11 +60,6 @@ def test_an_answer_like_the_example_can_be_read(view):
     one = parse_action(overcooked.react(view, ()), Overcooked.actions, NAMES)
     assert one.outcome is Outcome.OK
     assert parse_code(overcooked.code(view)).outcome is Outcome.OK
-
-
-def test_a_planner_is_asked_for_a_sentence_before_the_plan(view):
-    prompt = overcooked.plan(view)
-    assert 0 < prompt.index("in one sentence") < prompt.index("\\boxed")
 
 
 def test_the_state_tells_all_that_the_view_shows(view):
@@ -98,13 +87,6 @@ def test_a_pot_is_said_to_be_waiting_cooking_or_ready():
 def pots_line(game: Overcooked) -> str:
     prompt = overcooked.react(game.view(), ())
     return next(line for line in prompt.splitlines() if line.startswith("- In pots"))
-
-
-def test_an_empty_kitchen_is_described_too():
-    prompt = overcooked.plan(Overcooked(difficulty="hard", seed=0).view())
-    assert "On counters: nothing" in prompt
-    assert "In pots: nothing" in prompt
-    assert "none yet" in prompt
 
 
 def test_advice_is_quoted_line_by_line_under_the_turn_that_it_saw(view):

@@ -200,20 +200,6 @@ def test_after_three_useless_forced_calls_the_default_is_taken() -> None:
     assert len(played.ended("force")) == 9
 
 
-def test_forcing_costs_time_like_any_other_call() -> None:
-    agent = partial(
-        reactive_forced,
-        model=ScriptedModel(forced_model),
-        prompts=book(),
-        budget=tokens(8),
-        forced=tokens(1),
-    )
-    played = play(agent, turns=1)
-    starts = [e.at for e in played.events if isinstance(e, ThoughtStarted)]
-    assert starts == [0, tokens(5)]
-    assert [e.at for e in played.events if isinstance(e, Acted)] == [tokens(6)]
-
-
 def failing(_: Prompt) -> list[ModelError]:
     return [ModelError("the endpoint burnt down")]
 
@@ -235,13 +221,6 @@ def test_a_failing_planner_is_not_swallowed_by_the_reactor() -> None:
         reserve=tokens(2),
     )
     assert play(agent).failure.boundary == "model"
-
-
-def test_a_bug_in_an_agent_is_a_failure_at_the_agent() -> None:
-    async def buggy(session: Session) -> None:
-        raise ZeroDivisionError("oops")
-
-    assert play(buggy).failure.boundary == "agent"
 
 
 def test_an_illegal_action_is_recorded_and_the_default_is_taken() -> None:

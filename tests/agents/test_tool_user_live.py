@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.environments.timed.tasks import Counting
-from tests.servers.fake import Body, Call, FakeServer, Finish, Hang, Say, Status, Step, Think, Wait
+from tests.servers.fake import Body, Call, FakeServer, Finish, Hang, Say, Step, Think, Wait
 from timeful.agents.prompts.timely import Calls, reasoning
 from timeful.agents.tool_user import tool_user
 from timeful.core.clock import Clock, VirtualClock, WallClock, monotonic_ns
@@ -229,37 +229,7 @@ def test_an_episode_of_native_calls_is_recorded_and_replayed_to_the_same_bytes(
     assert bare(again) == bare(path)
 
 
-def test_a_server_that_takes_no_tools_fails_the_episode_and_says_the_way_out(
-    connect: Connect, path: Path
-) -> None:
-    with FakeServer([Status(400, "this model does not support tools")]) as server:
-        played = play(connect(server), path)
-    assert played.failed[0].boundary == "model"
-    assert "--calls text" in played.failed[0].error
-
-
 # --- the deadline ----------------------------------------------------------------------------
-
-THREE = [Call("count", '{"by": 1}', id=f"c{n}", index=n) for n in range(3)]
-
-
-@CLOCKS
-def test_calls_past_the_deadline_are_not_made(
-    connect: Connect, path: Path, clock: type[Clock]
-) -> None:
-    budget, span = milliseconds(250), milliseconds(100)
-    with FakeServer(in_turn(THREE, ANSWER)) as server:
-        model = connect(server, pace=Pace(per_token=milliseconds(3)))
-        played = play(model, path, clock=clock(), budget=budget, span=span)
-        assert len(server.requests) == 1
-    [over] = played.overs
-    assert (over.at, over.data["reason"], over.data["counted"]) == (budget, "deadline", budget)
-    assert over.data["cut"] == "count"
-    assert len(played.replies) == played.task.score == len(played.acted) - 1
-    assert all(reply.at <= budget for reply in played.replies)
-    assert played.task.said is None
-    if clock is VirtualClock:  # the server counts 3 tokens
-        assert [reply.at for reply in played.replies] == [milliseconds(109), milliseconds(209)]
 
 
 def test_a_server_that_stalls_fails_the_episode_in_virtual_time(

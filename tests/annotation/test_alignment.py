@@ -104,13 +104,6 @@ def test_the_published_table_stands_beside_and_is_labelled(file: Path) -> None:
     assert "references by: somebody (5)" in lines
 
 
-def test_only_the_published_rows_of_the_same_sigmas_are_shown(file: Path) -> None:
-    shown = timeful("align", file, "--sigma", 2).output
-    assert "7,424" in shown
-    assert "25,715" not in shown
-    assert "not for these sigmas" in timeful("align", file, "--sigma", 9).output
-
-
 def test_published_shares_are_of_29509_actions() -> None:
     for row in PUBLISHED:
         assert round(100 * row.n_hit / 29_509, 2) == row.share
@@ -170,9 +163,3 @@ def test_a_file_is_not_filtered_into_itself(file: Path) -> None:
     found = timeful("align", file, "--filter", file)
     assert isinstance(found.exception, SettingsError)
     assert file.read_bytes() == before
-
-
-def test_a_convention_for_a_filter_that_is_not_asked_for_is_refused(file: Path) -> None:
-    found = timeful("align", file, "--unmatched", "zero")
-    assert isinstance(found.exception, SettingsError)
-    assert "--filter" in str(found.exception)

@@ -230,15 +230,6 @@ def test_two_dialogues_of_one_id_are_refused_and_nobody_is_asked(tmp_path: Path)
         assert not server.requests
 
 
-def test_progress_says_how_long_it_takes(tmp_path: Path) -> None:
-    folder = fresh(tmp_path / "watched")
-    with FakeServer(good) as server:
-        output = timeful("annotate", saved(folder, server)).output
-    assert f"0 of {N} dialogues\n" in output
-    assert f"3 of {N} dialogues" in output
-    assert " left\n" in output
-
-
 @pytest.mark.slow
 def test_the_whole_command_runs_as_a_process_with_the_key_of_its_environment(
     tmp_path: Path,

@@ -25,7 +25,7 @@ from tests.annotation.annotating import (
     talks,
     timeful,
 )
-from tests.servers.fake import Body, Die, FakeServer, Finish, Say, Script, Status, Step
+from tests.servers.fake import Body, FakeServer, Say, Script, Status, Step
 from timeful.annotation.response_parser import read_answer
 from timeful.dialogues.jsonl import write_jsonl
 from timeful.domains.library import load_domain
@@ -236,27 +236,6 @@ def test_nothing_is_asked_again_where_that_is_not_wanted(tmp_path: Path) -> None
         tmp_path, never, annotation={"retry_on_failure": False, "batch_size": 50}
     )
     assert (found.exit_code, len(requests)) == (1, 1)
-
-
-def test_an_answer_that_was_cut_off_says_so(tmp_path: Path) -> None:
-    cut = [Say('[{"dialogue_turn"'), Finish("length")]
-    found, _, _ = run(tmp_path, cut, annotation={"max_retries": 0}, llm={"max_tokens": 77})
-    assert "cut off at 77 tokens" in found.output
-
-
-def test_a_stream_that_broke_off_is_asked_again(tmp_path: Path) -> None:
-    count = iter(range(9))
-
-    def script(body: Body) -> Iterator[Step]:
-        if next(count) == 0:
-            yield Say("[{")
-            yield Die()
-        yield from good(body)
-
-    found, requests, meta = run(tmp_path, script)
-    assert found.exit_code == 0, found.output
-    assert requests[0].body["messages"] == requests[1].body["messages"]
-    assert meta["n_repairs"] == 1
 
 
 def test_a_dialogue_that_gets_no_answer_is_asked_for_by_the_next_run(tmp_path: Path) -> None:

@@ -119,12 +119,6 @@ def check(script: Script, dialogue: Dialogue, there: Domain) -> None:
                 }
 
 
-@both
-def test_references_are_what_was_said_and_done(name: str) -> None:
-    for script, dialogue in made(name):
-        check(script, dialogue, domain(name))
-
-
 @given(seeds, st.sampled_from(["shop", "loan"]))
 @settings(max_examples=15, deadline=None)
 def test_references_are_what_was_said_and_done_for_any_seed(seed: int, name: str) -> None:

@@ -81,6 +81,14 @@ def test_a_broken_game_is_caught(kind):
         check_game(Setting(kind=kind, difficulty="easy", seed=1))
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", GAME_NAMES)
+def test_a_seed_must_be_an_integer(name, mode):
+    for seed in ("first", None, 1.0, True):
+        with pytest.raises(SettingsError):
+            make_game(name, difficulty="easy", seed=seed, mode=mode)
+
+
 def test_all_games_are_found_by_name():
     assert GAME_NAMES == ("freeway", "overcooked", "snake")
     for name, kind in ((name, game_type(name)) for name in GAME_NAMES):

@@ -3,15 +3,13 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Barrier, Lock
 from typing import Any
 
 import pytest
 
 pytest.importorskip("openai")
 
-from tests.judges.interrupted import Interrupted
-from tests.servers.fake import Body, FakeServer, Hang, Say, Script, Status, Step
+from tests.servers.fake import Body, FakeServer, Say, Script, Status, Step
 from timeful.dialogues.dialogue import Dialogue, ObservedAction, Turn
 from timeful.dialogues.opportunity import Inputs, Opportunity
 from timeful.errors import SettingsError
@@ -82,24 +80,6 @@ def test_ratings_come_in_the_order_of_their_cases_whoever_is_first() -> None:
     assert (mean.mean, mean.n_rated, mean.n_unjudged, failed) == (3.0, 5, 1, 0)
 
 
-def test_no_more_are_asked_at_a_time_than_there_are_workers() -> None:
-    lock, under_way, most = Lock(), 0, 0
-    all_three = Barrier(3)
-
-    def script(body: Body) -> Iterator[Step]:
-        nonlocal under_way, most
-        with lock:
-            under_way += 1
-            most = max(most, under_way)
-        all_three.wait(60)  # so that as many are needed as well
-        with lock:
-            under_way -= 1
-        yield Say(rated(3))
-
-    judged(script, cases(6), workers=3)
-    assert most == 3
-
-
 def test_each_case_has_a_seed_of_its_own_the_same_every_time() -> None:
     def seeds() -> dict[str, int]:
         _, requests = judged([Say(rated(3))], cases(4))
@@ -108,15 +88,6 @@ def test_each_case_has_a_seed_of_its_own_the_same_every_time() -> None:
     first = seeds()
     assert len(set(first.values())) == 4
     assert seeds() == first
-
-
-def test_ctrl_c_ends_what_is_under_way_also_what_was_just_about_to_begin() -> None:
-    with FakeServer([Hang()]) as server:
-        model = Interrupted(model="judge", base_url=server.base_url, pace=None)
-        with pytest.raises(KeyboardInterrupt):
-            judge(model, cases(9), workers=2)
-        assert len(server.requests) <= 2
-        model.close()
 
 
 @pytest.mark.parametrize(
@@ -144,14 +115,6 @@ def test_what_is_no_rating_is_asked_for_again_and_then_counted_as_failed(bad: st
     assert one.error in requests[1].body["messages"][3]["content"]
     mean, failed = proactiveness(verdicts)
     assert (mean.mean, mean.n_rated, failed) == (None, 0, 1)
-
-
-def test_a_rating_that_comes_in_the_end_counts() -> None:
-    def script(body: Body) -> Iterator[Step]:
-        yield Say("hm" if len(body["messages"]) == 2 else f"```json\n{rated(5)}\n```")
-
-    [one], _ = judged(script, cases(1))
-    assert (one.rating, one.reasoning, one.tries, one.error) == (5, "so", 2, "")
 
 
 def test_an_endpoint_that_refuses_is_a_failure_of_its_own_and_the_others_stay() -> None:
@@ -206,8 +169,3 @@ def test_a_task_that_does_not_show_what_is_rated_is_refused() -> None:
         JudgeFile(judgers=())
     with pytest.raises(ValueError, match="unique names"):
         JudgeFile(judgers=judgers * 2)
-
-
-def test_a_judge_needs_a_worker() -> None:
-    with pytest.raises(SettingsError, match="worker"):
-        judged([Say(rated(1))], cases(1), workers=0)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 pytest.importorskip("openai")
 
 from tests.judges.interrupted import Interrupted
-from tests.servers.fake import Body, Die, FakeServer, Finish, Hang, Say, Script, Status, Step
+from tests.servers.fake import Body, Die, FakeServer, Hang, Say, Script, Status, Step
 from timeful.errors import RecordError, SettingsError
 from timeful.judges.ruler import Count, Group, Rubric, Scored, rule_judge, ruler
 from timeful.judges.ruler_log import Judgement, RulerLog
@@ -291,32 +291,6 @@ def test_a_bad_answer_is_told_asked_for_again_and_in_the_end_drops_the_group(
     assert one.error
     assert one.error in requests[1].body["messages"][3]["content"]
     assert requests[1].body["seed"] != requests[0].body["seed"]
-
-
-def test_all_that_is_wrong_is_told_at_once_but_not_without_end() -> None:
-    entries = [entry(str(n), 2) for n in range(3, 100)] + [entry("1", 5)]
-    with pytest.raises(ValueError, match="trajectory 2 has no score; ") as raised:
-        read_verdicts(json.dumps({"scores": entries}), count=2)
-    assert len(str(raised.value)) < 500
-    assert "and 188 more" in str(raised.value)  # 1 + 97 + 98 - 8
-    with pytest.raises(ValueError, match="no trajectory") as raised:
-        read_verdicts(json.dumps({"scores": [*GOOD, entry("x" * 10_000, 2)]}), count=2)
-    assert len(str(raised.value)) < 200
-
-
-def test_an_answer_that_is_right_in_the_end_counts() -> None:
-    def script(body: Body) -> Iterator[Step]:
-        yield Say("hm" if len(body["messages"]) == 2 else honest(body))
-
-    [one], requests = scored(script, FOUR)
-    assert (one.scores, one.tries) == ((0.1, 0.7, 0.4, 1.0), 2)
-    assert requests[1].body["messages"][:2] == requests[0].body["messages"]
-
-
-def test_an_answer_that_was_cut_off_is_said_to_be() -> None:
-    script: list[Step] = [Say('{"scores": ['), Finish("length")]
-    [one], _ = scored(script, FOUR, rubric=Rubric(tries=2, max_tokens=7))
-    assert "cut off at 7 tokens" in one.error
 
 
 def test_a_dropped_group_is_counted_and_the_others_stay() -> None:

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import scipy
 
-from tests.models.asking import ask
 from tests.servers.fake import FakeServer, Finish, Say
 from timeful.core.source import Chunk, End
 from timeful.core.units import milliseconds, seconds
@@ -140,13 +139,6 @@ def test_an_endpoint_that_always_stops_early_is_an_error() -> None:
         calibrate(model, lengths=(16, 64), read=model.read)
 
 
-def test_the_prompt_can_be_chosen() -> None:
-    model = ScriptedModel(lambda _: "word " * 50)
-    prompt = ask("Talk.")
-    calibrate(model, lengths=(4, 16), repeats=1, prompt=prompt, read=iter(range(99)).__next__)
-    assert model.asked == [prompt] * 3
-
-
 def sample() -> Calibration:
     model = Timed(PACE)
     return calibrate(model, lengths=(4, 16, 64), repeats=2, read=model.read, endpoint="here")
@@ -185,11 +177,3 @@ def test_a_calibration_that_gives_no_pace_is_an_error(tmp_path: Path) -> None:
 def test_a_models_name_in_the_figure_is_no_formula(tmp_path: Path) -> None:
     figure(replace(sample(), model="a$\\b$"), tmp_path / "pace.svg")
     assert (tmp_path / "pace.svg").stat().st_size > 0
-
-
-def test_the_figure_shows_the_formula_of_the_line(tmp_path: Path) -> None:
-    calibration = sample()
-    assert calibration.formula == "T = 0.02 N + 0.25"
-    assert replace(calibration, beta_s=-0.5).formula == "T = 0.02 N - 0.5"
-    figure(calibration, tmp_path / "pace.png")
-    assert (tmp_path / "pace.png").read_bytes().startswith(b"\x89PNG")

@@ -18,7 +18,7 @@ from timeful.models.model import Guidance, Message, Prompt
 from timeful.models.pace import TOKEN_TIME
 from timeful.models.search.plans import Plan, read_plan, say_plan
 from timeful.models.search.reasoner import SearchModel
-from timeful.models.search.settings import DEEP, SHALLOW, Setting
+from timeful.models.search.settings import DEEP, SHALLOW
 
 ROADS = [(difficulty, seed) for difficulty in DIFFICULTIES for seed in range(8)]
 PURPOSES = [(DEEP, "plan"), (SHALLOW, "react"), (DEEP, "code")]
@@ -322,8 +322,3 @@ def test_a_plan_that_is_said_can_be_read_and_half_a_plan_is_none(turn, steps, so
     )
     assert read_plan(said + said[: len(said) // 2]) == plan
     assert read_plan(said[: said.rindex(")")]) is None
-
-
-def test_settings_are_the_two_named_ones():
-    assert Setting(name="search-shallow", depth=2, horizon=7, beam=4, nodes=12, check=6) == SHALLOW
-    assert DEEP.depth is DEEP.horizon is None

@@ -67,9 +67,6 @@ def within(event: Entry) -> Within:
     return Within(at=event.at, module="body", what=event)  # type: ignore[arg-type]
 
 
-READY_LATER = {"pay": (5,)}
-
-
 def talk(
     *turns: tuple[str | None, tuple[Any, ...]], ranges: dict[str, tuple[int, ...]] | None = None
 ) -> list[Entry]:

@@ -98,16 +98,6 @@ def test_equation_10_with_other_weights() -> None:
     assert found == pytest.approx([0.435, 0.24, 0.43])
 
 
-def test_a_boundary_belongs_to_the_later_third() -> None:
-    below = 1 / 3 - 1e-9
-    assert [stage(at) for at in (0.0, below, 1 / 3)] == ["exploration", "exploration", "balanced"]
-    assert [stage(at) for at in (2 / 3 - 1e-9, 2 / 3, 1.0)] == [
-        "balanced",
-        "conservative",
-        "conservative",
-    ]
-
-
 @given(st.integers(1, 10**6).flatmap(lambda most: st.tuples(st.integers(0, most), st.just(most))))
 def test_thirds_are_exact_for_every_step(step: tuple[int, int]) -> None:
     u, most = step

@@ -91,11 +91,6 @@ def test_states_that_only_questions_are_shown_are_tracked_as_well() -> None:
     assert AgentFile(name="mine", action_prompts=actions, question_prompts=asked).tracks
 
 
-def test_an_unknown_agent_is_answered_with_the_nearest_one() -> None:
-    with pytest.raises(SettingsError, match="Did you mean 'reasoning'"):
-        load_agent("reasonning")
-
-
 def test_an_agent_can_be_written_down_and_read_back() -> None:
     file = agent_file(tracks=True)
     assert msgspec.json.decode(msgspec.json.encode(file), type=AgentFile) == file

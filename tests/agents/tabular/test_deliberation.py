@@ -19,7 +19,7 @@ from timeful.core.clock import VirtualClock
 from timeful.core.units import seconds
 from timeful.environments.deliberation.settings import SEQUENTIAL, SINGLE
 from timeful.environments.deliberation.world import Deliberation
-from timeful.errors import SettingsError, SlowPathWarning
+from timeful.errors import SlowPathWarning
 from timeful.interfaces.event_driven import EventDriven
 from timeful.interfaces.fixed_rate import FixedRate
 from timeful.interfaces.frozen import Frozen
@@ -188,26 +188,6 @@ def test_penalties_of_tasks_that_expire_are_charged_to_the_choice_before():
     learner = DeliberationLearner(slack_edges=(), difficulty_edges=())
     values = train(world, learner, episodes=10, rng=child(0, "late")).values
     assert values[0, 0, 0] == pytest.approx(-2 - 2 * 0.95 * 0.995)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"slack_edges": (2, 1)}, "edges of slack bins must rise"),
-        ({"slack_edges": (1, 1)}, "must rise"),
-        ({"difficulty_edges": (0.66, 0.33)}, "edges of difficulty bins"),
-        ({"rate": 0.0}, "above 0 and at most 1, got 0.0"),
-        ({"rate": 1.5}, "got 1.5"),
-        ({"epsilon": (1.2, 0.1)}, "first epsilon must lie between 0 and 1, got 1.2"),
-        ({"epsilon": (0.1, -0.1)}, "last epsilon"),
-        ({"decay": 2.0}, "share of training"),
-        ({"task_discount": 1.01}, "discount by task"),
-        ({"second_discount": -0.1}, "discount by second"),
-    ],
-)
-def test_learners_that_cannot_be_are_refused(wrong, message):
-    with pytest.raises(SettingsError, match=message):
-        replace(LEARNERS[0], **wrong)
 
 
 def test_exploration_falls_in_a_line_and_then_stays():

@@ -1,6 +1,5 @@
 """Learning when to respond: what is told apart, how it is backed up, two speeds, one result."""
 
-import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -97,25 +96,6 @@ def test_to_respond_always_is_learned_where_nothing_speaks_against_it():
         for one in (table, always)
     ]
     assert np.array_equal(*played)
-
-
-def test_a_learner_survives_pickling():
-    assert pickle.loads(pickle.dumps(BINNED)) == BINNED
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"rate": 0.0}, "learning rate is above 0 and at most 1, got 0.0"),
-        ({"rate": 1.5}, "learning rate"),
-        ({"discount": 1.1}, "discount must lie between 0 and 1"),
-        ({"epsilon_decay": -0.1}, "epsilon_decay"),
-        ({"least_epsilon": float("nan")}, "least_epsilon"),
-    ],
-)
-def test_a_learner_that_cannot_learn_is_refused(change, words):
-    with pytest.raises(SettingsError, match=words):
-        replace(BINNED, **change)
 
 
 def test_edges_must_rise():

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from timeful.environments.coding.cases import SYNTHETIC, Case, case_names, open_case
+from timeful.environments.coding.cases import SYNTHETIC, Case, open_case
 from timeful.environments.coding.graders import grade
-from timeful.environments.coding.prepared import PREPARED
 from timeful.errors import SettingsError
 
 GOLDEN = "b909d6df0bbb67ed"
@@ -28,10 +27,6 @@ def rows(case: Case, name: str) -> list[dict[str, str]]:
 @pytest.fixture(params=SYNTHETIC)
 def case(request: pytest.FixtureRequest) -> Case:
     return open_case(request.param)
-
-
-def test_all_cases_are_named():
-    assert case_names() == ("digits", "cancer", "wine", "iris", "reviews", *PREPARED)
 
 
 def test_the_same_seed_makes_the_same_bytes_and_another_seed_others(case):
@@ -114,11 +109,6 @@ def test_a_folder_lasts_as_long_as_its_case():
     del case
     gc.collect()
     assert not folder.exists()
-
-
-def test_the_nearest_name_is_offered():
-    with pytest.raises(SettingsError, match="Did you mean 'digits'"):
-        open_case("digit")
 
 
 def test_a_case_of_the_paper_says_how_to_get_its_data():

@@ -1,13 +1,10 @@
 """Deliberation as a world on the timeline."""
 
-import json
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timeful.core.units import Instant, seconds
+from timeful.core.units import Instant
 from timeful.environments.deliberation.settings import SEQUENTIAL, SINGLE
 from timeful.environments.deliberation.world import Deliberation, answer
 from timeful.errors import IllegalActionError
@@ -72,16 +69,6 @@ def test_tasks_may_be_answered_in_any_order_and_in_sets():
     assert world.view().next_open.number == 1
 
 
-@pytest.mark.parametrize("wrong", ["", "1", "0:1", "11:1", "1:0", "1:6", "1:1 ", "a:b"])
-def test_what_is_no_answer_is_refused_and_nothing_of_the_set_is_taken(wrong):
-    world = make()
-    before = world.view()
-    with pytest.raises(IllegalActionError, match="illegal action"):
-        world.intervene((answer(2, 1), wrong), at=Instant(0))
-    assert world.view() == before
-    assert world.advance(Instant(0)) == ()
-
-
 def test_a_task_is_answered_once():
     world = make()
     after(world, 1, answer(1, 1))
@@ -112,20 +99,6 @@ def test_every_task_comes_to_one_end_and_the_score_counts_them(answers):
     assert world.score == 6 * ends.count("succeeded") - 2 * len(ends)
 
 
-def test_a_reset_world_lives_through_the_same_again():
-    world = make()
-
-    def played():
-        events = after(world, 100, answer(1, 3), answer(2, 1))
-        while (change := world.next_change()) is not None:
-            events += world.advance(change)
-        return events, world.score
-
-    first = played()
-    world.reset()
-    assert played() == first
-
-
 def test_a_better_mode_never_turns_success_into_failure():
     # Luck belongs to the task, so that policies can be compared on the same chances.
     for seed in range(40):
@@ -135,15 +108,3 @@ def test_a_better_mode_never_turns_success_into_failure():
             (seen,) = after(world, 0, answer(1, mode))
             ends.append(seen.reward)
         assert ends == sorted(ends)
-
-
-def test_a_view_is_plain_and_complete():
-    world = make(replace(SINGLE, tasks=2))
-    after(world, seconds(0.1), answer(1, 1))
-    view = world.view()
-    assert json.loads(json.dumps(view.json_state())) == view.json_state()
-    assert view.text().count("task ") == 2
-    assert "0.1 s" in view.text()
-    assert view.slack(view.tasks[1]) == view.tasks[1].deadline - seconds(0.1)
-    assert not world.busy
-    assert world.next_tick is None

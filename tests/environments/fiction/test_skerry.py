@@ -129,21 +129,6 @@ def test_what_is_listed_changes_something_and_listing_does_not(
             return
 
 
-def test_the_same_seed_and_commands_say_the_same() -> None:
-    played = game(5)
-    first = walk(played)
-    played.reset()
-    assert walk(played) == first == walk(game(5))
-
-
-def test_a_reset_in_the_middle_is_the_start() -> None:
-    played = game()
-    opening, start = played.opening, asdict(played._state)
-    played.step("north")
-    played.reset()
-    assert (played.opening, asdict(played._state), played.moves) == (opening, start, 0)
-
-
 def test_each_command_of_the_walkthrough_that_does_something_was_on_offer() -> None:
     played, seen = game(), 0
     for said in walk(game())[1:]:

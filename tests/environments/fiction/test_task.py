@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.environments.fiction.walkthrough import walk
-from timeful.core.units import START, Instant, seconds
+from timeful.core.units import seconds
 from timeful.environments.conformance import World, check_environment
 from timeful.environments.fiction.engine import StoryGame
 from timeful.environments.fiction.skerry import skerry
@@ -75,17 +75,6 @@ def test_the_facts_are_plain_and_the_score_is_the_games() -> None:
     }
 
 
-def test_a_reset_begins_again_also_after_the_end() -> None:
-    one = task()
-    opening = one.opening
-    use(one, "step", action="north")
-    use(one, "end_game")
-    one.reset()
-    assert (one.over, one.opening, one.facts()["moves"]) == (False, opening, 0)
-    one.answer("<score>0</score>")
-    assert one.over
-
-
 @dataclass
 class Silent:
     """A game that says nothing of its points."""
@@ -128,25 +117,6 @@ def timed(one: FictionTask, budget_s: float = 100.0) -> TimedTask:
 
 def step(action: str) -> str:
     return str(ToolCall(name="step", arguments={"action": action}))
-
-
-def test_a_command_that_the_deadline_cuts_was_never_typed() -> None:
-    game = Silent()
-    world = timed(FictionTask(game), 3.0)
-    world.intervene([step("first")], at=START)
-    world.advance(Instant(seconds(2)))
-    world.intervene([step("second")], at=Instant(seconds(2)))
-    seen = world.advance(Instant(seconds(9)))
-    assert game.typed == ["first"]
-    assert [one.data["reason"] for one in seen] == ["deadline"]
-    assert seen[0].data["final_score"] == 0
-
-
-def test_every_reply_tells_the_time() -> None:
-    world = timed(task())
-    world.intervene([step("north")], at=START)
-    (seen,) = world.advance(Instant(seconds(2)))
-    assert seen.data["text"].endswith("You have spent 2.00 seconds.")
 
 
 def _choose(view: TimedView, rng: np.random.Generator) -> list[str]:

@@ -179,11 +179,6 @@ def test_an_action_that_makes_no_sense_now_says_why(actions: list[str], why: str
         do(inbox, actions[-1], 3)
 
 
-def test_several_actions_at_once_are_refused() -> None:
-    with pytest.raises(IllegalActionError, match="one action at a time"):
-        world().intervene(("check", "return"), at=at(0))
-
-
 def test_switches_and_interruptions_are_counted_where_attention_changes() -> None:
     inbox = world(email(1, 1, FAR), units=(1, 1, 1, 1))
     for action, when, switched, interrupted in (

@@ -1,6 +1,5 @@
 """A patrol that is stepped through, and on the timeline: the same episodes as compiled ones."""
 
-import json
 from functools import partial
 
 import pytest
@@ -13,7 +12,7 @@ from timeful.core.clock import VirtualClock
 from timeful.core.units import Instant, seconds
 from timeful.environments.patrol.settings import DEPTH_2, MODULE
 from timeful.environments.patrol.world import CONTINUE, RESPOND, Patrol
-from timeful.errors import IllegalActionError, SettingsError, WorldError
+from timeful.errors import IllegalActionError, WorldError
 from timeful.interfaces.event_driven import EventDriven
 from timeful.interfaces.loop import Loop
 from timeful.records.recorder import Recorder
@@ -79,13 +78,6 @@ def test_stepping_by_hand_and_advancing_are_the_same():
         assert event in events
 
 
-def test_a_reset_begins_the_same_episode_again():
-    world = Patrol(MODULE, child(9, "alarms"))
-    once = [(world.step(), world.view()) for _ in range(120)]
-    world.reset()
-    assert [(world.step(), world.view()) for _ in range(120)] == once
-
-
 def test_an_alarm_can_be_answered_once_and_only_while_there_is_one():
     world = Patrol(MODULE, child(2, "alarms"))
     with pytest.raises(IllegalActionError, match="'respond'; legal actions are continue"):
@@ -114,36 +106,3 @@ def test_it_is_over_after_its_last_tick():
     assert world.next_change() is None
     with pytest.raises(WorldError, match="reset"):
         world.step()
-
-
-def test_a_tick_takes_time():
-    with pytest.raises(SettingsError, match="length of a tick"):
-        Patrol(MODULE, child(1, "alarms"), period=seconds(0))
-
-
-def test_a_view_is_shown_in_words_and_as_json():
-    world = Patrol(DEPTH_2, child(1, "x"))
-    for _ in range(12):
-        world.step(world.legal_actions[-1])
-    view = world.view()
-    assert view.text() == (
-        ".    .    .    .    .    .    .    .\n"
-        ".    A    .    .    .    .    B    .\n"
-        ".    .    .    .    .    .    .    .\n"
-        ".    .    .    .    .    .    .    .\n"
-        ".    @    .    .    .    .    .    .\n"
-        ".    .    .    .    .    .    .    .\n"
-        ".    D!6  .    .    .    .    C    .\n"
-        ".    .    .    .    .    .    .    .\n"
-        "to alarm; checkpoint A, observe: 4 ticks left"
-    )
-    assert json.loads(json.dumps(view.json_state())) == {
-        "turn": 12,
-        "agent": [4, 1],
-        "doing": "to alarm",
-        "checkpoint": 0,
-        "phase": "observe",
-        "left": 4,
-        "alarm": {"row": 6, "col": 1, "deadline": 6},
-        "at_boundary": False,
-    }

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from timeful.core.units import START, Duration, Instant, seconds
+from timeful.core.units import START
 from timeful.environments.reasoning.checking import Checker, Graded
 from timeful.environments.reasoning.files import GPQA
 from timeful.environments.reasoning.problems import Problem, load
@@ -42,27 +42,6 @@ def test_a_wrong_answer_scores_nothing_and_ends_the_task_too():
     assert (over.data["answer"], over.data["correct"]) == ("13", False)
     task.reset()
     assert (task.score, task.over) == (0.0, False)
-
-
-def test_the_deadline_is_no_answer():
-    world = TimedTask(ReasoningTask(problem(), Checker()), TimeSettings(budget=seconds(1)), seed=0)
-    (over,) = world.advance(Instant(seconds(2)))
-    assert (over.data["reason"], over.data["correct"], over.data["checked"]) == (
-        "deadline",
-        False,
-        "none",
-    )
-    assert world.score == 0
-
-
-def test_an_answer_at_the_deadline_counts():
-    at = Instant(seconds(1))
-    world = TimedTask(
-        ReasoningTask(problem(), Checker()), TimeSettings(budget=Duration(at)), seed=0
-    )
-    world.intervene([str(ToolCall(name=ANSWER, arguments={"text": "12"}))], at=at)
-    world.advance(at)
-    assert world.score == 1
 
 
 def test_there_is_nothing_to_call_but_the_timer():
