@@ -8,7 +8,8 @@ from typing import Any, BinaryIO
 import msgspec
 
 from timeful.errors import RecordError
-from timeful.records.events import Acted, AnyEntry, Entry, Turned, Wall, Within
+from timeful.records.events import Acted, AnyEntry, Entry, EpisodeStarted, Turned, Wall, Within
+from timeful.records.identity import identity
 
 _DECISIONS = (Acted, Turned)
 
@@ -36,7 +37,10 @@ class Recorder:
         """Append one event."""
         self.events.append(event)
         line = self._encode(event) + b"\n"
-        if not isinstance(event, Wall):
+        if isinstance(event, EpisodeStarted):
+            same = msgspec.structs.replace(event, settings=identity(event.settings))
+            self._hash.update(self._encode(same) + b"\n")
+        elif not isinstance(event, Wall):
             self._hash.update(line)
         if self._file is not None:
             self._file.write(line)
@@ -45,7 +49,7 @@ class Recorder:
 
     @property
     def sha256(self) -> str:
-        """The hash of all that was written, `Wall` events apart."""
+        """The hash of all that was written, without `Wall` events and the source of words."""
         return self._hash.hexdigest()
 
     def close(self) -> None:
@@ -99,7 +103,7 @@ def read_record(path: Path) -> Iterator[AnyEntry]:
 
 
 def record_hash(events: Iterable[Entry]) -> str:
-    """The hash of events, `Wall` events apart; equal to `Recorder.sha256` of the same."""
+    """The hash of events, equal to `Recorder.sha256` of the same."""
     recorder = Recorder()
     for event in events:
         recorder.write(event)
