@@ -1,7 +1,6 @@
 """`timeful metrics proactor`: score the agents of recorded conversations, from records alone."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,6 @@ from timeful.cli.record_files import record_files, warn_of_mixture
 if TYPE_CHECKING:
     from timeful.metrics.proactor.auxiliary import Auxiliary
     from timeful.metrics.proactor.episodes import Conversed
-    from timeful.metrics.proactor.files import PredictedTurn
 
 
 @click.command("proactor")
@@ -32,20 +30,23 @@ def records(records: tuple[Path, ...], as_json: bool, turns_file: Path | None) -
     records; all of them are scored together, each turn alike. `timeful report RUN` tells the
     agents of a run apart.
     """
+    import msgspec
+
     from timeful.metrics.proactor import tables
     from timeful.metrics.proactor.auxiliary import auxiliary
     from timeful.metrics.proactor.episodes import score_conversations
 
-    read = [_read(path) for path in record_files(records)]
-    whole = [one for one in read if one is not None]
-    found, beside = score_conversations(read), auxiliary(whole)
+    episodes = [_read(path) for path in record_files(records)]
+    conversations = [episode for episode in episodes if episode is not None]
+    scores, more = score_conversations(episodes), auxiliary(conversations)
     if turns_file is not None:
-        _write(turns_file, [turn for one in whole for turn in one.turns])
+        lines = [msgspec.json.encode(turn) + b"\n" for c in conversations for turn in c.turns]
+        turns_file.write_bytes(b"".join(lines))
     if as_json:
-        print(json.dumps({**tables.conversations_json(found), **_json(beside)}, indent=2))
+        print(json.dumps({**tables.conversations_json(scores), **_json(more)}, indent=2))
     else:
-        print("\n".join([tables.conversations_table(found), *_lines(beside)]))
-        for line in warn_of_mixture(one.settings for one in whole):
+        print("\n".join([tables.conversations_table(scores), *_lines(more)]))
+        for line in warn_of_mixture(c.settings for c in conversations):
             print(line)
 
 
@@ -61,41 +62,33 @@ def _read(path: Path) -> "Conversed | None":
         raise RecordError(f"{path.name}: {error}") from None
 
 
-def _json(found: "Auxiliary") -> dict[str, object]:
+def _json(more: "Auxiliary") -> dict[str, object]:
     """The auxiliary metrics; null where they cannot be told."""
     from dataclasses import asdict
 
     from timeful.metrics.proactor.tables import alignment_json
 
     return {
-        "ic": None if found.ic is None else asdict(found.ic),
-        "ad": None if found.ad is None else asdict(found.ad),
-        "ec": {**alignment_json(found.ec), "coverage": found.ec.coverage},
+        "ic": None if more.ic is None else asdict(more.ic),
+        "ad": None if more.ad is None else asdict(more.ad),
+        "ec": {**alignment_json(more.ec), "coverage": more.ec.coverage},
     }
 
 
-def _lines(found: "Auxiliary") -> list[str]:
+def _lines(more: "Auxiliary") -> list[str]:
     """The same as text."""
     lines = []
-    if found.ic is not None:
-        scored = found.ic.n_turns - found.ic.n_skipped
-        value = _number(found.ic.mean)
-        lines.append(
-            f"information consistency, IC {value} by {found.ic.similarity}, {scored} turns"
-        )
-    if found.ad is not None:
-        lines.append(f"action dependency alignment, AD {_number(found.ad.mean)}")
-    if found.ec.n_observed:
-        value, coverage = _number(found.ec.action_level), _number(found.ec.coverage)
+    if more.ic is not None:
+        scored = more.ic.n_turns - more.ic.n_skipped
+        value = _number(more.ic.mean)
+        lines.append(f"information consistency, IC {value} by {more.ic.similarity}, {scored} turns")
+    if more.ad is not None:
+        lines.append(f"action dependency alignment, AD {_number(more.ad.mean)}")
+    if more.ec.n_observed:
+        value, coverage = _number(more.ec.action_level), _number(more.ec.coverage)
         lines.append(f"the references: EC {value} at sigma 0, coverage {coverage}")
     return lines
 
 
 def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.4f}"
-
-
-def _write(path: Path, turns: "Sequence[PredictedTurn]") -> None:
-    import msgspec
-
-    path.write_bytes(b"".join(msgspec.json.encode(turn) + b"\n" for turn in turns))

@@ -2,7 +2,7 @@
 
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from pathlib import Path
 from statistics import fmean
@@ -14,6 +14,12 @@ from timeful.cli.record_files import record_files, warn_of_mixture
 
 if TYPE_CHECKING:
     from timeful.rewards.registry import Reward
+
+Results = Sequence[tuple[str, float | None]]
+"""Records and their rewards."""
+
+Budgets = Mapping[str, Sequence[float | None]]
+"""Rewards by budget."""
 
 
 @click.command()
@@ -73,7 +79,7 @@ def rewards(
     if as_json:
         print(_json(reward, results, budgets))
     else:
-        print("\n".join([_table(results), *_budgets(budgets), *warn_of_mixture(settings)]))
+        print("\n".join([*_lines(results, budgets), *warn_of_mixture(settings)]))
 
 
 def _check_options(reward: "Reward", progress: float | None) -> None:
@@ -101,22 +107,16 @@ def _parameter(text: str) -> tuple[str, Any]:
         return name.strip(), value.strip()
 
 
-def _json(
-    reward: "Reward",
-    results: Sequence[tuple[str, float | None]],
-    by_budget: Mapping[str, Sequence[float | None]],
-) -> str:
-    values = [value for _, value in results if value is not None]
+def _json(reward: "Reward", results: Results, budgets: Budgets) -> str:
+    values = [value for _, value in results]
     return json.dumps(
         {
             "reward": reward.name,
             "parameters": dict(reward.all_parameters),
             "mean": _mean(values),
-            "by_budget": {
-                budget: _mean(budget_rewards) for budget, budget_rewards in by_budget.items()
-            },
-            "n_rewarded": len(values),
-            "n_without": len(results) - len(values),
+            "by_budget": {budget: _mean(group) for budget, group in budgets.items()},
+            "n_rewarded": len(values) - values.count(None),
+            "n_without": values.count(None),
             "records": [{"record": record, "reward": value} for record, value in results],
         },
         indent=2,
@@ -124,31 +124,22 @@ def _json(
     )
 
 
+def _lines(results: Results, budgets: Budgets) -> Iterator[str]:
+    """Each record, the mean of all, and that of each budget if there are several."""
+    values = [value for _, value in results]
+    for record, value in results:
+        yield _line(value, record)
+    missing = values.count(None)
+    yield _line(_mean(values), f"mean of {len(values) - missing}; {missing} without a reward")
+    for budget, group in budgets.items() if len(budgets) > 1 else ():
+        count = len(group) - group.count(None)
+        yield _line(_mean(group), f"mean of {count}, budget {budget}")
+
+
+def _line(value: float | None, label: str) -> str:
+    return f"{'-' if value is None else f'{value:.4f}':>8}  {label}"
+
+
 def _mean(values: Sequence[float | None]) -> float | None:
     numbers = [value for value in values if value is not None]
     return fmean(numbers) if numbers else None
-
-
-def _budgets(by_budget: Mapping[str, Sequence[float | None]]) -> list[str]:
-    """The mean of each budget, if there are several."""
-    if len(by_budget) < 2:
-        return []
-    rows = [
-        (_mean(budget_rewards), len(budget_rewards) - budget_rewards.count(None), of)
-        for of, budget_rewards in by_budget.items()
-    ]
-    return [
-        f"{'-' if mean is None else f'{mean:.4f}':>8}  mean of {count}, budget {of}"
-        for mean, count, of in rows
-    ]
-
-
-def _table(results: Sequence[tuple[str, float | None]]) -> str:
-    values = [value for _, value in results if value is not None]
-    mean = f"{fmean(values):.4f}" if values else "-"
-    return "\n".join(
-        [
-            *(f"{'-' if value is None else f'{value:.4f}':>8}  {name}" for name, value in results),
-            f"{mean:>8}  mean of {len(values)}; {len(results) - len(values)} without a reward",
-        ]
-    )
