@@ -8,12 +8,12 @@ import pytest
 
 from timeful.core.clock import WallClock
 from timeful.core.units import seconds
-from timeful.environments.game import DIFFICULTIES
+from timeful.environments.game import DIFFICULTIES, Game
 from timeful.environments.registry import GAME_NAMES, make_game
 from timeful.errors import SettingsError, TimefulError
 from timeful.records.events import Acted, EpisodeEnded, EpisodeStarted, Turned
 from timeful.records.recorder import Recorder, read_record
-from timeful.runs.board import Picture, draw, keys_of
+from timeful.runs.board import Caption, draw, keys_of
 from timeful.runs.by_hand import Sitting, open_record, play_by_hand
 
 GIVE_UP_S = 30
@@ -201,55 +201,51 @@ def test_a_record_that_exists_or_cannot_be_written_is_refused(tmp_path: Path) ->
     open_record(None).close()
 
 
-def picture(name: str, difficulty: str, turns: int = 0) -> Picture:
+CAPTION = Caption(
+    title="a game, seed 0, compat",
+    left_s=0.5,
+    tick_s=1.0,
+    message="Your move: interact (I)",
+    last="Last turn: interact (I), as no key came in time; reward +20.",
+)
+
+
+def game_after(name: str, difficulty: str, turns: int = 0) -> Game:
     game = make_game(name, difficulty=difficulty, seed=0)  # type: ignore[arg-type]
     for _ in range(turns):
         if not game.done:
             game.step(game.default_action)
-    return Picture(
-        title=f"{name}, {difficulty}, seed 0, compat",
-        game=name,
-        board=game.view().text(),
-        turn=turns,
-        horizon=100,
-        left_s=0.5,
-        tick_s=1.0,
-        score=game.score,
-        message="Your move: interact (I)",
-        last="Last turn: interact (I), as no key came in time; reward +20.",
-        keys=keys_of(game),
-    )
+    return game
 
 
 @pytest.mark.parametrize("name", GAME_NAMES)
 @pytest.mark.parametrize("difficulty", DIFFICULTIES)
 def test_every_game_fits_80_by_24_with_nothing_cut_off(name: str, difficulty: str) -> None:
-    shown = picture(name, difficulty, turns=2)
-    lines = draw(shown, columns=80, rows=24, colour=False)
+    game = game_after(name, difficulty, turns=2)
+    lines = draw(game, CAPTION, columns=80, rows=24, colour=False)
     assert len(lines) <= 24
     assert max(map(len, lines)) < 80
-    for text in (shown.title, shown.message, shown.last, "time left", "q: leave"):
+    for text in (CAPTION.title, CAPTION.message, CAPTION.last, "time left", "q: leave"):
         assert any(text in line for line in lines)
-    for row in shown.board.splitlines():
+    for row in game.view().text().splitlines():
         assert f"  {row.rstrip()}" in lines
 
 
 @pytest.mark.parametrize("name", GAME_NAMES)
 def test_colours_change_no_character(name: str) -> None:
-    shown = picture(name, "medium", turns=4)
-    plain = draw(shown, columns=80, rows=24, colour=False)
-    coloured = draw(shown, columns=80, rows=24, colour=True)
+    game = game_after(name, "medium", turns=4)
+    plain = draw(game, CAPTION, columns=80, rows=24, colour=False)
+    coloured = draw(game, CAPTION, columns=80, rows=24, colour=True)
     assert coloured != plain
     assert [re.sub(r"\x1b\[[\d;]*m", "", line) for line in coloured] == plain
 
 
 def test_a_window_that_is_too_small_says_so_and_draws_nothing_beyond_it() -> None:
-    shown = picture("overcooked", "hard")
-    lines = draw(shown, columns=50, rows=24, colour=True)
-    assert lines == ["Make the window 60 x 10."]
+    game = game_after("overcooked", "hard")
+    assert len(draw(game, CAPTION, columns=50, rows=24, colour=True)) == 1
     for columns in range(1, 62, 7):
         for rows in range(1, 24):
-            small = draw(shown, columns=columns, rows=rows, colour=False)
+            small = draw(game, CAPTION, columns=columns, rows=rows, colour=False)
             assert len(small) <= rows
             assert all(len(line) < max(columns, 2) for line in small)
 

@@ -69,65 +69,52 @@ def default_in_words(game: Game) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Picture:
-    """All that is shown at a moment.
+class Caption:
+    """What is shown around the board of a game.
 
     Attributes:
-        title: Which game this is.
-        game: Its name.
-        board: The state as text.
-        turn: How many turns have passed, out of `horizon`.
+        title: The game and its settings.
         left_s: What is left of the turn under way, out of `tick_s` seconds.
-        score: The return so far.
-        message: What was chosen, or what to do.
-        last: What happened in the last turn.
-        keys: Which key means which action.
+        message: The chosen action, or what to do.
+        last: The outcome of the last turn.
     """
 
     title: str
-    game: str
-    board: str
-    turn: int
-    horizon: int
     left_s: float
     tick_s: float
-    score: float
     message: str
     last: str
-    keys: dict[str, str]
 
 
-def draw(picture: Picture, *, columns: int, rows: int, colour: bool) -> list[str]:
-    """Draw a picture for a terminal of some size; what does not fit is left out, last things first.
+def draw(game: Game, caption: Caption, *, columns: int, rows: int, colour: bool) -> list[str]:
+    """Draw a game for a terminal of some size; the last lines are left out if they do not fit.
 
     Returns:
         At most `rows` lines of fewer than `columns` characters, colours apart.
     """
-    board = [line.rstrip() for line in picture.board.splitlines()]
-    wide = max(map(len, board)) + 3
-    high = len(board) + 5
-    if columns < wide or rows < high:
-        short = f"Make the window {wide} x {high}."
-        return [short[: columns - 1]][:rows]
+    board = [line.rstrip() for line in game.view().text().splitlines()]
+    width, height = max(map(len, board)) + 3, len(board) + 5
+    if columns < width or rows < height:
+        return [f"Make the window {width} x {height}."[: columns - 1]][:rows]
     head = [
-        f" {picture.title}",
-        f" turn {min(picture.turn + 1, picture.horizon)}/{picture.horizon}   "
-        f"return {picture.score:g}   {_bar(picture)}",
+        f" {caption.title}",
+        f" turn {min(game.turn + 1, game.horizon)}/{game.horizon}   "
+        f"return {game.score:g}   {_bar(caption)}",
         "",
     ]
-    tail = ["", f" {picture.message}", f" {picture.last}", ""]
-    for text in (_HINTS.get(picture.game, ""), _legend(picture.keys)):
+    tail = ["", f" {caption.message}", f" {caption.last}", ""]
+    for text in (_HINTS.get(game.name, ""), _legend(keys_of(game))):
         tail += [f" {line}".replace(_NO_BREAK, " ") for line in wrap(text, columns - 3)]
     lines = [line[: columns - 1] for line in head]
-    lines += ["  " + _coloured(line, picture.game, colour=colour) for line in board]
+    lines += ["  " + _coloured(line, game.name, colour=colour) for line in board]
     lines += [line[: columns - 1] for line in tail]
     return lines[:rows]
 
 
-def _bar(picture: Picture) -> str:
+def _bar(caption: Caption) -> str:
     """The clock: what is left of the turn, in seconds and as a bar that runs empty."""
-    left_s = min(max(picture.left_s, 0.0), picture.tick_s)
-    full = round(BAR_WIDTH * left_s / picture.tick_s)
+    left_s = min(max(caption.left_s, 0.0), caption.tick_s)
+    full = round(BAR_WIDTH * left_s / caption.tick_s)
     return f"time left {left_s:4.1f} s [{'=' * full}{' ' * (BAR_WIDTH - full)}]"
 
 

@@ -20,7 +20,7 @@ from timeful.errors import SettingsError, TimefulError
 from timeful.interfaces.fixed_rate import FixedRate
 from timeful.records.events import EpisodeEnded, EpisodeFailed, Turned
 from timeful.records.recorder import Recorder
-from timeful.runs.board import Picture, default_in_words, draw, in_words, keys_of
+from timeful.runs.board import Caption, default_in_words, draw, in_words, keys_of
 from timeful.runs.episode import EpisodeSetting, play_episode
 
 REFRESH = milliseconds(40)
@@ -197,20 +197,10 @@ class _Person:
             await session.sleep(min(REFRESH, self._tick))
 
     def _show(self, message: str, last: str, left: float) -> None:
-        game = self._game
         columns, rows = self._screen.size()
         tick_s = in_seconds(self._tick)
-        picture = Picture(
-            title=self._title,
-            game=game.name,
-            board=game.view().text(),
-            turn=game.turn,
-            horizon=game.horizon,
-            left_s=left * tick_s,
-            tick_s=tick_s,
-            score=game.score,
-            message=message,
-            last=last,
-            keys=self._keys,
+        caption = Caption(
+            title=self._title, left_s=left * tick_s, tick_s=tick_s, message=message, last=last
         )
-        self._screen.paint(draw(picture, columns=columns, rows=rows, colour=self._colour))
+        lines = draw(self._game, caption, columns=columns, rows=rows, colour=self._colour)
+        self._screen.paint(lines)
