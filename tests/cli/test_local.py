@@ -15,8 +15,8 @@ from timeful.models.calibrate import Calibration
 from timeful.models.pace import TOKEN_TIME
 from timeful.records.events import Sampled, ThoughtChunk
 from timeful.records.recorder import read_record
-from timeful.training.tiny.decoder import make_decoder
 from timeful.training.tiny.language import Language
+from timeful.training.tiny.pretrain import make_decoder
 from timeful.training.tiny.settings import Shape
 
 

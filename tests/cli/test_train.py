@@ -79,12 +79,6 @@ def test_the_recipes_of_the_papers_run_dry(start: Path, name: str) -> None:
     assert invoke(name, "--print").stdout.startswith("# ")
 
 
-def test_a_file_that_is_not_there_is_named_with_the_settings_that_are(start: Path) -> None:
-    said = invoke("quik.toml")
-    assert isinstance(said.exception, SettingsError)
-    assert "ep, proactor, quick, timely. Did you mean 'quick'?" in str(said.exception)
-
-
 def test_it_trains_says_how_to_go_on_and_is_done_once(start: Path) -> None:
     out = start / "once"
     said = invoke(str(start / "a.toml"), "--set", f"run.out={str(out)!r}")
@@ -112,17 +106,6 @@ def test_it_trains_says_how_to_go_on_and_is_done_once(start: Path) -> None:
     other = invoke(str(start / "a.toml"), "--set", f"run.out={str(out)!r}", "--set", "run.seed=1")
     assert isinstance(other.exception, SettingsError)
     assert "run.seed" in str(other.exception)
-
-
-def test_two_trainings_in_one_folder_are_kept_apart(start: Path) -> None:
-    from timeful.records.folder import locked
-
-    out = start / "busy"
-    with locked(out):
-        said = invoke(str(start / "a.toml"), "--set", f"run.out={str(out)!r}")
-    assert isinstance(said.exception, SettingsError)
-    assert "another process" in str(said.exception)
-    assert "--out" not in str(said.exception)
 
 
 def test_who_is_left_alone_says_so_in_a_line(start: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,7 +37,7 @@ token_seconds = 0.1
 
 def checkpoint(folder: Path, *, seed: int = 0, width: int = 16) -> Path:
     """Write an untrained decoder."""
-    from timeful.training.tiny.decoder import make_decoder
+    from timeful.training.tiny.pretrain import make_decoder
     from timeful.training.tiny.settings import Shape
 
     tokenizer = LANGUAGE.tokenizer()

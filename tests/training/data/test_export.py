@@ -186,24 +186,19 @@ def test_pairs_have_one_beginning_one_budget_and_a_better_one(tmp_path: Path) ->
     assert (rows[1]["chosen_episode"], rows[1]["rejected_episode"]) == ("a2", "a3")
 
 
-def test_what_was_cut_is_never_the_better_one(tmp_path: Path) -> None:
-    records = {"a0": game("cut", 5.0, state="cancelled"), "a1": game("whole", 1.0)}
-    assert is_empty(run_of(tmp_path / "run", "timely/fiction", records), "preference")
-
-
-def test_episodes_with_another_latency_are_no_pair(tmp_path: Path) -> None:
-    slow = game("slow", 1.0)
-    assert isinstance(slow[0], EpisodeStarted)
-    slow[0].settings["episode"]["latency"] = "5s"
-    records = {"a0": game("fast", 5.0), "a1": slow}
-    assert is_empty(run_of(tmp_path / "run", "timely/fiction", records), "preference")
-
-
-def test_what_began_otherwise_is_no_pair(tmp_path: Path) -> None:
+@pytest.mark.parametrize("difference", ["cut", "latency", "prompt"])
+def test_what_was_cut_is_never_better_and_episodes_of_other_conditions_are_no_pair(
+    tmp_path: Path, difference: str
+) -> None:
+    best = game("best", 5.0, state="cancelled" if difference == "cut" else "completed")
     other = game("other", 1.0)
-    other[1] = msgspec.structs.replace(other[1], messages=[("user", "Play on.")])
-    records = {"a0": game("best", 5.0), "a1": other}
-    assert is_empty(run_of(tmp_path / "run", "timely/fiction", records), "preference")
+    assert isinstance(other[0], EpisodeStarted)
+    if difference == "latency":
+        other[0].settings["episode"]["latency"] = "5s"
+    if difference == "prompt":
+        other[1] = msgspec.structs.replace(other[1], messages=[("user", "Play on.")])
+    run = run_of(tmp_path / "run", "timely/fiction", {"a0": best, "a1": other})
+    assert is_empty(run, "preference")
 
 
 # --- prompts -------------------------------------------------------------------------------------

@@ -156,21 +156,6 @@ def test_a_trace_depends_on_its_problem_alone(tmp_path: Path) -> None:
         assert all(known[row["episode"]] == row for row in few[split])
 
 
-def test_what_was_deleted_is_played_again_and_nothing_else(tmp_path: Path) -> None:
-    made(tmp_path)
-    out = tmp_path / "out"
-    before = files(out)
-    records = sorted((out / "episodes").glob("*.jsonl"))
-    kept = {path: path.stat().st_mtime_ns for path in records[3:]}
-    for path in records[:3]:
-        path.unlink()
-    (out / "rows.jsonl").unlink()
-    (out / "train.jsonl").unlink()
-    made(tmp_path)
-    assert files(out) == before
-    assert {path: path.stat().st_mtime_ns for path in records[3:]} == kept
-
-
 def test_the_card_says_how_many_there_are_and_what_they_were_rejected_for(mixed: Path) -> None:
     card = (mixed / "README.md").read_text()
     counts = {split: len(rows_of(mixed / f"{split}.jsonl")) for split in SPLITS}

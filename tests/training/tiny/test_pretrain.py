@@ -10,8 +10,8 @@ from timeful.environments.reasoning.levels import draw
 from timeful.seeding import child
 from timeful.training.quick.recipe import find_recipe
 from timeful.training.tiny import pretrain
-from timeful.training.tiny.decoder import make_decoder
 from timeful.training.tiny.language import EIGHTHS, TIMER_CALL, eighths, ids
+from timeful.training.tiny.pretrain import make_decoder
 
 TIMER_SMOKE = find_recipe("smoke", timer=True)
 LANGUAGE = TIMER_SMOKE.language

@@ -159,8 +159,7 @@ def perform(step: Step) -> None:
 def _teach(step: Step) -> None:
     import torch  # noqa: PLC0415 - heavy
 
-    from timeful.training.tiny.decoder import make_decoder  # noqa: PLC0415 - needs torch
-    from timeful.training.tiny.pretrain import teach  # noqa: PLC0415
+    from timeful.training.tiny.pretrain import make_decoder, teach  # noqa: PLC0415
 
     torch.set_num_threads(1)
     recipe, seed = step.recipe, step.seed

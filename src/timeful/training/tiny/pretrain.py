@@ -11,14 +11,36 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812 - as everybody calls it
+from transformers import LlamaConfig, LlamaForCausalLM
 
 from timeful.environments.reasoning.levels import Course
 from timeful.errors import SettingsError
 from timeful.training.tiny.language import EIGHTHS, PAD, Language, eighths, ids
-from timeful.training.tiny.settings import Phase
+from timeful.training.tiny.settings import Phase, Shape
 
 Draw = Callable[[int], Sequence[Course]]
 """So many problems to learn from; new ones each time."""
+
+
+def make_decoder(shape: Shape, tokenizer: Any, *, seed: int) -> Any:
+    """Make a small Llama without training; the same seed makes the same weights."""
+    config = LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=shape.width,
+        intermediate_size=2 * shape.width,
+        num_hidden_layers=shape.layers,
+        num_attention_heads=shape.heads,
+        max_position_embeddings=shape.context,
+        rope_parameters={"rope_type": "default", "rope_theta": shape.theta},
+        initializer_range=shape.spread,
+        tie_word_embeddings=True,
+        bos_token_id=tokenizer.bos_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        return LlamaForCausalLM(config)
 
 
 def teach(
