@@ -103,7 +103,7 @@ def test_two_cannot_have_one_port(folder):
         with pytest.raises(SettingsError, match=f"port {port} of 127.0.0.1 .*--port"):
             serve(Serving(path=folder, port=port), announce=forget)
     with pytest.raises(SettingsError, match="no address 'no host'"):
-        serve(Serving(path=folder, host="no host"), announce=forget)
+        serve(Serving(path=folder, host="no host", api_key=KEY), announce=forget)
 
 
 @pytest.mark.parametrize(
@@ -113,6 +113,9 @@ def test_two_cannot_have_one_port(folder):
         (["FOLDER", "--dtype", "float31"], "Did you mean 'float32'"),
         (["FOLDER", "--port", "70000"], "a port is 0 to 65535"),
         (["FOLDER", "--threads", "0"], "threads must be 1 or more"),
+        (["FOLDER", "--host", "0.0.0.0"], "set TIMEFUL_API_KEY"),
+        (["FOLDER", "--host", "::"], "set TIMEFUL_API_KEY"),
+        (["FOLDER", "--host", ""], "set TIMEFUL_API_KEY"),
     ],
 )
 def test_what_cannot_be_served_is_refused_at_once(folder, arguments, says):

@@ -83,6 +83,8 @@ def test_what_is_no_json_object_is_refused(said, data):
         ({"seed": 1.5}, "seed"),
         ({"stop": ""}, "stop"),
         ({"stop": [3]}, "stop"),
+        ({"stop": ["x"] * 17}, "stop"),
+        ({"stop": "x" * 129}, "stop"),
         ({"stream": "yes"}, "stream"),
         ({"stream_options": 3}, "stream_options"),
         ({"logprobs": 3}, "logprobs"),
@@ -141,7 +143,7 @@ def test_a_plain_field_that_cannot_be_honoured_is_named(said, more, param):
         {"seed": -(2**63)},
         {"max_tokens": 10**30},
         {"logprobs": True, "top_logprobs": 20},
-        {"stop": ["x" * 10_000] * 100},
+        {"stop": ["x" * 128] * 16},
     ],
 )
 def test_extremes_are_answered_and_harm_nobody(said, more):
@@ -237,7 +239,72 @@ def test_a_body_is_measured_whole_however_it_comes(monkeypatch):
 
     monkeypatch.setattr("timeful.serving.app.MAX_BYTES", 1000)
     with pytest.raises(RequestError, match="1000 bytes"):
-        asyncio.run(_body(Request()))
+        asyncio.run(_body(Request(), lambda: asyncio.sleep(0)))
+
+
+def test_a_body_that_does_not_end_is_not_waited_for(monkeypatch):
+    class Request:
+        async def stream(self):
+            yield b"a"
+            await asyncio.Event().wait()
+
+    with monkeypatch.context() as patch:
+        patch.setattr("timeful.serving.app.BODY_S", 0)
+        with pytest.raises(RequestError) as raised:
+            asyncio.run(_body(Request(), lambda: asyncio.sleep(0)))
+    assert raised.value.status == 408
+
+
+def test_long_bodies_wait_for_their_turn_and_short_ones_do_not(monkeypatch):
+    for name, value in (("MAX_LARGE", 0), ("SMALL_BYTES", 1000), ("BODY_S", 0.1)):
+        monkeypatch.setattr(f"timeful.serving.app.{name}", value)
+    with Here(parrot()) as here:
+        for length, expected in ((2000, 408), (100, 200)):
+            body = {"model": here.name, "user": "a" * length, "max_tokens": 1, **ASKED}
+            data = json.dumps(body).encode()
+            assert send(here, "/v1/chat/completions", data)[0] == expected
+
+
+@pytest.mark.parametrize(("path", "field"), [("chat/completions", "messages"), ("completions", "")])
+def test_of_a_prompt_that_is_too_long_only_the_beginning_is_tokenized(monkeypatch, path, field):
+    of = parrot()
+    lengths = []
+    call = type(of.tokenizer).__call__
+
+    def noted(tokenizer, text, **how):
+        lengths.append(len(text))
+        return call(tokenizer, text, **how)
+
+    monkeypatch.setattr(type(of.tokenizer), "__call__", noted)
+    text = "count " * 100_000
+    body = {"messages": [{"role": "user", "content": text}]} if field else {"prompt": text}
+    with Here(of) as here:
+        status, error = refused(here, path, body)
+    assert (status, error["code"]) == (400, "context_length_exceeded")
+    assert 0 < max(lengths) <= 16 * of.context
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ({"Host": "rebound.example"}, 403),
+        ({"Host": ""}, 403),
+        ({"Host": "[::1"}, 403),
+        ({"Origin": "https://page.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Origin": "http://localhost:3000"}, 200),
+        ({"Host": "localhost:80"}, 200),
+        ({"Host": "[::1]:80"}, 200),
+    ],
+)
+def test_pages_of_the_web_are_refused_where_there_is_no_key(said, headers, expected):
+    assert send(said, "/v1/models", b"", "GET", **headers)[0] == expected
+
+
+def test_a_key_opens_the_server_for_every_host():
+    with Here(parrot(), api_key="secret") as here:
+        headers = {"Host": "models.example", "Authorization": "Bearer secret"}
+        assert send(here, "/v1/models", b"", "GET", **headers)[0] == 200
 
 
 def test_a_bug_is_told_without_its_insides(said, monkeypatch, caplog):

@@ -3,8 +3,9 @@
 import asyncio
 import hmac
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import aclosing, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import msgspec
 from starlette.applications import Starlette
@@ -22,10 +23,17 @@ from timeful.serving.engine import Engine
 from timeful.serving.errors import RequestError, as_request_error
 from timeful.serving.handler import CompletionHandler
 from timeful.serving.requests import BodyParser, BodyT, ChatBody, CompletionBody
+from timeful.serving.settings import is_loopback
 from timeful.serving.tokens import Tokens
 
-MAX_BYTES = 64 << 20
+MAX_BYTES = 4 << 20
 """Of the body of a request."""
+
+SMALL_BYTES, MAX_LARGE = 64 << 10, 4
+"""A longer body takes turns: only so many are read and parsed at the same time."""
+
+BODY_S = 30.0
+"""For a body to arrive, the wait for its turn included."""
 
 _CLIENT_CLOSED = 499
 """The status nginx logs for a client that hung up before the answer; it is never delivered."""
@@ -48,6 +56,7 @@ class App:
         self._key = api_key.encode()
         self._tokens = Tokens(checkpoint)
         self._engine: Engine | None = None
+        self._turns = asyncio.Semaphore(MAX_LARGE)
         chat = BodyParser(ChatBody, checkpoint.name)
         text = BodyParser(CompletionBody, checkpoint.name)
 
@@ -105,16 +114,17 @@ class App:
         parser: BodyParser[BodyT],
         handle: Callable[[Engine, Tokens, BodyT], CompletionHandler],
     ) -> Response:
-        data = await _body(request)
         engine = self._engine
         assert engine is not None, "the server has started"
 
-        def parse() -> tuple[CompletionHandler, bool]:
+        def parse(data: bytes) -> tuple[CompletionHandler, bool]:
             body = parser.read(data)
             return handle(engine, self._tokens, body), bool(body.stream)
 
-        # The chat template and the tokenizer may take long for a long conversation.
-        handler, is_stream = await asyncio.to_thread(parse)
+        async with AsyncExitStack() as turn:
+            data = await _body(request, lambda: turn.enter_async_context(self._turns))
+            # The chat template and the tokenizer may take long for a long conversation.
+            handler, is_stream = await asyncio.to_thread(parse, data)
         if is_stream:
             return _EventStream(handler.streamed())
         response = await _while_connected(request, handler.whole())
@@ -123,11 +133,11 @@ class App:
     def _guarded(
         self, endpoint: Callable[[Request], Awaitable[Response]]
     ) -> Callable[[Request], Awaitable[Response]]:
-        """Check the key, and turn expected errors into responses."""
+        """Check the client, and turn expected errors into responses."""
 
         async def guarded(request: Request) -> Response:
             try:
-                self._check_key(request)
+                self._check_client(request)
                 return await endpoint(request)
             except (RequestError, SettingsError, ModelError) as error:
                 return _error(as_request_error(error))
@@ -136,10 +146,13 @@ class App:
 
         return guarded
 
-    def _check_key(self, request: Request) -> None:
+    def _check_client(self, request: Request) -> None:
+        if not self._key:
+            _check_local(request)
+            return
         scheme, _, key = request.headers.get("authorization", "").partition(" ")
         is_valid = scheme.lower() == "bearer" and hmac.compare_digest(key.encode(), self._key)
-        if self._key and not is_valid:
+        if not is_valid:
             raise RequestError("the API key is missing or wrong", 401, code="invalid_api_key")
 
 
@@ -170,12 +183,36 @@ async def _send(send: Send, data: bytes) -> None:
     await send({"type": "http.response.body", "body": event, "more_body": True})
 
 
-async def _body(request: Request) -> bytes:
+def _check_local(request: Request) -> None:
+    """Refuse pages of the web: by their origin, or by a name that they let lead here."""
+    places = {"Host": "//" + request.headers.get("host", "")}
+    if "origin" in request.headers:
+        places["Origin"] = request.headers["origin"]
+    for name, place in places.items():
+        try:
+            host = urlsplit(place).hostname
+        except ValueError:
+            host = None
+        if host is None or not is_loopback(host):
+            raise RequestError(
+                f"{name} is not this machine: without a key only its own clients are answered; "
+                "start the server with TIMEFUL_API_KEY set",
+                403,
+            )
+
+
+async def _body(request: Request, take_turn: Callable[[], Awaitable[object]]) -> bytes:
     data = bytearray()
-    async for piece in request.stream():
-        data += piece
-        if len(data) > MAX_BYTES:
-            raise RequestError(f"a request may have at most {MAX_BYTES} bytes", 413)
+    try:
+        async with asyncio.timeout(BODY_S):
+            async for piece in request.stream():
+                if len(data) <= SMALL_BYTES < len(data) + len(piece):
+                    await take_turn()
+                data += piece
+                if len(data) > MAX_BYTES:
+                    raise RequestError(f"a request may have at most {MAX_BYTES} bytes", 413)
+    except TimeoutError:
+        raise RequestError(f"the request did not arrive within {BODY_S:g} s", 408) from None
     return bytes(data)
 
 

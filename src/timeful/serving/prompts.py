@@ -11,6 +11,9 @@ from timeful.models.local.checkpoint import Checkpoint
 from timeful.serving.errors import RequestError
 from timeful.serving.requests import ChatBody
 
+_CUT_TOKENS = 64
+"""The most tokens that a word may have more of, when it is cut off."""
+
 ROLES = ("system", "developer", "user", "assistant", "tool")
 
 
@@ -45,7 +48,7 @@ def write_chat(checkpoint: Checkpoint, body: ChatBody) -> tuple[int, ...]:
             param="messages",
         ) from None
     # A template writes the special tokens itself.
-    return tuple(tokenizer(text, add_special_tokens=False)["input_ids"])
+    return _encode(checkpoint, text, special=False)
 
 
 def write_text(
@@ -59,11 +62,29 @@ def write_text(
         special: Whether the tokenizer may add its own tokens around a text.
     """
     if isinstance(prompt, str):
-        return tuple(checkpoint.tokenizer(prompt, add_special_tokens=special)["input_ids"])
+        return _encode(checkpoint, prompt, special=special)
     size = checkpoint.model.get_input_embeddings().num_embeddings
     if prompt and not 0 <= min(prompt) <= max(prompt) < size:
         raise RequestError(f"{checkpoint.name} has the tokens 0 to {size - 1} only", param="prompt")
     return tuple(prompt)
+
+
+def _encode(checkpoint: Checkpoint, text: str, *, special: bool) -> tuple[int, ...]:
+    """The tokens of a text, unless its beginning has too many already: tokenizing takes long."""
+
+    def encode(part: str) -> tuple[int, ...]:
+        return tuple(checkpoint.tokenizer(part, add_special_tokens=special)["input_ids"])
+
+    length = 4 * checkpoint.context
+    while length < len(text):
+        if len(encode(text[:length])) > checkpoint.context + _CUT_TOKENS:
+            raise RequestError(
+                f"a prompt of {len(text)} characters is beyond the context of {checkpoint.name}, "
+                f"which is {checkpoint.context} tokens",
+                code="context_length_exceeded",
+            )
+        length *= 4
+    return encode(text)
 
 
 def _message(message: Mapping[str, Any], path: str) -> dict[str, Any]:

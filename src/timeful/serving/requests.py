@@ -13,6 +13,9 @@ from timeful.serving.errors import RequestError
 MAX_ANSWERS = 2048
 """Of one request: prompts times choices."""
 
+MAX_STOPS, MAX_STOP_CHARS = 16, 128
+"""Stop texts are looked for after each token of each choice."""
+
 _IGNORED = frozenset(
     ("user", "store", "metadata", "service_tier", "safety_identifier", "prompt_cache_key")
 )
@@ -70,8 +73,11 @@ class Body(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def stops(self) -> tuple[str, ...]:
         """The texts that end an answer."""
         stops = [self.stop] if isinstance(self.stop, str) else self.stop or []
-        if not all(stops):
-            raise RequestError("a stop text must not be empty", param="stop")
+        if len(stops) > MAX_STOPS or not all(0 < len(stop) <= MAX_STOP_CHARS for stop in stops):
+            raise RequestError(
+                f"stop may have up to {MAX_STOPS} texts of 1 to {MAX_STOP_CHARS} characters",
+                param="stop",
+            )
         return tuple(stops)
 
     @property
@@ -115,6 +121,8 @@ class CompletionBody(Body, frozen=True, kw_only=True, forbid_unknown_fields=True
             return [prompt]
         if prompt and all(map(_is_token, prompt)):
             return [prompt]
+        if len(prompt) * (self.n or 1) > MAX_ANSWERS:
+            raise RequestError(f"one request may ask for at most {MAX_ANSWERS} answers", param="n")
         if prompt and (
             all(isinstance(item, str) for item in prompt)
             or all(isinstance(item, list) and all(map(_is_token, item)) for item in prompt)

@@ -9,7 +9,7 @@ from timeful.models.local.request import Request
 from timeful.seeding import child_seed
 from timeful.serving.engine import Engine
 from timeful.serving.errors import RequestError
-from timeful.serving.requests import MAX_ANSWERS, Body
+from timeful.serving.requests import Body
 
 _MIN_TEMPERATURE = 1e-5
 """A lower temperature is taken as 0: logits divided by it overflow."""
@@ -43,8 +43,6 @@ def plan_requests(
         RequestError: If a prompt cannot be answered.
     """
     count = body.n or 1
-    if len(prompts) * count > MAX_ANSWERS:
-        raise RequestError(f"one request may ask for at most {MAX_ANSWERS} answers", param="n")
     usual = engine.checkpoint.generation
     temperature = usual.temperature if body.temperature is None else body.temperature
     generation = replace(

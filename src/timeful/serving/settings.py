@@ -1,6 +1,7 @@
 """Settings of a server; imports nothing heavy."""
 
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from pathlib import Path
 
 from timeful.errors import SettingsError, check_known
@@ -41,4 +42,17 @@ class Serving:
             raise SettingsError(f"a port is 0 to 65535, got {self.port}")
         if self.threads < 1:
             raise SettingsError(f"threads must be 1 or more, got {self.threads}")
+        if not (self.api_key or is_loopback(self.host)):
+            raise SettingsError(
+                f"at {self.host!r} other machines can use the server: set TIMEFUL_API_KEY to a key "
+                "that clients must send, or leave out --host"
+            )
         check(self.path)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a name or address is that of this machine for itself alone."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
