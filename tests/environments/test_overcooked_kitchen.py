@@ -87,6 +87,34 @@ def test_cooks_stand_on_different_floor_cells_and_both_stay_when_they_would_meet
     assert all(layout.terrain[at] == " " for at in kitchen.at)
 
 
+@pytest.mark.parametrize(
+    ("alice", "bob", "both_end_at"),
+    [
+        ("R", "L", [(1, 1), (2, 1)]),  # they would swap
+        ("R", "S", [(1, 1), (2, 1)]),  # he is in the way
+        ("R", "D", [(1, 1), (2, 1)]),  # so he is when he only turns
+        ("U", "L", [(1, 2), (1, 1)]),  # he follows her
+        ("R", "R", [(2, 1), (3, 1)]),
+        ("R", "U", [(2, 1), (2, 2)]),
+    ],
+)
+def test_a_cook_may_enter_the_cell_that_the_other_leaves_but_not_swap_with_him(
+    alice, bob, both_end_at
+):
+    layout = open_kitchen("easy").layout
+    kitchen = Kitchen(layout, at=(layout.cell(1, 1), layout.cell(2, 1)))
+    kitchen.step(alice, bob)
+    assert [layout.cells[at] for at in kitchen.at] == both_end_at
+
+
+def test_two_who_want_one_cell_both_stay_and_turn():
+    layout = open_kitchen("easy").layout
+    kitchen = Kitchen(layout, at=(layout.cell(1, 1), layout.cell(3, 1)))
+    kitchen.step("R", "L")
+    assert [layout.cells[at] for at in kitchen.at] == [(1, 1), (3, 1)]
+    assert kitchen.facing == ["R", "L"]
+
+
 @given(kitchens(), letters, letters)
 def test_rewards_are_only_for_useful_dishes_lifted_and_served_soups(kitchen, alice, bob):
     terrain, held = kitchen.layout.terrain, kitchen.held
@@ -169,6 +197,35 @@ def test_a_soup_can_be_lifted_when_it_is_ready_and_not_before():
     assert kitchen.step("I", "S") == 5
     assert kitchen.held[0] == "soup"
     assert kitchen.pots == {}
+
+
+def test_bob_earns_only_by_serving():
+    layout = open_kitchen("easy").layout
+    alice = layout.cell(2, 3)
+    pots = {layout.cell(1, 0): (3, 5)}
+    at_pot = Kitchen(layout, at=(alice, layout.cell(1, 1)), held=(None, "dish"), pots=pots)
+    assert at_pot.step("S", "I") == 0
+    assert at_pot.held[1] == "soup"
+    at_dishes = Kitchen(layout, at=(alice, layout.cell(1, 2)), facing=("D", "L"), pots=pots)
+    assert at_dishes.step("S", "I") == 0
+    assert at_dishes.held[1] == "dish"
+    at_serving = Kitchen(
+        layout, at=(alice, layout.cell(3, 2)), facing=("D", "R"), held=(None, "soup")
+    )
+    assert at_serving.step("S", "I") == 20
+    assert at_serving.held[1] is None
+
+
+def test_a_second_dish_for_one_pot_earns_nothing():
+    layout = open_kitchen("easy").layout
+    pots = {layout.cell(1, 0): (1, -1)}
+    at = (layout.cell(1, 2), layout.cell(3, 3))
+    for bob_holds, reward in ((None, 3), ("dish", 0)):
+        kitchen = Kitchen(layout, at=at, facing=("L", "D"), held=(None, bob_holds), pots=pots)
+        assert kitchen.step("I", "S") == reward
+    waiting = {layout.cell(0, 1): "dish"}
+    kitchen = Kitchen(layout, at=at, facing=("L", "D"), pots=pots, counters=waiting)
+    assert kitchen.step("I", "S") == 0
 
 
 @pytest.mark.parametrize("rows", [("XXX", "X  ", "XXX"), ("XXX", "XX"), ("XXX", "X?X", "XXX")])
