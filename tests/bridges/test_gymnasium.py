@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from collections.abc import Sequence
 from typing import Any
 
 import gymnasium
@@ -21,7 +20,7 @@ from timeful.environments.patrol.settings import MODULE
 from timeful.environments.patrol.world import CONTINUE, RESPOND, Patrol
 from timeful.environments.registry import make_game
 from timeful.environments.ticking import Ticking
-from timeful.errors import IllegalActionError, SettingsError, WorldError, check_known
+from timeful.errors import SettingsError, WorldError, check_known
 from timeful.seeding import child
 
 SECOND = seconds(1)
@@ -239,36 +238,6 @@ def test_with_thinking_it_is_the_fixed_rate_interface(thinking: float) -> None:
     assert over
     assert (turns, total) == (played.turns, played.score)
     assert theirs[: len(mine)] == mine
-
-
-def test_an_action_that_is_not_legal_now_does_nothing_and_is_told() -> None:
-    class Door:
-        """A world that changes once, and has no actions."""
-
-        score, busy, next_tick = 0.0, False, None
-
-        def reset(self) -> None:
-            self.over = False
-
-        def intervene(self, actions: Sequence[str], *, at: Instant) -> None:
-            for action in actions:
-                raise IllegalActionError.named(action, ())
-
-        def advance(self, to: Instant) -> tuple[()]:
-            self.over = self.over or to >= SECOND
-            return ()
-
-        def next_change(self) -> Instant | None:
-            return None if self.over else Instant(SECOND)
-
-        def view(self) -> View:
-            return cart().view()
-
-    env = WorldEnv(lambda _: Door(), ["PUSH", None], seeds=[0])
-    for action, legal in ((0, False), (1, True)):
-        env.reset(seed=0)
-        _, _, over, _, info = env.step(np.int64(action))
-        assert (over, info["legal"], info["now"]) == (True, legal, SECOND)
 
 
 def test_what_no_world_can_be_made_of_is_refused() -> None:

@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Barrier, Lock, get_ident
+from threading import Barrier, get_ident
 from typing import Any
 
 import msgspec
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 pytest.importorskip("openai")
 
 from tests.judges.interrupted import Interrupted
-from tests.servers.fake import Body, Die, FakeServer, Hang, Say, Script, Status, Step
+from tests.servers.fake import Body, FakeServer, Hang, Say, Script, Status, Step
 from timeful.errors import RecordError, SettingsError
 from timeful.judges.ruler import Count, Group, Rubric, Scored, rule_judge, ruler
 from timeful.judges.ruler_log import Judgement, RulerLog
@@ -320,24 +320,6 @@ def test_a_dropped_group_is_counted_and_the_others_stay() -> None:
         n_logged=0,
         n_asked=len(requests),
     )
-
-
-def test_a_stream_that_broke_off_is_asked_for_again() -> None:
-    lock, count = Lock(), 0
-
-    def script(body: Body) -> Iterator[Step]:
-        nonlocal count
-        with lock:
-            count += 1
-            is_first = count == 1
-        if is_first:
-            yield Say('{"scores"')
-            yield Die()
-        yield Say(honest(body))
-
-    [one], requests = scored(script, FOUR)
-    assert one.scores == (0.1, 0.7, 0.4, 1.0)
-    assert requests[1].body["messages"] == requests[0].body["messages"]
 
 
 def test_scores_come_in_the_order_of_their_groups_whoever_is_first() -> None:

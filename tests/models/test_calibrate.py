@@ -116,11 +116,6 @@ def test_a_negative_delay_becomes_none_and_is_doubted() -> None:
     assert "negative" in doubts[0]
 
 
-def test_a_constant_time_is_explained_by_a_flat_line() -> None:
-    line = line_through([(1, 2.0), (5, 2.0)])
-    assert (line.alpha, line.beta, line.r_squared) == (0, 2, 1)
-
-
 @pytest.mark.parametrize(
     ("lengths", "repeats"), [((), 3), ((16,), 3), ((16, 16), 3), ((0, 16), 3), ((16, 32), 0)]
 )
@@ -131,12 +126,6 @@ def test_a_plan_that_gives_no_line_is_refused_before_anything_is_asked(
     with pytest.raises(SettingsError):
         calibrate(model, lengths=lengths, repeats=repeats, read=model.read)
     assert not model.limits
-
-
-def test_an_endpoint_that_always_stops_early_is_an_error() -> None:
-    model = Timed(PACE, most=3)
-    with pytest.raises(ModelError, match="at least two lengths"):
-        calibrate(model, lengths=(16, 64), read=model.read)
 
 
 def sample() -> Calibration:

@@ -1,6 +1,5 @@
 """A process is checked when it is made, and says which row is wrong."""
 
-import pickle
 from typing import Any
 
 import numpy as np
@@ -25,16 +24,6 @@ def parts(**changes: Any) -> dict[str, Any]:
         "discount": 0.9,
         "start": [1, 0],
     } | changes
-
-
-def test_a_process_keeps_what_it_is_given() -> None:
-    process = Process(**parts())
-    assert process.transition[process.intervention_at(BOTH), process.state_at("in")].tolist() == [
-        0,
-        1,
-    ]
-    assert process.observation[1, process.events_at(GO)] == 0.75
-    assert process.admissible.all()
 
 
 def test_what_is_checked_once_cannot_change_later() -> None:
@@ -163,9 +152,3 @@ def test_fewer_interventions_leave_the_rest_as_it_was() -> None:
     assert waits.interventions == (NOTHING,)
     assert waits.utility.tolist() == [[0.0, 0.0]]
     assert waits.states == full.states
-
-
-def test_a_process_survives_pickling() -> None:
-    again = pickle.loads(pickle.dumps(alarm()))
-    assert again.state_at("fire") == 0
-    assert (again.transition == alarm().transition).all()

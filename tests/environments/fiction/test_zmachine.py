@@ -75,11 +75,6 @@ def test_other_files_are_refused_with_the_reason(content: bytes, why: str, tmp_p
         check_story(path)
 
 
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"nowhere\.z5"):
-        check_story(tmp_path / "nowhere.z5")
-
-
 # --- processes -----------------------------------------------------------------------------------
 
 PROGRAM = """
