@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib.util import find_spec
-from threading import Event
+from threading import Event, Lock
 from typing import get_args
 
 from timeful.core.source import End
@@ -162,6 +163,21 @@ class OpenAIModel:
             retries=self.retries,
             gate=TRAFFIC.get().gate(self.endpoint),
         )
+
+
+_READY_LOCK = Lock()
+
+
+def ready(model: OpenAIModel) -> OpenAIModel:
+    """One of all equal models, made ready, so that episodes share its thread and connections."""
+    with _READY_LOCK:  # episodes begin at one instant in many threads
+        return _ready(model)
+
+
+@lru_cache(maxsize=16)
+def _ready(model: OpenAIModel) -> OpenAIModel:
+    model.warm_up()
+    return model
 
 
 async def _feed(request: Request, source: StreamBuffer, shared: ClientState) -> None:

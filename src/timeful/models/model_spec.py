@@ -9,13 +9,12 @@ when the model is made.
 
 import json
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from math import inf
 from pathlib import Path
 from typing import Any, Literal
 
 from timeful.errors import SettingsError, check_known
-from timeful.models.chat import OpenAIModel
+from timeful.models.chat import OpenAIModel, ready
 from timeful.models.local.checkpoint import check
 from timeful.models.model import Model
 from timeful.models.pace import TOKEN_TIME, Pace
@@ -131,7 +130,16 @@ class ModelSpec:
 
             return local_model(Path(target), temperature=self.temperature, pace=pace)
         key = api_key or "none"
-        endpoint = _endpoint(target, self.base_url or "", key, self.temperature, pace, self.extra)
+        endpoint = ready(
+            OpenAIModel(
+                model=target,
+                base_url=self.base_url or "",
+                api_key=key,
+                temperature=self.temperature,
+                pace=pace,
+                extra=json.loads(self.extra),
+            )
+        )
         if self.record is None:
             return endpoint
         return RecordingModel(endpoint, Path(self.record), scope=scope)
@@ -165,25 +173,3 @@ def _cassette(name: str) -> tuple[Path, str | None]:
     if mark and not Path(name).is_file():
         return Path(path), model
     return Path(name), None
-
-
-@lru_cache(maxsize=8)
-def _endpoint(
-    name: str,
-    base_url: str,
-    api_key: str,
-    temperature: float | None,
-    pace: Pace | None,
-    extra: str,
-) -> OpenAIModel:
-    """A model behind an endpoint; cached, so that episodes share its thread and connections."""
-    model = OpenAIModel(
-        model=name,
-        base_url=base_url,
-        api_key=api_key,
-        temperature=temperature,
-        pace=pace,
-        extra=json.loads(extra),
-    )
-    model.warm_up()
-    return model

@@ -18,7 +18,7 @@ import msgspec
 from timeful.agents.proactive.settings import AgentFile, ToolCatalog, agent_names, load_agent
 from timeful.domains.library import domain_from
 from timeful.errors import SettingsError
-from timeful.models.chat import OpenAIModel
+from timeful.models.chat import ready
 from timeful.models.endpoint import Endpoint
 from timeful.models.model import Model
 from timeful.models.model_spec import ModelSpec
@@ -104,17 +104,10 @@ def connect(
         base_url=choice.base_url,
         temperature=choice.temperature,
     )
-    model = _ready(llm.connect(keys.get(llm.api_key_name, ""), retries=2, pace=pace))
+    model = ready(llm.connect(keys.get(llm.api_key_name, ""), retries=2, pace=pace))
     if choice.record is None:
         return model
     return RecordingModel(model, Path(choice.record), scope=scope)
-
-
-@lru_cache(maxsize=16)
-def _ready(model: OpenAIModel) -> OpenAIModel:
-    """Keep one of all equal models, so that episodes share its thread and connections."""
-    model.warm_up()
-    return model
 
 
 def find_catalog(agents: Iterable[str]) -> ToolCatalog:
