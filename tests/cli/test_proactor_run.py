@@ -58,7 +58,7 @@ def test_a_file_of_ones_own(tmp_path: Path, name: str) -> None:
     [
         (["--agent", "reasonning"], "unknown agent"),
         (["--agent", "assg"], "Did you mean 'asg'"),
-        (["--threshold", "1.5"], "from 0 to 1"),
+        (["--threshold", "1.5"], "a threshold"),
         (["--timing", "by-turns"], "unknown timing"),
         (["--temperature", "3"], "from 0 to 2"),
         (["--pages", "-1"], "0 or more, all"),
@@ -71,7 +71,7 @@ def test_a_file_of_ones_own(tmp_path: Path, name: str) -> None:
         (["--ontology", "o.json"], "has no effect"),
         (["--data", "no.jsonl"], "no.jsonl"),
         (["--split", "tset"], "unknown split"),
-        (["--token-ms", "-1"], "0 ms or above"),
+        (["--token-ms", "-1"], "at least 0"),
         (["--model", "openai:m"], "--base-url"),
         (["--dialogues", "0"], "at least one dialogue"),
     ],

@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import asdict, dataclass
-from math import inf
 from pathlib import Path, PurePath
 from typing import Any, Literal, get_args
 
@@ -13,7 +12,7 @@ from timeful.agents.session import Transcripts
 from timeful.core.units import in_seconds, milliseconds, seconds
 from timeful.domains.dialogue_set import DialogueSource
 from timeful.environments.dialogue.timing import ByTurn, Paced, Stamped, Timing
-from timeful.errors import SettingsError
+from timeful.errors import SettingsError, check_range
 from timeful.experiments.options import option
 from timeful.interfaces.compatibility import check_fits
 from timeful.models.calibrate import load_calibration
@@ -194,22 +193,17 @@ class ProactorEpisode:
         check_temperature(self.stand_in_temperature)
         for timing in get_args(Timings):
             self.make_timing(timing)
-        if self.threshold is not None and not 0 <= self.threshold <= 1:
-            raise SettingsError(f"a threshold must be from 0 to 1, got {self.threshold}")
+        check_range("a threshold", self.threshold or 0.0, least=0, most=1)
         for span in (self.token_ms, self.first_token_ms):
-            if not 0 <= span < 1e6:
-                raise SettingsError(f"the time of a token must be 0 ms or above, got {span:g}")
-        if self.thinking < 0:
-            raise SettingsError(f"tokens of thinking must be 0 or more, got {self.thinking}")
+            check_range("the time of a token in ms", span, least=0, most=1e6)
+        check_range("tokens of thinking", self.thinking, least=0)
         has_span = self.interface_name in ("polling", "fixed-rate")
         if self.interface != self.interface_name and not has_span:
             raise SettingsError(f"only polling and fixed-rate have a span, got {self.interface!r}")
         try:
-            span = self.interface_span
+            check_range("a span in seconds", self.interface_span, above=0, most=1e6)
         except ValueError:
-            span = 0.0
-        if not 0 < span < 1e6:
-            raise SettingsError(f"a span is in seconds, above 0, got {self.interface!r}")
+            raise SettingsError(f"a span is in seconds, got {self.interface!r}") from None
         if self.arrival and self.clock != "wall":
             raise SettingsError("--arrival requires --clock wall")
 
@@ -233,8 +227,7 @@ class ProactorEpisode:
             return ByTurn(patience=seconds(600))
         if timing == "timestamps":
             return Stamped(speaking_wpm=self.speaking_wpm)
-        if not 0 <= self.pause < inf:
-            raise SettingsError(f"a pause must be 0 s or above, got {self.pause}")
+        check_range("a pause in seconds", self.pause, least=0)
         wpm = Paced().speaking_wpm if self.speaking_wpm is None else self.speaking_wpm
         pause = seconds(self.pause)
         return Paced(

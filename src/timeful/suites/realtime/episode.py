@@ -5,7 +5,6 @@ at medium load with N_i = 4k. The cell that both share is played once, with 8k.
 """
 
 from dataclasses import dataclass, replace
-from math import inf
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,7 +12,7 @@ from timeful.agents.session import Transcripts
 from timeful.core.units import Duration, milliseconds
 from timeful.environments.game import Difficulty, Mode
 from timeful.environments.registry import GAME_NAMES
-from timeful.errors import SettingsError, unknown
+from timeful.errors import SettingsError, check_range, unknown
 from timeful.experiments.options import option
 from timeful.interfaces.compatibility import check_fits
 from timeful.models.calibrate import load_calibration
@@ -112,15 +111,11 @@ class RealtimeEpisode:
         check_name("game", "world", self.game, GAME_NAMES)
         check_name("agent", "agent", self.agent, AGENTS)
         self._check_interface()
-        if self.step < 1:
-            raise SettingsError(f"a turn must last at least 1 {self.unit}, got {self.step}")
+        check_range(f"the length of a turn in {self.unit}s", self.step, least=1)
         for name in ("budget", "reserve", "usual_budget", "usual_reserve"):
             span = getattr(self, name)
-            if span is not None and span < 1:
-                word = name.removeprefix("usual_")
-                raise SettingsError(f"the {word} must be above 0, got {span}")
-        if not 0 < self.time_scale < inf:
-            raise SettingsError(f"the time scale must be above 0, got {self.time_scale}")
+            check_range(f"the {name.removeprefix('usual_')}", 1 if span is None else span, least=1)
+        check_range("the time scale", self.time_scale, above=0)
         if self.time_scale != 1 and self.clock != "wall":
             raise SettingsError(f"--time-scale requires --clock wall, not {self.clock}")
         if self.clock == "token" and self.pace not in (None, TOKEN_TIME):

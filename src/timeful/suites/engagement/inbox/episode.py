@@ -8,7 +8,7 @@ from timeful.agents.session import Transcripts
 from timeful.core.units import Duration, in_seconds, seconds
 from timeful.environments.inbox.settings import InboxSettings
 from timeful.environments.inbox.task import Decomposition
-from timeful.errors import SettingsError, check_known
+from timeful.errors import SettingsError, check_known, check_range
 from timeful.experiments.options import option
 from timeful.interfaces.compatibility import check_fits
 from timeful.models.pace import Pace
@@ -71,12 +71,8 @@ class InboxEpisode:
     def __post_init__(self) -> None:
         check_fits("inbox", self.interface)
         check_known("interface", self.interface, METHODS)
-        if not 0 < self.poll < seconds(1e9):
-            raise SettingsError(
-                f"--poll-interval must be above 0 and below 1e9 s, got {in_seconds(self.poll):g}"
-            )
-        if self.seed < 0 or self.episode < 0:
-            raise SettingsError(f"seeds start at 0, got {self.seed} and {self.episode}")
+        check_range("--poll-interval in seconds", in_seconds(self.poll), above=0, most=1e9)
+        check_range("a seed", min(self.seed, self.episode), least=0)
 
     @property
     def key(self) -> str:

@@ -8,7 +8,7 @@ from timeful.agents.controller import Resumption
 from timeful.agents.session import Transcripts
 from timeful.environments.kitchen.cases import multi_dish_cases, one_dish_cases
 from timeful.environments.kitchen.settings import Case, KitchenSettings, ticks
-from timeful.errors import SettingsError, check_range
+from timeful.errors import check_range
 from timeful.experiments.options import option
 from timeful.interfaces.compatibility import check_fits
 from timeful.models.role import ModelRole
@@ -127,8 +127,7 @@ class KitchenEpisode:
         if self.calls is not None:
             check_range("the number of calls", self.calls, least=1)
         Cook(tokens=self.answer_tokens)
-        if self.sample < 0 or self.case < 0:
-            raise SettingsError(f"sets and cases start at 0, got {self.sample} and {self.case}")
+        check_range("the number of a set or a case", min(self.sample, self.case), least=0)
 
     @property
     def method(self) -> str:

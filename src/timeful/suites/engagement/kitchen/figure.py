@@ -6,13 +6,11 @@ give the same bytes.
 
 from collections.abc import Sequence
 from math import inf
+from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
-from matplotlib.typing import MarkerType
 
 from timeful.environments.kitchen.settings import in_ticks
 from timeful.reports.html import INK
@@ -38,6 +36,7 @@ def timeline(traces: Sequence[Trace]) -> str:
     end = max(in_ticks(trace.end) for trace in traces)
     lanes = [_names(trace) for trace in traces]
     heights = [_HEAD + _LANE * len(names) for names in lanes]
+    handles: dict[str, Any] = {}
     with style():
         height = sum(heights) + _FOOT
         figure = Figure(figsize=(WIDTH, height))
@@ -47,8 +46,10 @@ def timeline(traces: Sequence[Trace]) -> str:
             panel = figure.add_axes((0.055, bottom, 0.93, _LANE * len(names) / height))
             _panel(panel, trace, names, end)
             panel.tick_params(labelbottom=lane == len(traces) - 1)
+            for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
+                handles.setdefault(label, handle)
         panel.set_xlabel("ticks")
-        figure.legend(handles=_handles(), loc="lower center", ncols=6, fontsize=10)
+        figure.legend(handles.values(), handles, loc="lower center", ncols=6, fontsize=10)
         return to_svg(figure)
 
 
@@ -72,8 +73,9 @@ def _panel(axes: Axes, trace: Trace, names: list[str], end: float) -> None:
     for execution in trace.executions:
         _execution(axes, execution, lane_of[execution.dish])
     for poll in trace.polls:
-        axes.plot([in_ticks(poll)] * 2, [-0.5, -0.28], color=INK, linewidth=0.7, alpha=0.6)
-    axes.axvline(in_ticks(trace.end), color=INK, linewidth=0.9, linestyle=(0, (1, 2)))
+        line = [in_ticks(poll)] * 2
+        axes.plot(line, [-0.5, -0.28], color=INK, linewidth=0.7, alpha=0.6, label="poll")
+    axes.axvline(in_ticks(trace.end), color=INK, linewidth=0.9, linestyle=(0, (1, 2)), label="end")
     axes.set_title(_title(trace), loc="left", fontsize=12, pad=5)
 
 
@@ -92,64 +94,41 @@ def _stretch(axes: Axes, stretch: Stretch, lane_of: dict[str, int]) -> None:
     lane = lane_of[stretch.problem]
     shade = mpl.colormaps[_PROBLEMS](0.45 + 0.15 * (lane % 3))
     start, end = in_ticks(stretch.start), in_ticks(stretch.end)
-    axes.barh(lane, end - start, left=start, height=0.62, color=shade, edgecolor="none")
+    axes.barh(lane, end - start, left=start, height=0.62, color=shade, label="tutoring")
     if stretch.ending == "interrupted":
-        axes.plot([end, end], [lane - 0.42, lane + 0.42], color=INK, linewidth=1.6)
+        line = [lane - 0.42, lane + 0.42]
+        axes.plot([end, end], line, color=INK, linewidth=1.6, label="interrupted")
 
 
 def _window(axes: Axes, signal: Signal, lane: int, end: float) -> None:
-    start = in_ticks(signal.at)
+    start, ideal = in_ticks(signal.at), in_ticks(signal.window_end)
     colour = _CRITICAL if signal.is_critical else _SOFT
-    ideal = in_ticks(signal.window_end)
+    label = "window, critical" if signal.is_critical else "window, soft, and warm"
     until = min(in_ticks(signal.deadline), inf if signal.is_critical else 1.01 * end)
     axes.barh(lane, until - start, left=start, height=0.62, color=colour, alpha=0.28)
-    axes.barh(lane, ideal - start, left=start, height=0.62, color=colour, alpha=0.55)
-    axes.plot([start], [lane], marker="d", markersize=6.5, color=colour, markeredgecolor=INK)
+    axes.barh(lane, ideal - start, left=start, height=0.62, color=colour, alpha=0.55, label=label)
+    _mark(axes, start, lane, marker="d", markersize=6.5, color=colour, label="signal")
 
 
 def _execution(axes: Axes, execution: Execution, lane: int) -> None:
     start = in_ticks(execution.start)
     if execution.verb == "stage":
-        axes.plot([start], [lane], marker="^", markersize=5, color=OTHER)
+        _mark(axes, start, lane, marker="^", markersize=5, color=OTHER, label="staged")
         return
     end = start if execution.end is None else in_ticks(execution.end)
     if execution.verb == "prepare":
-        axes.barh(lane, end - start, left=start, height=0.3, color=OTHER)
+        axes.barh(lane, end - start, left=start, height=0.3, color=OTHER, label="preparing")
         return
     colour = _GOOD if execution.quality else _BAD
+    label = "finished in time" if execution.quality else "finished too late"
     axes.barh(lane, end - start, left=start, height=0.3, color=colour)
     marker = "o" if execution.quality else "X"
-    axes.plot([end], [lane], marker=marker, markersize=6, color=colour, markeredgecolor="none")
+    _mark(axes, end, lane, marker=marker, markersize=6, color=colour, label=label)
     if execution.by == "reflex":
-        axes.plot(
-            [end], [lane], marker="o", markersize=10, fillstyle="none", color=colour, linewidth=1
-        )
+        label = "by the reflex"
+        hollow = {"marker": "o", "markersize": 10, "fillstyle": "none", "color": colour}
+        _mark(axes, end, lane, label=label, **hollow)
 
 
-def _handles() -> list[Patch | Line2D]:
-    def mark(marker: MarkerType, colour: str, label: str, *, hollow: bool = False) -> Line2D:
-        return Line2D(
-            [],
-            [],
-            linestyle="",
-            marker=marker,
-            color=colour,
-            label=label,
-            fillstyle="none" if hollow else "full",
-            markersize=9 if hollow else 7,
-        )
-
-    return [
-        Patch(color=mpl.colormaps[_PROBLEMS](0.6), label="tutoring"),
-        mark("|", INK, "interrupted"),
-        Patch(color=OTHER, label="preparing"),
-        mark("^", OTHER, "staged"),
-        mark("d", OTHER, "signal"),
-        Patch(color=_CRITICAL, alpha=0.55, label="window, critical"),
-        Patch(color=_SOFT, alpha=0.4, label="window, soft, and warm"),
-        mark("o", _GOOD, "finished in time"),
-        mark("X", _BAD, "finished too late"),
-        mark("o", _GOOD, "by the reflex", hollow=True),
-        mark(2, INK, "poll, at the top"),
-        Line2D([], [], color=INK, linewidth=0.9, linestyle=(0, (1, 2)), label="end"),
-    ]
+def _mark(axes: Axes, at: float, lane: float, **look: Any) -> None:
+    axes.plot([at], [lane], linestyle="", **look)
