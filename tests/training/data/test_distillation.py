@@ -324,7 +324,7 @@ def test_what_was_stopped_goes_on_and_comes_to_the_same_bytes(
         hangs.set()
         command = [sys.executable, "-m", "timeful", "traces", str(folder / "traces.toml")]
         with subprocess.Popen(
-            [*command, "--out", str(folder / "out"), "--workers", "1"],
+            [*command, "--out", str(folder / "out"), "--connections", "1"],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
