@@ -104,6 +104,13 @@ def test_the_published_table_stands_beside_and_is_labelled(file: Path) -> None:
     assert "references by: somebody (5)" in lines
 
 
+def test_only_the_published_rows_of_the_same_sigmas_are_shown(file: Path) -> None:
+    shown = timeful("align", file, "--sigma", 2).output
+    assert "7,424" in shown
+    assert "25,715" not in shown
+    assert "not for these sigmas" in timeful("align", file, "--sigma", 9).output
+
+
 def test_published_shares_are_of_29509_actions() -> None:
     for row in PUBLISHED:
         assert round(100 * row.n_hit / 29_509, 2) == row.share

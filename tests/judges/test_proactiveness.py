@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Barrier, Lock
 from typing import Any
 
 import pytest
@@ -78,6 +79,24 @@ def test_ratings_come_in_the_order_of_their_cases_whoever_is_first() -> None:
         assert [one.dialogue for one in verdicts] == ["d0", "d1", "d2", "d3", "d4", "d5"]
     mean, failed = proactiveness(verdicts)
     assert (mean.mean, mean.n_rated, mean.n_unjudged, failed) == (3.0, 5, 1, 0)
+
+
+def test_no_more_are_asked_at_a_time_than_there_are_workers() -> None:
+    lock, under_way, most = Lock(), 0, 0
+    all_three = Barrier(3)
+
+    def script(body: Body) -> Iterator[Step]:
+        nonlocal under_way, most
+        with lock:
+            under_way += 1
+            most = max(most, under_way)
+        all_three.wait(60)  # so that as many are needed as well
+        with lock:
+            under_way -= 1
+        yield Say(rated(3))
+
+    judged(script, cases(6), workers=3)
+    assert most == 3
 
 
 def test_each_case_has_a_seed_of_its_own_the_same_every_time() -> None:

@@ -75,6 +75,25 @@ def test_accuracy_counts_rows_whatever_their_order():
     assert grade(data, SHARE) == Grade(metric=0.75, reward_accuracy=0.75)
 
 
+@pytest.mark.parametrize(
+    "yes_no", [("True", "False"), ("1", "0"), ("1.0", "0.0"), ("true", "FALSE")]
+)
+def test_yes_and_no_are_read_as_pandas_reads_them(yes_no):
+    yes, no = yes_no
+    rows = [f"0001_01,{yes}", f"0002_01,{no}", f"0003_01,{yes}", f"0003_02,{no}"]
+    assert grade(csv_of("PassengerId,Transported", *rows), SHARE).metric == 1
+
+
+def test_ids_are_numbers_where_they_can_be():
+    rows = ["9.0,0,1,0", "010,1,0,0", "11,0,0,1"]
+    assert grade(csv_of("id,oak,elm,ash", *rows), LOSS).metric == 0
+
+
+def test_columns_may_come_in_any_order():
+    rows = ["0,9,1,0", "0,10,0,1", "1,11,0,0"]
+    assert grade(csv_of("ash,id,elm,oak", *rows), LOSS).metric == 0
+
+
 def test_more_columns_are_fine_but_not_for_log_loss():
     data = csv_of("id,label,why", "a,0.9,x", "b,0.1,y", "c,0.8,", "d,0.2,=1+1")
     assert grade(data, ANSWERS).metric == 1
