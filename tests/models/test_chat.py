@@ -31,10 +31,11 @@ from timeful.core.kernel import Kernel
 from timeful.core.source import Chunk, End
 from timeful.core.units import Instant
 from timeful.errors import ModelError, ModelRefusedError, ModelTimeoutError, SettingsError
+from timeful.models.answer_stream import stream_answer
 from timeful.models.chat import OpenAIModel
 from timeful.models.event_loop_thread import ClientState
 from timeful.models.model import Message, Prompt
-from timeful.models.openai_stream import stream_answer
+from timeful.models.openai_stream import connect as connect_client
 from timeful.models.pace import TOKEN_TIME
 from timeful.models.request import Timeouts
 from timeful.models.stream_buffer import READ_AHEAD, StreamBuffer
@@ -760,7 +761,7 @@ def test_a_stream_at_its_end_says_so_before_its_end_can_be_pulled(
         request = connect(server)._request(ask(), max_tokens, 1)
 
         async def run() -> bool:
-            await stream_answer(request, source, shared)
+            await stream_answer(request, source, shared, await connect_client(request, shared))
             is_leaving = asyncio.current_task() in shared.leaving
             await shared.cleanup.aclose()
             return is_leaving
@@ -872,7 +873,7 @@ def test_a_model_can_be_made_ready_before_the_clock_starts() -> None:
         model.warm_up()
         assert not server.requests, "nothing is sent"
         assert model._background._thread is not None
-        assert model._background._thread.shared.client is not None
+        assert model._background._thread.shared.dialect is not None
         chunks, _ = read(model.open(ask(), max_tokens=None, seed=0))
         assert said(chunks) == "hello"
         model.close()

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from timeful.core.source import Source
 from timeful.errors import ModelError, SettingsError
-from timeful.models.chat import OpenAIModel
+from timeful.models.live_answer import LiveModel
 from timeful.models.model import Model, Prompt
 from timeful.models.traffic import TRAFFIC
 
@@ -45,7 +45,7 @@ class CancellableModel:
         A thread that was about to open one may still do so: call it again until all have ended.
         """
         self._is_stopped.set()
-        if isinstance(self._model, OpenAIModel):
+        if isinstance(self._model, LiveModel):
             self._model.close()
 
 

@@ -2,20 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from importlib.util import find_spec
-from threading import Event, Lock
 from typing import get_args
 
-from timeful.core.source import End
-from timeful.errors import ModelError, SettingsError, check_known
-from timeful.models.counting import LONGEST_SETTLED, Counting, PricedSource
+from timeful.errors import SettingsError, check_known
+from timeful.models.answer_stream import Dialect
+from timeful.models.counting import Counting, PricedSource
 from timeful.models.event_loop_thread import ClientState, EventLoopThread
+from timeful.models.live_answer import load_client, start_answer
 from timeful.models.model import Prompt
 from timeful.models.pace import TOKEN_TIME, Pace
 from timeful.models.request import Request, Timeouts, address
 from timeful.models.sse import Thinking
-from timeful.models.stream_buffer import READ_AHEAD, StreamBuffer
+from timeful.models.stream_buffer import StreamBuffer
 from timeful.models.traffic import TRAFFIC
 
 
@@ -102,41 +101,19 @@ class OpenAIModel:
             max_tokens: The most tokens to generate, reasoning included; None for no limit.
             seed: The sampling seed; its lowest 31 bits are sent along.
         """
-        pricing = prompt.pricing
-        is_as_it_comes = pricing is None or self.counting == "running"
-        answer = StreamBuffer(READ_AHEAD if is_as_it_comes else LONGEST_SETTLED)
-        room = None if pricing is None else pricing.room
-        if room is not None:
-            max_tokens = room if max_tokens is None else min(room, max_tokens)
-        request = self._request(prompt, max_tokens, seed)
-
-        async def work(shared: ClientState) -> None:
-            await _feed(request, answer, shared)
-
-        if max_tokens is not None and max_tokens <= 0:
-            answer.append(End("length", tokens=0, attempts=0))
-        else:
-            answer.on_close(self._background.start(work))
-        if pricing is None:
-            return answer
-        return PricedSource(answer, counting=self.counting, room=room)
+        return start_answer(
+            prompt,
+            lambda budget: self._request(prompt, budget, seed),
+            max_tokens=max_tokens,
+            counting=self.counting,
+            background=self._background,
+            connect=_connect,
+        )
 
     def warm_up(self) -> None:
         """Load the client now, so that no turn of a wall clock is spent on it; sends nothing."""
         request = self._request(Prompt(label="react", render=tuple), None, 0)
-        ready = Event()
-
-        async def work(shared: ClientState) -> None:
-            try:
-                from timeful.models.openai_stream import connect  # noqa: PLC0415 - as in _feed
-
-                if shared.client is None:
-                    await connect(request, shared)
-            finally:
-                ready.set()
-
-        self._background.start(work)
-        ready.wait()
+        load_client(request, background=self._background, connect=_connect)
 
     def close(self) -> None:
         """End all streams and free the connections; the model may be used again."""
@@ -165,33 +142,8 @@ class OpenAIModel:
         )
 
 
-_READY_LOCK = Lock()
+async def _connect(request: Request, shared: ClientState) -> Dialect:
+    # Imported when first used: the client loads for more than half a second.
+    from timeful.models.openai_stream import connect  # noqa: PLC0415
 
-
-def ready(model: OpenAIModel) -> OpenAIModel:
-    """One of all equal models, made ready, so that episodes share its thread and connections."""
-    with _READY_LOCK:  # episodes begin at one instant in many threads
-        return _ready(model)
-
-
-@lru_cache(maxsize=16)
-def _ready(model: OpenAIModel) -> OpenAIModel:
-    model.warm_up()
-    return model
-
-
-async def _feed(request: Request, source: StreamBuffer, shared: ClientState) -> None:
-    """Stream the answer; any failure is raised by the source."""
-    over = ModelError(f"the model was closed in the middle of {request}")
-    try:
-        # Imported when first used: the client loads for more than half a second.
-        from timeful.models.openai_stream import stream_answer  # noqa: PLC0415
-
-        await stream_answer(request, source, shared)
-    except ModelError as error:
-        over = error
-    except Exception as bug:  # noqa: BLE001 - raised by the next pull
-        over = ModelError(f"{request} broke: {type(bug).__name__}: {bug}")
-        over.__cause__ = bug
-    finally:
-        source.append(over)  # after an end nobody looks at it
+    return await connect(request, shared)

@@ -11,21 +11,20 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
-    from openai import AsyncOpenAI
+    from timeful.models.answer_stream import Dialect
 
 
 @dataclass(slots=True)
 class ClientState:
     """State shared by the streams of one event loop; used in its thread only.
 
-    `refused` holds the optional request fields that the server turned out not to know.
+    `dialect` is the client of the server, once it is loaded.
     `leaving` holds the streams that have come to their end and hand their connection back: the
     client shields that from its own kind of cancelling only, not from that of asyncio.
     `cleanup` closes what was opened, when the loop ends.
     """
 
-    client: "AsyncOpenAI | None" = None
-    refused: set[str] = field(default_factory=set)
+    dialect: "Dialect | None" = None
     leaving: "weakref.WeakSet[asyncio.Task[object]]" = field(default_factory=weakref.WeakSet)
     cleanup: AsyncExitStack = field(default_factory=AsyncExitStack)
 

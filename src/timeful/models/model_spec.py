@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from timeful.errors import SettingsError, check_known
-from timeful.models.chat import OpenAIModel, ready
+from timeful.models.chat import OpenAIModel
+from timeful.models.live_answer import ready
 from timeful.models.local.checkpoint import check
 from timeful.models.model import Model
 from timeful.models.pace import TOKEN_TIME, Pace

@@ -18,8 +18,8 @@ import msgspec
 from timeful.agents.proactive.settings import AgentFile, ToolCatalog, agent_names, load_agent
 from timeful.domains.library import domain_from
 from timeful.errors import SettingsError
-from timeful.models.chat import ready
 from timeful.models.endpoint import Endpoint
+from timeful.models.live_answer import ready
 from timeful.models.model import Model
 from timeful.models.model_spec import ModelSpec
 from timeful.models.pace import Pace

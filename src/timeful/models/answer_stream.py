@@ -1,0 +1,431 @@
+"""One answer of an endpoint: requests until one is accepted, then its stream.
+
+What is asked, and in which format it comes, is the business of a `Dialect`: that of chat
+completions is in `openai_stream`, those of other providers are in `provider_stream`.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    contextmanager,
+    suppress,
+)
+from re import search
+from typing import Protocol
+
+from timeful.core.clock import monotonic_ns
+from timeful.core.source import Channel, Chunk, End, Finish
+from timeful.errors import ModelError, ModelRefusedError, ModelTimeoutError
+from timeful.models.counting import Report, UsageMeter
+from timeful.models.event_loop_thread import ClientState
+from timeful.models.request import Request
+from timeful.models.sse import CallPiece, ThinkSplitter
+from timeful.models.stream_buffer import StreamBuffer
+from timeful.models.tool_call_assembler import ToolCallAssembler
+
+_LONGEST_BACKOFF_S = 8.0
+_LONGEST_RATE_BACKOFF_S = 60.0
+
+_RATE_LIMITS = (429, 529)
+"""The statuses of too many requests, and of an overloaded server."""
+
+_CHECK = {
+    400: "check the settings that are sent, and the length of the prompt",
+    401: "check the API key",
+    403: "check the API key, and what it is allowed to use",
+    404: "check the model's name, and that base_url ends where the API begins (often /v1)",
+    422: "check the settings that are sent",
+}
+
+
+class AnswerEvent(Protocol):
+    """One message of a stream: new text, new parts of calls, counts, why it ended."""
+
+    @property
+    def reasoning(self) -> str:
+        """The new reasoning, often empty."""
+        ...
+
+    @property
+    def content(self) -> str:
+        """The new text of the answer, often empty."""
+        ...
+
+    @property
+    def calls(self) -> Sequence[CallPiece]:
+        """The new fragments of calls, often none."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """All new text that costs tokens."""
+        ...
+
+    @property
+    def has_news(self) -> bool:
+        """Whether there is anything but counts."""
+        ...
+
+    @property
+    def report(self) -> Report | None:
+        """The server's counts in this message."""
+        ...
+
+    @property
+    def finish_reason(self) -> str | None:
+        """Why the answer ended, in the words of chat completions."""
+        ...
+
+
+class Dialect(Protocol):
+    """The client of one kind of server, in one event loop."""
+
+    def answer(self, request: Request) -> AbstractAsyncContextManager[AsyncIterator[AnswerEvent]]:
+        """Send a request and stream its answer; leaving the context ends the request.
+
+        A stream that ends without a finish reason has broken.
+
+        Raises:
+            StatusError: If the server refuses, also in the middle of the stream.
+            UnreachableError: If no connection comes about.
+            BrokenError: If the connection breaks.
+            RepeatError: If the same request would now be sent in a form that the server may take.
+        """
+        ...
+
+
+class StatusError(Exception):
+    """The server answered with an error.
+
+    Attributes:
+        status: Its HTTP status; None if the server gave none.
+        words: What it said.
+        wait_s: The seconds that it asks to wait.
+        is_final: Whether another attempt would fail as well.
+        is_in_stream: Whether it came as a part of an answer.
+    """
+
+    def __init__(
+        self,
+        words: str,
+        *,
+        status: int | None,
+        wait_s: float | None = None,
+        is_final: bool = False,
+        is_in_stream: bool = False,
+    ) -> None:
+        super().__init__(words)
+        self.words = words
+        self.status = status
+        self.wait_s = wait_s
+        self.is_final = is_final
+        self.is_in_stream = is_in_stream
+
+
+class UnreachableError(Exception):
+    """No connection came about; `cause` is None if the time for it ran out."""
+
+    def __init__(self, cause: str | None) -> None:
+        super().__init__(cause)
+        self.cause = cause
+
+
+class BrokenError(Exception):
+    """The connection broke; the argument names the error of the client."""
+
+
+class RepeatError(Exception):
+    """The request is to be sent again in another form."""
+
+
+class _RetryableError(Exception):
+    """An attempt failed before its first chunk, and another one may do better."""
+
+    def __init__(
+        self, error: ModelError, *, wait_s: float | None = None, is_rate_limit: bool = False
+    ) -> None:
+        super().__init__(error)
+        self.error = error
+        self.wait_s = wait_s
+        self.is_rate_limit = is_rate_limit
+
+
+async def stream_answer(
+    request: Request, source: StreamBuffer, shared: ClientState, dialect: Dialect
+) -> None:
+    """Send a request, several times if necessary, and feed the source with the answer.
+
+    A failure before the first chunk is tried again, up to `request.retries` times: if no
+    connection came about or it broke, and on status 408, 409 and 5xx. A rate limit (429, or a
+    wait that the server names) is waited out, for at most `timeouts.patience_s` in all. A
+    repetition without a field that the server does not know counts as an attempt, not as a retry.
+
+    Raises:
+        ModelError: If no attempt succeeded, or the stream broke.
+    """
+    patience = _Patience(request)
+    attempts = 0
+    while True:
+        attempts += 1
+        with patience.measured():
+            await request.gate.enter(request.expected_tokens)
+        attempt = _Attempt(request, source, attempts, shared, waited_s=patience.waited_s)
+        sent_at = monotonic_ns()
+        try:
+            await attempt.run(dialect)
+            return
+        except RepeatError:
+            continue
+        except StatusError as error:
+            failure = attempt.read_failure(error)
+        except UnreachableError as error:
+            failure = _RetryableError(_unreachable(request, error))
+        except _RetryableError as error:
+            failure = error
+        finally:
+            request.gate.leave()
+            request.gate.correct(attempt.tokens - request.expected_tokens)
+        if failure.is_rate_limit:
+            request.gate.refuse(sent_at / 1e9, failure.wait_s)
+        wait_s = patience.next_wait(failure)
+        if wait_s is None:
+            raise _after(failure.error, attempts) from failure
+        with patience.measured():
+            await _pause(wait_s)
+
+
+class _Patience:
+    """How often, and how long, one request is tried again.
+
+    Attributes:
+        waited_s: The seconds that it has waited before its attempts.
+    """
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        self._failures = 0
+        self._refusals = 0
+        self._refused_s = 0.0
+        self.waited_s = 0.0
+
+    @contextmanager
+    def measured(self) -> Iterator[None]:
+        """Count the time of the block as waiting."""
+        began = monotonic_ns()
+        try:
+            yield
+        finally:
+            self.waited_s += (monotonic_ns() - began) / 1e9
+
+    def next_wait(self, failure: _RetryableError) -> float | None:
+        """The seconds before the next attempt; None if there shall be none."""
+        first_s = self._request.timeouts.backoff_s
+        if not failure.is_rate_limit:
+            self._failures += 1
+            if self._failures > self._request.retries:
+                return None
+            return min(first_s * 2.0 ** (self._failures - 1), _LONGEST_BACKOFF_S)
+        self._refusals += 1
+        wait_s = failure.wait_s
+        if wait_s is None:
+            wait_s = min(first_s * 2.0 ** min(self._refusals, 20), _LONGEST_RATE_BACKOFF_S)
+        self._refused_s += wait_s
+        return wait_s if self._refused_s <= self._request.timeouts.patience_s else None
+
+
+class _Attempt:
+    """One attempt: a request and the stream that answers it."""
+
+    def __init__(
+        self,
+        request: Request,
+        source: StreamBuffer,
+        attempt: int,
+        shared: ClientState,
+        *,
+        waited_s: float,
+    ) -> None:
+        self._request = request
+        self._source = source
+        self._attempt = attempt
+        self._waited_s = waited_s
+        self._shared = shared
+        self._meter = UsageMeter(request.max_tokens)
+        self._splitter = ThinkSplitter(request.thinking)
+        self._calls = ToolCallAssembler()
+        self._has_begun = False
+        self._carried = 0  # tokens whose text is held back
+        self._finish: Finish | None = None
+
+    @property
+    def tokens(self) -> int:
+        """The tokens of prompt and answer so far, as far as they are known."""
+        usage = self._meter.usage
+        return (usage.prompt or 0) + usage.completion
+
+    async def run(self, dialect: Dialect) -> None:
+        """Send the request, and pass on the answer until its end or until the budget is used up."""
+        self._source.begin()
+        async with AsyncExitStack() as stack:
+            async with self._at_most(self._request.timeouts.first_token_s, "its first token"):
+                events = await stack.enter_async_context(dialect.answer(self._request))
+                event = await self._next(events)
+            while event is not None:
+                if not await self._take(event):
+                    # The budget was used up, however much the server sends.
+                    tokens = self._request.max_tokens
+                    await self._put_calls(self._calls.flush())
+                    self._leave(End("length", tokens, None, self._attempt, self._waited_s))
+                    return
+                event = await self._next_in_time(events)
+            await self._end()
+
+    async def _next(self, events: AsyncIterator[AnswerEvent]) -> AnswerEvent | None:
+        """The next event with text or a finish reason; counts are kept."""
+        try:
+            async for event in events:
+                if (report := event.report) is not None:
+                    self._meter.note(report)
+                if event.has_news:
+                    return event
+        except BrokenError as error:
+            if self._finish is None:  # else only the end mark is missing
+                raise self._broken(f"the connection broke ({error})") from error
+        return None
+
+    async def _next_in_time(self, events: AsyncIterator[AnswerEvent]) -> AnswerEvent | None:
+        try:
+            async with self._at_most(self._request.timeouts.idle_s, "its next chunk"):
+                return await self._next(events)
+        except ModelTimeoutError:
+            if self._finish is None:
+                raise
+            return None
+
+    async def _take(self, event: AnswerEvent) -> bool:
+        """Pass on new text; False if it exceeds the budget."""
+        if event.text:
+            tokens = self._meter.add(event.text, event.report)
+            if tokens is None:
+                return False
+            self._carried += tokens
+            if event.reasoning:
+                await self._put("reasoning", event.reasoning)
+            for channel, text in self._splitter.feed(event.content):
+                await self._put(channel, text)
+        if event.calls:
+            await self._put_calls(self._calls.feed(event.calls))
+        if event.finish_reason is not None:
+            self._finish = self._why(event.finish_reason)
+        return True
+
+    async def _put(self, channel: Channel, text: str) -> None:
+        tokens, self._carried = self._carried, 0
+        self._has_begun = True
+        self._source.append(Chunk(text, tokens, channel), self._meter.enter(tokens, channel))
+        if self._source.is_full:
+            with self._request.gate.outside():
+                await self._source.make_room()
+
+    async def _put_calls(self, text: str) -> None:
+        """Pass on complete calls, if any; fragments cost their tokens on arrival."""
+        if text or self._carried:
+            await self._put("answer", text)
+
+    def _why(self, reason: str) -> Finish:
+        if reason == "content_filter":
+            raise ModelRefusedError(f"{self._request} was cut off by the server's content filter")
+        if reason == "error":
+            raise self._broken("the server reported an error")
+        return "length" if reason == "length" else "stop"
+
+    async def _end(self) -> None:
+        if self._finish is None:
+            raise self._broken("the stream ended before the answer did")
+        for channel, text in self._splitter.flush():
+            await self._put(channel, text)
+        if calls := self._calls.flush():
+            await self._put("answer", calls)
+        usage = self._meter.usage
+        is_known = usage.counted != "estimated" or self._carried
+        tokens = usage.completion if is_known else None
+        self._leave(End(self._finish, tokens, usage.prompt, self._attempt, self._waited_s))
+
+    def _leave(self, end: End) -> None:
+        """Append the end; from now on this task is not cancelled."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._shared.leaving.add(task)
+        self._source.append(end, self._meter.usage)
+
+    def _broken(self, problem: str) -> Exception:
+        """A failure that may be retried if no part of the answer was passed on."""
+        error = ModelError(f"{problem} in {self._request}, after {self._meter.total} tokens")
+        return error if self._has_begun else _RetryableError(error)
+
+    def read_failure(self, error: StatusError) -> _RetryableError:
+        """A temporary failure before the first chunk; raises at once if a retry would fail."""
+        if not error.is_in_stream:
+            return _status(self._request, error)
+        words = self._request.quote(error.words)
+        failure = ModelError(
+            f"the server reported {words!r} in {self._request}, after {self._meter.total} tokens"
+        )
+        if self._has_begun or not _is_passing(error.status or 0):
+            raise failure from error
+        is_rate_limit = error.status in _RATE_LIMITS
+        return _RetryableError(failure, wait_s=error.wait_s, is_rate_limit=is_rate_limit)
+
+    @asynccontextmanager
+    async def _at_most(self, span_s: float, event: str) -> AsyncIterator[None]:
+        try:
+            async with asyncio.timeout(span_s):
+                yield
+        except TimeoutError as error:
+            raise ModelTimeoutError(
+                f"{self._request} kept us waiting more than {span_s:g} s for {event};"
+                f" {self._meter.total} tokens had come"
+            ) from error
+
+
+def _is_passing(status: int) -> bool:
+    return status in (408, 409, 429) or status >= 500
+
+
+def _after(error: ModelError, attempts: int) -> ModelError:
+    return type(error)(f"{error} (attempt {attempts}, the last)")
+
+
+async def _pause(span_s: float) -> None:
+    """Wait before the next attempt; cancelling the task ends it."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(span_s):
+            await asyncio.Event().wait()
+
+
+def _status(request: Request, error: StatusError) -> _RetryableError:
+    """A temporary failure; raises at once if a retry would fail, too."""
+    status, words = error.status, request.quote(error.words)
+    event = f"status {status}" if status else "an error"
+    is_soon = error.wait_s is None or error.wait_s <= request.timeouts.patience_s
+    if _is_passing(status or 500) and is_soon and not error.is_final:
+        failure = ModelError(f"{request} failed with {event}: {words}")
+        is_rate_limit = status in _RATE_LIMITS or error.wait_s is not None
+        return _RetryableError(failure, wait_s=error.wait_s, is_rate_limit=is_rate_limit)
+    hint = "ask its operator" if is_soon else f"it asks to wait {error.wait_s:g} s"
+    hint = _CHECK.get(status or 0, hint)
+    if request.tools and status in (400, 404, 422) and search(r"\btool", words):
+        hint = "if it takes no native tool calls, offer the tools in words: --calls text"
+    raise ModelRefusedError(f"{request} was refused with {event}: {words}; {hint}")
+
+
+def _unreachable(request: Request, error: UnreachableError) -> ModelError:
+    if error.cause is None:
+        return ModelTimeoutError(
+            f"no connection for {request} within {request.timeouts.connect_s:g} s"
+        )
+    cause = request.quote(error.cause)
+    return ModelError(f"no connection for {request}: {cause}; check that the server runs")
