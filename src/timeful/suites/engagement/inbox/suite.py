@@ -31,14 +31,8 @@ def check(episodes: Sequence[InboxEpisode]) -> None:
         SettingsError: If a model cannot be made.
         RecordError: If a cassette cannot be read.
     """
-    roles = {
-        (role, pace): None
-        for episode in episodes
-        for role, pace in (
-            (episode.triage, episode.triage_pace),
-            (episode.writer, episode.writing_pace),
-        )
-    }
+    roles = {(episode.triage, episode.triage_pace) for episode in episodes}
+    roles |= {(episode.writer, episode.writing_pace) for episode in episodes}
     for role, pace in roles:
         role.check(pace=pace)
 
