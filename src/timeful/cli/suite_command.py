@@ -25,6 +25,7 @@ from timeful.experiments.options import (
 from timeful.experiments.run import Results, make_baselines, run_suite
 from timeful.experiments.suite import MissingBaselineError, Suite
 from timeful.experiments.sweep import Choice, plan_episodes
+from timeful.models.counting import COUNTING_HELP, Counting
 from timeful.models.traffic import Limits
 from timeful.registry import load, load_file_name
 from timeful.runs.concurrency import is_limited
@@ -237,6 +238,7 @@ def _common_parameters(has_models: bool) -> list[click.Parameter]:
             _flag("base-url", str, "Base URL of the endpoint."),
             _flag("temperature", float, "Sampling temperature of endpoints and checkpoints."),
             _flag("record", FILE, "Cassette that records the endpoint's answers."),
+            _flag("counting", click.Choice(get_args(Counting)), COUNTING_HELP),
         ]
     return [
         *params,
@@ -333,6 +335,7 @@ def read_choice(suite: Suite, options: Sequence[Option], values: dict[str, Any])
         base_url=values.get("base_url"),
         temperature=values.get("temperature"),
         record=str(values["record"]) if values.get("record") else None,
+        counting=values.get("counting") or "auto",
     )
     chosen: dict[str, Sequence[Any]] = {}
     fixed: dict[str, Any] = {}
@@ -395,7 +398,9 @@ def refuse_idle_options(
     roles = {getattr(episode, name) for episode in episodes for name in models}
     live = any(role.is_live for role in roles), "an openai:NAME model"
     sampled = any(role.is_sampled for role in roles), "an openai:NAME or local:PATH model"
-    flags = {"base_url": live, "record": live, "temperature": sampled}
+    is_wall = all(getattr(episode, "clock", None) == "wall" for episode in episodes)
+    priced = live[0] and not is_wall, f"{live[1]} in simulated time"
+    flags = {"base_url": live, "record": live, "temperature": sampled, "counting": priced}
     if not any(map(is_limited, episodes)):
         flags |= dict.fromkeys(("connections", "rpm", "tpm"), (False, live[1]))
     refuse_idle({**flags, **dict.fromkeys((o.name for o in options), (True, "")), **needs})

@@ -21,6 +21,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from timeful.core.units import Duration, in_seconds, seconds
 from timeful.errors import SettingsError, check_known
 from timeful.experiments.suite import Suite, Values
+from timeful.models.counting import Counting
 from timeful.models.model_spec import ModelSpec
 from timeful.models.role import ModelRole, read_role
 
@@ -32,6 +33,7 @@ class Endpoint:
     base_url: str | None = None
     temperature: float | None = None
     record: str | None = None
+    counting: Counting = "auto"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,6 +227,7 @@ def read_model(option: Option, text: str, endpoint: Endpoint) -> Any:
             base_url=endpoint.base_url,
             temperature=endpoint.temperature,
             record=endpoint.record,
+            counting=endpoint.counting,
         )
     is_live = text.startswith("openai:")
     is_sampled = is_live or text.startswith("local:")
@@ -233,6 +236,7 @@ def read_model(option: Option, text: str, endpoint: Endpoint) -> Any:
         base_url=endpoint.base_url if is_live else None,
         temperature=endpoint.temperature if is_sampled else None,
         record=endpoint.record if is_live else None,
+        counting=endpoint.counting if is_live else "auto",
     )
 
 

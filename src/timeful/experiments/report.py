@@ -8,12 +8,14 @@ from typing import Any
 from timeful.experiments.rows import row_maker
 from timeful.experiments.suite import ReportData, Suite
 from timeful.experiments.sweep import encode
+from timeful.records.usage_total import UsageTotal, read_usage
 from timeful.reports.claims import check_claims, claims_grid
 from timeful.reports.html import render
 from timeful.reports.page import Block, Bullets, Entry, Grid, Notice, Paragraph, Section
 from timeful.reports.results import ResultRow, save_report
 from timeful.reports.table import Context, Table, distinct, lay_out
 from timeful.reports.text import render_text
+from timeful.reports.usage import usage_rows, usage_sections
 
 _SHOWN_FAILURES = 50
 _MOST_BEHIND_S = 0.1
@@ -22,10 +24,11 @@ _MOST_BEHIND_S = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """A written report: its rows in order, its cells, its text, and the path of its page."""
+    """A written report: rows in order, cells, token usage, text, and the path of its page."""
 
     rows: Sequence[Any]
     cells: Sequence[ResultRow]
+    usage: Sequence[UsageTotal]
     text: str
     path: Path
 
@@ -48,8 +51,10 @@ def write_report(
     page = render(
         title=f"timeful: {suite.title or suite.name}", subtitle=suite.subtitle, sections=sections
     )
-    path = save_report(out, page, data.cells, data.rows, kind, columns=suite.columns)
-    return Report(rows=data.rows, cells=data.cells, text=render_text(sections), path=path)
+    numbers = [*data.cells, *usage_rows(data.usage, suite.name.partition("/")[0])]
+    path = save_report(out, page, numbers, data.rows, kind, columns=suite.columns)
+    text = render_text(sections)
+    return Report(rows=data.rows, cells=data.cells, usage=data.usage, text=text, path=path)
 
 
 def report_data(
@@ -69,6 +74,7 @@ def report_data(
         out=out,
         context=suite.context,
         options={**{name: defaults[name] for name in suite.free_fields}, **options},
+        usage=read_usage(sorted((out / "episodes").glob("*.jsonl"))),
     )
     return data if suite.derive is None else replace(data, cells=suite.derive(data))
 
@@ -112,6 +118,7 @@ def make_sections(suite: Suite, data: ReportData) -> Iterator[Section]:
         yield from _additional_metrics(data.cells, additional, suite.cell_keys, context)
     if suite.notes:
         yield Section("Notes", (Bullets(suite.notes),))
+    yield from usage_sections(data.usage)
     yield _settings(suite, data)
     yield from _not_run(data.cells, context)
     yield from _failures(suite, data.rows)

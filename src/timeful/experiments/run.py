@@ -26,6 +26,7 @@ from timeful.models.traffic import Limits, under
 from timeful.records.events import EpisodeEnded, EpisodeFailed, EpisodeStarted
 from timeful.records.folder import check_path, open_folder, read_settings
 from timeful.records.recorder import Recorder, read_record
+from timeful.records.usage_total import UsageTotal
 from timeful.registry import source_files
 from timeful.reports.results import ResultRow
 from timeful.runs.batch import RUN, Job, finished_rows, run_batch
@@ -60,6 +61,7 @@ class Results:
         suite: The suite.
         episodes: One row an episode, as structs.
         cells: The result rows of the report.
+        usage: The tokens by model and role, where a server counts them.
         out: The run folder.
         text: The tables as plain text.
         page: The path of the report.
@@ -69,6 +71,7 @@ class Results:
     suite: Suite
     episodes: Sequence[Any]
     cells: Sequence[ResultRow]
+    usage: Sequence[UsageTotal]
     out: Path
     text: str
     page: Path
@@ -287,6 +290,7 @@ def _results(suite: Suite, report: Report, out: Path, problems: Sequence[str] = 
         suite=suite,
         episodes=report.rows,
         cells=report.cells,
+        usage=report.usage,
         out=out,
         text=report.text,
         page=report.path,

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from timeful.errors import SettingsError, check_known
+from timeful.records.usage_total import UsageTotal
 from timeful.reports.claims import Check, Order
 from timeful.reports.cube import CellName, Groups, Levels, Naming, make_cells, with_margins
 from timeful.reports.estimate import EpisodeBootstrap, Estimator
@@ -84,6 +85,7 @@ class ReportData:
         out: The run folder.
         context: The parts that tables and figures need.
         options: The values of the fields that do not identify a run, such as those of its report.
+        usage: The tokens of the run by model and role, where a server counts them.
     """
 
     rows: Sequence[Any]
@@ -92,6 +94,7 @@ class ReportData:
     out: Path
     context: Context
     options: Mapping[str, Any] = field(default_factory=dict)
+    usage: Sequence[UsageTotal] = ()
 
 
 def load_notes(path: Path) -> tuple[str, ...]:

@@ -33,8 +33,15 @@ settled: the answer is read to its end before any of it is priced.
 auto: running if the first text comes with a running total, else settled.
 """
 
+COUNTING_HELP = "Token count of endpoints in simulated time: auto, running or settled."
+
 LONGEST_SETTLED = 1 << 18
 """The most chunks of an answer that is read to its end before it is priced."""
+
+
+def counting_settings(ways: Sequence[Counting]) -> dict[str, list[Counting]]:
+    """The ways in the settings of a record: none if all are "auto", so that records keep bytes."""
+    return {} if all(way == "auto" for way in ways) else {"counting": list(ways)}
 
 
 @runtime_checkable

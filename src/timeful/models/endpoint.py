@@ -16,6 +16,7 @@ from typing import Annotated, Any
 import msgspec
 
 from timeful.models.chat import OpenAIModel
+from timeful.models.counting import Counting
 from timeful.models.pace import Pace
 from timeful.models.request import address
 
@@ -47,7 +48,13 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return self.model.rpartition("/")[2] if self.using_short_model_name else self.model
 
     def connect(
-        self, api_key: str, *, retries: int, label: str | None = None, pace: Pace | None = None
+        self,
+        api_key: str,
+        *,
+        retries: int,
+        label: str | None = None,
+        pace: Pace | None = None,
+        counting: Counting = "auto",
     ) -> OpenAIModel:
         """The model; nothing is sent yet.
 
@@ -56,6 +63,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             retries: How often a request that failed before its first chunk is repeated.
             label: A name for records and tables; None means the model's name.
             pace: What a token costs in simulated time; None if only a wall clock can tell.
+            counting: How tokens are counted in simulated time.
 
         Raises:
             SettingsError: If there is no model, or no address.
@@ -69,6 +77,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             temperature=self.temperature,
             extra=self.extra,
             retries=retries,
+            counting=counting,
         )
 
     def about(self) -> dict[str, Any]:

@@ -11,10 +11,11 @@ import json
 from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from timeful.errors import SettingsError, check_known
 from timeful.models.chat import OpenAIModel
+from timeful.models.counting import Counting
 from timeful.models.live_answer import ready
 from timeful.models.local.checkpoint import check
 from timeful.models.model import Model
@@ -42,6 +43,7 @@ class ModelSpec:
             only for `openai` and `local`.
         record: A cassette to record to; only for `openai`.
         extra: Further fields of a request, as JSON; only for `openai`.
+        counting: How tokens are counted in simulated time; only for `openai`.
 
     Raises:
         SettingsError: If the parts do not fit together.
@@ -52,6 +54,7 @@ class ModelSpec:
     temperature: float | None = None
     record: str | None = None
     extra: str = "{}"
+    counting: Counting = "auto"
 
     def __post_init__(self) -> None:
         kind, _, target = self.spec.partition(":")
@@ -62,6 +65,9 @@ class ModelSpec:
             if not self.base_url:
                 raise SettingsError(f"{self.spec} needs an endpoint: give --base-url")
             address(self.base_url)
+            check_known("counting", self.counting, get_args(Counting))
+        elif self.counting != "auto":
+            raise SettingsError(f"{self.spec} takes no counting; only an endpoint does")
         elif self.base_url or self.record:
             raise SettingsError(f"{self.spec} takes no endpoint and no record")
         elif self.temperature is not None and kind != "local":
@@ -100,7 +106,9 @@ class ModelSpec:
         """The model as plain JSON values, without credentials."""
         if self.is_stand_in:
             return {"spec": self.spec}
-        return {"spec": self.spec, "endpoint": self.endpoint, "temperature": self.temperature}
+        settings = {"spec": self.spec, "endpoint": self.endpoint, "temperature": self.temperature}
+        # Left out at its default, so that records keep their bytes.
+        return settings | ({} if self.counting == "auto" else {"counting": self.counting})
 
     def make(self, role: Role, *, pace: Pace | None, scope: str, api_key: str) -> Model:
         """Make the model for a role; the search reasoner is deep or shallow by it.
@@ -139,6 +147,7 @@ class ModelSpec:
                 temperature=self.temperature,
                 pace=pace,
                 extra=json.loads(self.extra),
+                counting=self.counting,
             )
         )
         if self.record is None:

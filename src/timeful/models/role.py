@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from timeful.errors import SettingsError, unknown
+from timeful.models.counting import Counting
 from timeful.models.model import Model
 from timeful.models.model_spec import KINDS, ModelSpec
 from timeful.models.pace import Pace
@@ -61,15 +62,19 @@ class ModelRole:
         """The sampling temperature, if it is set."""
         return None if self.choice is None else self.choice.temperature
 
+    @property
+    def counting(self) -> Counting:
+        """How the tokens of an endpoint are counted in simulated time."""
+        return "auto" if self.choice is None else self.choice.counting
+
     def settings(self) -> dict[str, Any]:
         """The role as plain JSON values, without credentials."""
         if self.is_stand_in:
             return {"spec": self.spec}
-        return {
-            "spec": self.spec,
-            "endpoint": None if self.choice is None else self.choice.endpoint,
-            "temperature": self.temperature,
-        }
+        if self.choice is None:
+            return {"spec": self.spec, "endpoint": None, "temperature": None}
+        settings = self.choice.settings()
+        return {"endpoint": None, "temperature": None, **settings}
 
     def make(
         self,
@@ -110,6 +115,7 @@ def read_role(
     base_url: str | None = None,
     temperature: float | None = None,
     record: str | None = None,
+    counting: Counting = "auto",
 ) -> ModelRole:
     """Read the model of a role from its name on a command line.
 
@@ -123,6 +129,7 @@ def read_role(
         base_url: The base URL of an endpoint's API.
         temperature: The sampling temperature of an endpoint or a checkpoint.
         record: The cassette that records an endpoint's answers.
+        counting: How an endpoint's tokens are counted in simulated time.
 
     Raises:
         SettingsError: If the name is unknown or incomplete, or the model cannot work.
@@ -146,5 +153,6 @@ def read_role(
             base_url=base_url if is_live else None,
             temperature=temperature if kind in ("local", "openai") else None,
             record=record if is_live else None,
+            counting=counting if is_live else "auto",
         ),
     )

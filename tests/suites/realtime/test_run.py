@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from tests.servers.fake import FakeServer, Say, Status
+from tests.servers.fake import FakeServer, Say, Status, Usage
 from timeful.errors import SettingsError
 from timeful.experiments.run import MAIN_KEY, Results, report_suite, run_suite
 from timeful.experiments.sweep import Choice
 from timeful.models.model_spec import ModelSpec
 from timeful.records.recorder import read_record, record_hash
+from timeful.reports.results import read_results
 from timeful.suites.realtime.conditions import AGENTS
 from timeful.suites.realtime.suite import suite
 
@@ -102,6 +103,40 @@ def test_a_live_endpoint_is_recorded_and_replayed_to_the_same_bytes(tmp_path: Pa
     replayed = run(tmp_path / "again", FEW, planner=choice, reactor=choice)
     assert [row.score for row in replayed.episodes] == [row.score for row in first.episodes]
     assert [row.tokens for row in replayed.episodes] == [row.tokens for row in first.episodes]
+
+
+def test_the_tokens_of_a_run_are_reported_by_model_and_role(tmp_path: Path) -> None:
+    tape = tmp_path / "tape.jsonl"
+    hidden = [Say("\\boxed{U}"), Usage(900, prompt=50, reasoning=880, cached=20)]
+    uncounted = [Say("\\boxed{U}"), Usage(None)]
+    with FakeServer(lambda body: uncounted if "(2/" in str(body) else hidden) as server:
+        models = live(server, record=str(tape), counting="settled")
+        first = run(tmp_path / "live", {**FEW, "agent": ("reactive",)}, **models)
+        count = len(server.requests)
+    (total,) = first.usage
+    estimated = total.counted.get("estimated", 0)
+    settled = total.counted["settled"]
+    assert (total.model, total.role, total.thoughts) == ("fake", "react", count)
+    assert settled + estimated == count
+    assert (total.prompt, total.cached, total.reasoning) == (
+        50 * settled,
+        20 * settled,
+        880 * settled,
+    )
+    assert "react" in first.text
+    rows = [r for r in read_results(first.out / "results.json") if r.experiment == "usage"]
+    assert {(row.method, row.setting) for row in rows} == {("fake", "react")}
+    assert {row.metric: row.value for row in rows}["prompt tokens"] == 50 * settled
+    choice = ModelSpec(spec=f"replay:{tape}")
+    again = run(tmp_path / "again", {**FEW, "agent": ("reactive",)}, planner=choice, reactor=choice)
+    assert again.usage == first.usage
+    assert report_suite(suite, tmp_path / "live").usage == first.usage
+
+
+def test_a_run_of_stand_ins_reports_no_usage(tmp_path: Path) -> None:
+    finished = run(tmp_path, {**SMALL, "agent": ("reactive",)})
+    assert finished.usage == []
+    assert b'"usage"' not in (tmp_path / "results.json").read_bytes()
 
 
 def test_a_cassette_of_two_models_is_replayed_by_their_names(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import msgspec
 from timeful.agents.proactive.settings import AgentFile, ToolCatalog, agent_names, load_agent
 from timeful.domains.library import domain_from
 from timeful.errors import SettingsError
+from timeful.models.counting import Counting
 from timeful.models.endpoint import Endpoint
 from timeful.models.live_answer import ready
 from timeful.models.model import Model
@@ -50,6 +51,7 @@ def find_endpoints(
     base_url: str | None = None,
     temperature: float | None = None,
     record: str | None = None,
+    counting: Counting = "auto",
 ) -> dict[str, ModelRole]:
     """The agents that think with the model of their own file.
 
@@ -59,6 +61,7 @@ def find_endpoints(
         base_url: The address of all of these models, in place of the files' addresses.
         temperature: The sampling temperature, in place of the files' temperatures.
         record: The cassette that records their answers.
+        counting: How their tokens are counted in simulated time.
 
     Raises:
         SettingsError: If a file has an address and no model, or cannot be read.
@@ -75,6 +78,7 @@ def find_endpoints(
             base_url=address,
             temperature=llm.temperature if temperature is None else temperature,
             record=record,
+            counting=counting,
         )
         roles[agent] = ModelRole(stand_in="rules", choice=choice)
     return roles
@@ -104,7 +108,8 @@ def connect(
         base_url=choice.base_url,
         temperature=choice.temperature,
     )
-    model = ready(llm.connect(keys.get(llm.api_key_name, ""), retries=2, pace=pace))
+    key = keys.get(llm.api_key_name, "")
+    model = ready(llm.connect(key, retries=2, pace=pace, counting=choice.counting))
     if choice.record is None:
         return model
     return RecordingModel(model, Path(choice.record), scope=scope)

@@ -16,6 +16,7 @@ from timeful.errors import SettingsError, check_range
 from timeful.experiments.options import option
 from timeful.interfaces.compatibility import check_fits
 from timeful.models.calibrate import load_calibration
+from timeful.models.counting import Counting
 from timeful.models.pace import Pace
 from timeful.models.role import ModelRole
 
@@ -131,6 +132,10 @@ class ProactorEpisode:
         None, identifies=False, needs=(lambda e: e.voice.is_live, "an endpoint")
     )
     """Cassette that records the endpoint's answers."""
+    counting: Counting = option(
+        "auto", identifies=False, needs=(lambda e: e.voice.is_live, "an endpoint")
+    )
+    """Count of an endpoint's tokens in simulated time."""
     speaking_wpm: float | None = option(
         None, needs=(lambda e: e.timing != "by-turn", "--timing pace or timestamps")
     )

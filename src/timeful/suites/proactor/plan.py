@@ -118,6 +118,7 @@ def _find_own(
         base_url=episode.base_url if is_for_files else None,
         temperature=episode.temperature,
         record=episode.record,
+        counting=episode.counting,
     )
 
 
@@ -128,6 +129,7 @@ def _find_voice(episode: ProactorEpisode, *, has_own: bool) -> ModelRole:
         base_url=episode.base_url,
         temperature=episode.temperature,
         record=episode.record,
+        counting=episode.counting,
     )
 
 

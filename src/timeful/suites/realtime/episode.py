@@ -16,6 +16,7 @@ from timeful.errors import SettingsError, check_range, unknown
 from timeful.experiments.options import option
 from timeful.interfaces.compatibility import check_fits
 from timeful.models.calibrate import load_calibration
+from timeful.models.counting import counting_settings
 from timeful.models.model_spec import ModelSpec, Role
 from timeful.models.pace import TOKEN, TOKEN_TIME, Pace
 from timeful.registry import is_file_name, names
@@ -200,6 +201,7 @@ class RealtimeEpisode:
             "interface": self.interface,
             "pace": None if self.pace is None else [self.pace.first, self.pace.per_token],
             "temperature": [m.temperature for m in self.models],
+            **counting_settings([m.counting for m in self.models]),
             "seed": self.seed,
         }
 

@@ -11,6 +11,7 @@ from timeful.environments.inbox.task import Decomposition
 from timeful.errors import SettingsError, check_known, check_range
 from timeful.experiments.options import option
 from timeful.interfaces.compatibility import check_fits
+from timeful.models.counting import counting_settings
 from timeful.models.pace import Pace
 from timeful.models.role import ModelRole
 
@@ -111,6 +112,7 @@ class InboxEpisode:
             "world": asdict(self.world),
             "poll": self.poll,
             "temperature": [self.triage.temperature, self.writer.temperature],
+            **counting_settings([self.triage.counting, self.writer.counting]),
         }
 
 
