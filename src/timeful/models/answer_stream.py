@@ -256,6 +256,7 @@ class _Attempt:
         self._meter = UsageMeter(request.max_tokens)
         self._splitter = ThinkSplitter(request.thinking)
         self._calls = ToolCallAssembler()
+        self._report: Report | None = None
         self._has_begun = False
         self._carried = 0  # tokens whose text is held back
         self._finish: Finish | None = None
@@ -273,22 +274,21 @@ class _Attempt:
             async with self._at_most(self._request.timeouts.first_token_s, "its first token"):
                 events = await stack.enter_async_context(dialect.answer(self._request))
                 event = await self._next(events)
-            while event is not None:
-                if not await self._take(event):
-                    # The budget was used up, however much the server sends.
-                    tokens = self._request.max_tokens
-                    await self._put_calls(self._calls.flush())
-                    self._leave(End("length", tokens, None, self._attempt, self._waited_s))
-                    return
-                event = await self._next_in_time(events)
-            await self._end()
+            if await self._take_all(event, events):
+                await self._end()
+            else:
+                # The budget was used up, however much the server sends.
+                tokens = self._request.max_tokens
+                await self._put_calls(self._calls.flush())
+                self._leave(End("length", tokens, None, self._attempt, self._waited_s))
 
     async def _next(self, events: AsyncIterator[AnswerEvent]) -> AnswerEvent | None:
         """The next event with text or a finish reason; counts are kept."""
         try:
             async for event in events:
-                if (report := event.report) is not None:
-                    self._meter.note(report)
+                self._report = event.report
+                if self._report is not None:
+                    self._meter.note(self._report)
                 if event.has_news:
                     return event
         except BrokenError as error:
@@ -296,28 +296,38 @@ class _Attempt:
                 raise self._broken(f"the connection broke ({error})") from error
         return None
 
-    async def _next_in_time(self, events: AsyncIterator[AnswerEvent]) -> AnswerEvent | None:
+    async def _take_all(
+        self, event: AnswerEvent | None, events: AsyncIterator[AnswerEvent]
+    ) -> bool:
+        """Pass on events to the end of the answer; False if they exceed the budget."""
+        limit, idle_s = asyncio.timeout(None), self._request.timeouts.idle_s
         try:
-            async with self._at_most(self._request.timeouts.idle_s, "its next chunk"):
-                return await self._next(events)
+            async with self._at_most(idle_s, "its next chunk", limit=limit):
+                with _Silence(limit, idle_s) as silence:
+                    while event is not None:
+                        silence.end()
+                        if not await self._take(event):
+                            return False
+                        silence.begin()
+                        event = await self._next(events)
         except ModelTimeoutError:
             if self._finish is None:
                 raise
-            return None
+        return True
 
     async def _take(self, event: AnswerEvent) -> bool:
         """Pass on new text; False if it exceeds the budget."""
-        if event.text:
-            tokens = self._meter.add(event.text, event.report)
+        if text := event.text:
+            tokens = self._meter.add(text, self._report)
             if tokens is None:
                 return False
             self._carried += tokens
-            if event.reasoning:
-                await self._put("reasoning", event.reasoning)
-            for channel, text in self._splitter.feed(event.content):
-                await self._put(channel, text)
-        if event.calls:
-            await self._put_calls(self._calls.feed(event.calls))
+            if reasoning := event.reasoning:
+                await self._put("reasoning", reasoning)
+            for channel, piece in self._splitter.feed(event.content):
+                await self._put(channel, piece)
+        if calls := event.calls:
+            await self._put_calls(self._calls.feed(calls))
         if event.finish_reason is not None:
             self._finish = self._why(event.finish_reason)
         return True
@@ -380,15 +390,53 @@ class _Attempt:
         return _RetryableError(failure, wait_s=error.wait_s, is_rate_limit=is_rate_limit)
 
     @asynccontextmanager
-    async def _at_most(self, span_s: float, event: str) -> AsyncIterator[None]:
+    async def _at_most(
+        self, span_s: float, event: str, *, limit: asyncio.Timeout | None = None
+    ) -> AsyncIterator[None]:
         try:
-            async with asyncio.timeout(span_s):
+            async with limit or asyncio.timeout(span_s):
                 yield
         except TimeoutError as error:
             raise ModelTimeoutError(
                 f"{self._request} kept us waiting more than {span_s:g} s for {event};"
                 f" {self._meter.total} tokens had come"
             ) from error
+
+
+class _Silence:
+    """Makes a limit expire when the server is silent for a span.
+
+    A stream waits for thousands of chunks; a timeout for each of them would be a third of its cost.
+    """
+
+    def __init__(self, limit: asyncio.Timeout, span_s: float) -> None:
+        self._limit = limit
+        self._span_s = span_s
+        self._loop = asyncio.get_running_loop()
+        self._began_at: float | None = None
+
+    def __enter__(self) -> "_Silence":
+        self._timer = self._loop.call_later(self._span_s, self._check)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+
+    def begin(self) -> None:
+        """Wait for the server from now on."""
+        self._began_at = self._loop.time()
+
+    def end(self) -> None:
+        """Wait for something else than the server."""
+        self._began_at = None
+
+    def _check(self) -> None:
+        now = self._loop.time()
+        due = (now if self._began_at is None else self._began_at) + self._span_s
+        if due <= now:
+            self._limit.reschedule(now)
+        else:
+            self._timer = self._loop.call_at(due, self._check)
 
 
 def _is_passing(status: int) -> bool:

@@ -38,6 +38,12 @@ COUNTING_HELP = "Token count of endpoints in simulated time: auto, running or se
 LONGEST_SETTLED = 1 << 18
 """The most chunks of an answer that is read to its end before it is priced."""
 
+_LARGEST_SETTLED = 1 << 24
+"""The most characters of such an answer."""
+
+_BATCH = 16
+"""The chunks for which a consumer is woken where each is priced as it comes."""
+
 
 def counting_settings(ways: Sequence[Counting]) -> dict[str, list[Counting]]:
     """The ways in the settings of a record: none if all are "auto", so that records keep bytes."""
@@ -259,9 +265,10 @@ class PricedSource:
             self._has_begun = True
             first = self._inner.pull()
             if self._is_counted_at_end():
+                self._inner.batch = self._inner.capacity
                 self._settled = self._read(first)
             else:
-                self._inner.capacity = READ_AHEAD
+                self._inner.batch, self._inner.capacity = _BATCH, READ_AHEAD
                 return self._take(first, self._inner.arrived)
         if self._settled is None:
             return self._take(self._inner.pull(), self._inner.arrived)
@@ -288,14 +295,15 @@ class PricedSource:
     def _read(self, first: Chunk | End) -> deque[tuple[Chunk | End, Duration]]:
         """Read the answer to its end, and share its tokens."""
         chunks: list[TimedChunk] = []
-        piece = first
+        piece, size = first, 0
         while isinstance(piece, Chunk):
             chunks.append((piece, self._inner.arrived))
+            size += len(piece.text)
             piece = self._inner.pull()
-            if len(chunks) > LONGEST_SETTLED:
+            if len(chunks) > LONGEST_SETTLED or size > _LARGEST_SETTLED:
                 raise ModelError(
-                    f"an answer has more than {LONGEST_SETTLED} parts and no end, and its tokens "
-                    "are counted at the end; give the thought a limit or max_tokens"
+                    f"an answer has {len(chunks)} parts, {size} characters and no end, and its "
+                    "tokens are counted at the end; give the thought a limit or max_tokens"
                 )
         usage = self._inner.usage
         if piece.finish != "closed" and usage is not None:

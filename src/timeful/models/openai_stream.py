@@ -9,7 +9,7 @@ import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Set
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from re import search
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import openai
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from openai.types.chat import ChatCompletionMessageParam
 
 _DRAIN_S = 0.5
+_LONGEST_ERROR = 1 << 16
 
 _DONE = ChatChunk(choices=[Choice(finish_reason="stop")])
 """What the end mark says if there was no finish reason before."""
@@ -49,12 +50,41 @@ async def connect(request: Request, shared: ClientState) -> "ChatDialect":
         api_key=request.api_key,
         max_retries=0,
         timeout=timeout,
-        http_client=openai.DefaultAsyncHttpxClient(timeout=timeout),
+        http_client=openai.DefaultAsyncHttpxClient(
+            timeout=timeout,
+            limits=_http.Limits(max_connections=None, max_keepalive_connections=None),
+            event_hooks={"response": [_bound]},
+        ),
     )
     # The client would take these from the environment, and send them to any server.
     client.organization = client.project = None
     _ = client.chat.completions  # loads more of the client now, not on a request's time
     return ChatDialect(await shared.cleanup.enter_async_context(client))
+
+
+async def _bound(response: Any) -> None:
+    """Read no more than the beginning of an error's body, and as it is."""
+    if response.status_code >= 400:
+        response.headers.pop("content-encoding", None)  # a little may unfold to gigabytes
+        response.stream = _Beginning(response.stream)
+
+
+class _Beginning(_http.AsyncByteStream):  # type: ignore[misc, name-defined]
+    """The first bytes of a stream."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        left = _LONGEST_ERROR
+        async for part in self._stream:
+            yield part[:left]
+            left -= len(part)
+            if left <= 0:
+                return
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
 
 
 class ChatDialect:
@@ -74,10 +104,16 @@ class ChatDialect:
             messages=cast("list[ChatCompletionMessageParam]", request.wire()),
             stream=True,
             extra_body=body,
+            extra_headers={"Accept-Encoding": "identity"},
         )
         with self._translate_errors(body):
             async with opening as response:
-                received = response.iter_bytes()
+                encoding = response.headers.get("content-encoding", "identity")
+                if encoding != "identity":
+                    words = f"the answer has the encoding {encoding!r}, which was not requested"
+                    raise StatusError(words, status=None, is_final=True)
+                # Not `iter_bytes`, which costs as much as all else that is done with a chunk.
+                received = aiter(cast("AsyncIterator[bytes]", response.http_response.stream))
                 reader = _Reader(received)
                 async with aclosing(reader.events()) as events:
                     yield events

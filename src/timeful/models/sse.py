@@ -19,6 +19,7 @@ keep: nothing; all of it is the answer.
 """
 
 _FIELDS = (b"data", b"event", b"id", b"retry")
+_LONGEST_EVENT = 1 << 24
 _OPEN, _CLOSE = "<think>", "</think>"
 
 
@@ -171,7 +172,10 @@ class ChatChunk(msgspec.Struct, frozen=True):
     @property
     def text(self) -> str:
         """All new text that costs tokens: reasoning, answer, names and arguments of calls."""
-        return self.reasoning + self.content + "".join(p.name + p.arguments for p in self.calls)
+        text = self.reasoning + self.content
+        if calls := self.calls:
+            text += "".join(piece.name + piece.arguments for piece in calls)
+        return text
 
     @property
     def finish_reason(self) -> str | None:
@@ -181,7 +185,19 @@ class ChatChunk(msgspec.Struct, frozen=True):
     @property
     def has_news(self) -> bool:
         """Whether it has text or a finish reason."""
-        return bool(self.reasoning or self.content or self.calls or self.finish_reason)
+        choice = self.choices[0] if self.choices else None
+        if choice is None:
+            return False
+        delta = choice.delta
+        return bool(
+            choice.finish_reason
+            or (
+                delta is not None
+                and (
+                    delta.content or delta.reasoning_content or delta.reasoning or delta.tool_calls
+                )
+            )
+        )
 
     @property
     def _delta(self) -> Delta | None:
@@ -214,6 +230,7 @@ class SseParser:
     def __init__(self) -> None:
         self._rest = b""
         self._data: list[bytes] = []
+        self._size = 0  # of what came since the last event
 
     def feed(self, received: bytes) -> list[bytes]:
         """Add received bytes and return the data of the events that are now complete.
@@ -222,6 +239,9 @@ class SseParser:
             ModelError: If a line is not one of server-sent events.
         """
         *lines, self._rest = (self._rest + received).split(b"\n")
+        self._size += len(received)
+        if self._size > _LONGEST_EVENT:
+            raise ModelError(f"the server sent an event of more than {_LONGEST_EVENT} bytes")
         return [data for line in lines for data in self._line(line.removesuffix(b"\r"))]
 
     def flush(self) -> list[bytes]:
@@ -231,6 +251,7 @@ class SseParser:
     def _line(self, line: bytes) -> list[bytes]:
         if not line:
             event, self._data = b"\n".join(self._data), []
+            self._size = 0
             return [event] if event else []
         name, _, value = line.partition(b":")
         if name == b"data":

@@ -16,6 +16,8 @@ from timeful.records.usage import Usage
 READ_AHEAD = 64
 """Chunks to read ahead of the consumer; then the server has to wait."""
 
+_BATCH_S = 0.1
+
 
 class StreamBuffer:
     """Pieces read but not yet pulled; `pull` in one thread, `append` in an event loop.
@@ -28,11 +30,17 @@ class StreamBuffer:
 
     Attributes:
         capacity: The same; it may be changed.
+        batch: The chunks for which a consumer that waits is woken, or is woken after a tenth of a
+            second. In simulated time a chunk that is known later costs nothing, and to wake a
+            thread costs as much as to read a chunk.
     """
 
     def __init__(self, capacity: int = READ_AHEAD) -> None:
         self.capacity = capacity
-        self._condition = threading.Condition()
+        self.batch = 1
+        self._timer: asyncio.TimerHandle | None = None
+        self._lock = threading.Lock()
+        self._condition = threading.Condition(self._lock)
         self._pieces: deque[tuple[Chunk | End | Exception, int, Usage | None]] = deque()
         self._usage: Usage | None = None
         self._tokens = 0
@@ -54,7 +62,7 @@ class StreamBuffer:
     @property
     def usage(self) -> Usage | None:
         """The counts that came with the pieces pulled, and the tokens of the chunks since then."""
-        with self._condition:
+        with self._lock:
             usage = self._usage
             if usage is None or not self._tokens:
                 return usage
@@ -66,7 +74,7 @@ class StreamBuffer:
         Raises:
             ModelError: If the model fails, or the stream breaks.
         """
-        with self._condition:
+        with self._lock:
             while not self._pieces and not self._is_closed:
                 self._condition.wait()
             if self._is_closed:
@@ -87,7 +95,7 @@ class StreamBuffer:
 
     def when_ready(self, notify: Callable[[], None]) -> None:
         """Call `notify` once, as soon as `pull` would not wait: also after an error or `close`."""
-        with self._condition:
+        with self._lock:
             if not self._pieces and not self._is_closed:
                 self._notify = notify
                 return
@@ -99,7 +107,7 @@ class StreamBuffer:
         A reader at its end is not cancelled: it is returning its connection, and cancelling it
         could leave connections open that are being closed.
         """
-        with self._condition:
+        with self._lock:
             if self._is_closed:
                 return
             self._is_closed = True
@@ -115,7 +123,7 @@ class StreamBuffer:
 
     def on_close(self, stop: Callable[[], object]) -> None:
         """Set the function that `close` calls, from any thread; call it now if already closed."""
-        with self._condition:
+        with self._lock:
             if not self._is_closed:
                 self._stop = stop
                 return
@@ -128,8 +136,7 @@ class StreamBuffer:
     @property
     def is_full(self) -> bool:
         """Whether no further piece should be read now."""
-        with self._condition:
-            return len(self._pieces) >= self.capacity and not self._is_closed
+        return len(self._pieces) >= self.capacity and not self._is_closed
 
     async def make_room(self) -> None:
         """Wait while the buffer is full."""
@@ -140,7 +147,7 @@ class StreamBuffer:
             with suppress(RuntimeError):  # the loop has ended, and the reader with it
                 loop.call_soon_threadsafe(room.set)
 
-        with self._condition:
+        with self._lock:
             if len(self._pieces) < self.capacity or self._is_closed:
                 return
             self._wake = wake
@@ -153,15 +160,20 @@ class StreamBuffer:
             piece: The piece.
             usage: The counts that are known with it: before the first chunk, and at the end.
         """
-        with self._condition:
+        with self._lock:
             self._is_over = self._is_over or isinstance(piece, End)
             if self._is_closed:
                 return
             self._pieces.append((piece, monotonic_ns() - self._began, usage))
-        self._ready()
+            is_batch = len(self._pieces) >= min(self.batch, self.capacity)
+        if is_batch or self._notify is not None or not isinstance(piece, Chunk):
+            self._ready()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(_BATCH_S, self._ready)
 
     def _ready(self) -> None:
-        with self._condition:
+        self._timer = None
+        with self._lock:
             notify, self._notify = self._notify, None
             self._condition.notify_all()
         if notify is not None:
