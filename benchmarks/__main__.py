@@ -4,7 +4,19 @@ import platform
 import subprocess
 from collections.abc import Callable
 
-from benchmarks import games, kernel, local, patrol, proactor, sandbox, serving, startup, toys, wall
+from benchmarks import (
+    counting,
+    games,
+    kernel,
+    local,
+    patrol,
+    proactor,
+    sandbox,
+    serving,
+    startup,
+    toys,
+    wall,
+)
 
 
 def section(title: str, job: Callable[[], None]) -> None:
@@ -27,6 +39,7 @@ def main() -> None:
     section("Start-up", startup.main)
     section("Sandboxes beside a plain subprocess", sandbox.main)
     section("Wall time beside a model that stalls", wall.main)
+    section("Settled counting beside running", counting.main)
 
 
 if __name__ == "__main__":

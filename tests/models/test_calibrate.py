@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy
 
-from tests.servers.fake import FakeServer, Finish, Say
+from tests.servers.fake import FakeServer, Finish, Say, Usage
 from timeful.core.source import Chunk, End
 from timeful.core.units import milliseconds, seconds
 from timeful.errors import ModelError, RecordError, SettingsError
@@ -84,6 +84,24 @@ def test_a_server_is_calibrated_by_the_tokens_that_it_counts(
     assert found.pace == Pace(first=milliseconds(0), per_token=milliseconds(1))
     assert all(timing.is_counted for timing in found.timings)
     assert found.endpoint == server.base_url
+
+
+def test_hidden_reasoning_is_counted_and_doubts_the_delay_of_the_first_token(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+    def script(body: dict[str, int]) -> list[object]:
+        limit = body["max_tokens"]
+        return [Say("one "), Finish("length"), Usage(limit, reasoning=limit - 1)]
+
+    ticks = iter(range(0, 10**9, 1000))
+    with FakeServer(script) as server:  # type: ignore[arg-type]
+        model = OpenAIModel(model="m", base_url=server.base_url)
+        found = calibrate(model, lengths=(4, 64), repeats=1, read=lambda: next(ticks))
+        model.close()
+    assert [(timing.tokens, timing.hidden) for timing in found.timings] == [(4, 3), (64, 63)]
+    assert any("63" in doubt for doubt in found.doubts)
 
 
 def test_the_line_is_that_of_a_reference() -> None:

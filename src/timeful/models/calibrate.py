@@ -16,6 +16,7 @@ from timeful.core.clock import monotonic_ns
 from timeful.core.source import Chunk
 from timeful.core.units import in_seconds
 from timeful.errors import RecordError, SettingsError
+from timeful.models.counting import MeteredSource
 from timeful.models.least_squares import Line, line_through
 from timeful.models.model import Model, Prompt
 from timeful.models.pace import Pace
@@ -31,12 +32,14 @@ class Timing:
     """One timed answer, in seconds since it was asked for.
 
     `is_counted` says whether the server gave the number of tokens; else it is an estimate.
+    `hidden` counts the tokens of reasoning that was not shown before the first token.
     """
 
     tokens: int
     seconds: float
     first_token_s: float
     is_counted: bool
+    hidden: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +79,11 @@ class Calibration:
             warnings.append(f"the delay before all tokens is negative ({self.beta_s:.3g} s)")
         if not all(timing.is_counted for timing in self.timings):
             warnings.append("the server counts no tokens, so their numbers are estimates")
+        if hidden := max((timing.hidden for timing in self.timings), default=0):
+            warnings.append(
+                f"up to {hidden} tokens of reasoning are hidden before the first visible token, "
+                "so its delay is not that of the first token"
+            )
         return tuple(warnings)
 
     @property
@@ -165,11 +173,14 @@ def _time(
     source = model.open(prompt, max_tokens=max_tokens, seed=seed)
     first: int | None = None
     tokens = 0
+    is_thinking_visible = False
     try:
         while isinstance(piece := source.pull(), Chunk):
             first = read() - start if first is None else first
             tokens += piece.tokens
+            is_thinking_visible |= piece.channel == "reasoning"
         span = read() - start
+        usage = source.usage if isinstance(source, MeteredSource) else None
     finally:
         source.close()
     return Timing(
@@ -177,6 +188,7 @@ def _time(
         seconds=in_seconds(span),
         first_token_s=in_seconds(span if first is None else first),
         is_counted=piece.tokens is not None,
+        hidden=0 if usage is None or is_thinking_visible else usage.reasoning or 0,
     )
 
 
