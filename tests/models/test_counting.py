@@ -18,6 +18,7 @@ from tests.servers.fake import (
     Finish,
     Raw,
     Say,
+    Status,
     Step,
     Think,
     Usage,
@@ -351,6 +352,37 @@ def test_the_time_that_is_left_limits_what_is_asked_for(connect: Connect, way: s
 
         play(agent, "freeway")
         assert [request.body["max_tokens"] for request in server.requests] == [50, 20, 20]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "max_tokens is too large: 5000. This model supports at most 4096 completion tokens",
+        "'max_tokens' or 'max_completion_tokens' is too large: the maximum context length is 4096",
+    ],
+)
+def test_a_server_that_finds_the_time_too_long_is_asked_without_a_limit(
+    connect: Connect, words: str
+) -> None:
+    names = {"max_tokens", "max_completion_tokens"}
+
+    def script(body: Body) -> list[Step]:
+        limit = max((body.get(name, 0) for name in names), default=0)
+        return [Status(400, words)] if limit > 4096 else [Say("go"), Usage(9, reasoning=8)]
+
+    with FakeServer(script) as server:
+        model = connect(server)
+        for _ in range(2):
+            chunks, end, _ = priced(model, room=5000)
+            assert (len(chunks), end.tokens) == (2, 9)
+        count = len(server.requests)
+        assert names.isdisjoint(server.requests[-1].body)
+        assert not names.isdisjoint(server.requests[0].body)
+        priced(model, room=100)
+        assert len(server.requests) == count + 1
+        assert not names.isdisjoint(server.requests[-1].body)
+        with pytest.raises(ModelError):
+            priced(model, max_tokens=5000)
 
 
 def test_a_wall_clock_asks_for_no_fewer_tokens(connect: Connect) -> None:

@@ -1,6 +1,7 @@
 """An answer of a live model: started in the event loop of its model, priced for simulated time."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import lru_cache
 from threading import Event, Lock
 from typing import Protocol, TypeVar, cast, runtime_checkable
@@ -83,7 +84,7 @@ def start_answer(
     room = None if pricing is None else pricing.room
     if room is not None:
         max_tokens = room if max_tokens is None else min(room, max_tokens)
-    request = make_request(max_tokens)
+    request = replace(make_request(max_tokens), is_budget_by_time=room is not None)
 
     async def work(shared: ClientState) -> None:
         await _feed(request, answer, shared, connect)

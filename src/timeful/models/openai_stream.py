@@ -35,6 +35,9 @@ _OPTIONAL = {
 }
 """Fields that some servers reject, and the words by which they say so, tried in this order."""
 
+_BUDGET = r"\bmax_(completion_)?tokens\b|context length|completion tokens"
+"""The words by which servers refuse a budget above what the model can generate."""
+
 # httpx, or httpx2 from openai 3 on: errors in mid-stream are its own.
 _http = sys.modules[openai.DefaultAsyncHttpxClient.__mro__[1].__module__.partition(".")[0]]
 _TRANSPORT_ERROR = cast(type[Exception], _http.HTTPError)
@@ -94,11 +97,13 @@ class ChatDialect:
         self._client = client
         self._refused: set[str] = set()
         """The optional fields of a request that the server turned out not to know."""
+        self._too_large: int | None = None
+        """The least budget that follows from a limit in time, and that the server refused."""
 
     @asynccontextmanager
     async def answer(self, request: Request) -> AsyncIterator[AsyncIterator[ChatChunk]]:
         """Send a request and stream its answer; see `answer_stream.Dialect`."""
-        body = request.body(self._refused)
+        body = request.body(self._refused, too_large=self._too_large)
         opening = self._client.chat.completions.with_streaming_response.create(
             model=request.model,
             messages=cast("list[ChatCompletionMessageParam]", request.wire()),
@@ -106,7 +111,7 @@ class ChatDialect:
             extra_body=body,
             extra_headers={"Accept-Encoding": "identity"},
         )
-        with self._translate_errors(body):
+        with self._translate_errors(request, body):
             async with opening as response:
                 encoding = response.headers.get("content-encoding", "identity")
                 if encoding != "identity":
@@ -125,13 +130,16 @@ class ChatDialect:
                                 pass
 
     @contextmanager
-    def _translate_errors(self, body: dict[str, object]) -> Iterator[None]:
+    def _translate_errors(self, request: Request, body: dict[str, object]) -> Iterator[None]:
         try:
             yield
         except openai.APIStatusError as error:
             field = _unknown_field(error, body, self._refused)
             if field is not None:
                 self._refused.add(field)
+                raise RepeatError from error
+            if _is_budget_too_large(error, request, body):
+                self._too_large = request.max_tokens
                 raise RepeatError from error
             raise StatusError(
                 error.message,
@@ -197,6 +205,15 @@ def _unknown_field(
             if has_field and search(rf"\b({pattern})\b", error.message):
                 return name
     return None
+
+
+def _is_budget_too_large(
+    error: openai.APIStatusError, request: Request, body: dict[str, object]
+) -> bool:
+    """Whether the server refuses a budget that is only what there is time for."""
+    has_budget = "max_tokens" in body or "max_completion_tokens" in body
+    is_refused = error.status_code in (400, 422) and search(_BUDGET, error.message)
+    return request.is_budget_by_time and has_budget and bool(is_refused)
 
 
 def _requested_wait(error: openai.APIStatusError) -> float | None:

@@ -64,7 +64,8 @@ class Request:
     """One request to one endpoint.
 
     `options` are further fields of the body, such as the seed and the temperature. Each attempt
-    passes the `gate`.
+    passes the `gate`. `is_budget_by_time` says that `max_tokens` is only what there is time for: a
+    server that finds it too large may generate more, which is cut here.
     """
 
     base_url: str
@@ -79,18 +80,29 @@ class Request:
     retries: int
     gate: Gate
     tools: tuple[ToolSpec, ...] = ()
+    is_budget_by_time: bool = False
 
-    def body(self, refused: Set[str]) -> dict[str, object]:
+    def body(self, refused: Set[str], *, too_large: int | None = None) -> dict[str, object]:
         """The fields beyond model and messages, without those that the server refused.
 
         The limit is `max_tokens` until a server insists on `max_completion_tokens`. The server
         is asked for a token count a chunk, since tokens determine the time.
+
+        Args:
+            refused: The fields that the server refused.
+            too_large: A limit that the server refused as too large; None if there was none.
         """
         counts = {"include_usage": True} | ({} if RUNNING in refused else {RUNNING: True})
         body: dict[str, object] = {"stream_options": counts, **self.options}
         if self.tools:
             body["tools"] = [tool.schema() for tool in self.tools]
-        if self.max_tokens is not None:
+        is_too_large = (
+            self.is_budget_by_time
+            and too_large is not None
+            and self.max_tokens is not None
+            and self.max_tokens >= too_large
+        )
+        if self.max_tokens is not None and not is_too_large:
             limit = "max_completion_tokens" if "max_tokens" in refused else "max_tokens"
             body[limit] = self.max_tokens
         return {name: value for name, value in body.items() if name not in refused}
