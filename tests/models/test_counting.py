@@ -14,14 +14,17 @@ from tests.models.asking import ask, read
 from tests.servers.fake import (
     Body,
     Call,
+    Die,
     FakeServer,
     Finish,
+    Hang,
     Raw,
     Say,
     Status,
     Step,
     Think,
     Usage,
+    Wait,
 )
 from timeful.agents.prompt_kit import prompt_kit
 from timeful.agents.reactive import reactive
@@ -538,3 +541,90 @@ def test_a_recording_that_was_stopped_for_time_does_not_say_what_came_after(
     for more in (1001, None):
         with pytest.raises(CassetteMissError):
             priced(ReplayModel(tape), room=more)
+
+
+# --- answers that begin again ----------------------------------------------------------------
+
+WORDS = ["one ", "two ", "three ", "four ", "five"]
+SETTLED: list[Step] = [Say(word) for word in WORDS]
+RUNNING: list[Step] = [Say(word, tokens=2 * n) for n, word in enumerate(WORDS, 1)]
+BREAKS: list[list[Step]] = [[Die()], [Die(politely=True)], [Hang()]]
+
+
+def each(*scripts: list[Step]) -> Callable[[Body], list[Step]]:
+    """One script for each request, in order."""
+    left = iter(scripts)
+    return lambda _: next(left)
+
+
+@pytest.mark.parametrize("script", [SETTLED, RUNNING])
+@pytest.mark.parametrize("break_", BREAKS)
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_stream_that_breaks_in_simulated_time_is_asked_again(
+    connect: Connect, script: list[Step], break_: list[Step], count: int
+) -> None:
+    """The answer and its tokens are those of an answer that does not break."""
+    times = Timeouts(backoff_s=0.001, idle_s=0.05)
+    with FakeServer(script) as server:
+        expected, expected_end, _ = priced(connect(server))
+    with FakeServer(each([*script[:count], *break_], script)) as server:
+        chunks, end, _ = priced(connect(server, timeouts=times))
+    assert "".join(chunk.text for chunk in chunks) == "one two three four five"
+    assert sum(chunk.tokens for chunk in chunks) == sum(chunk.tokens for chunk in expected)
+    assert (end.tokens, end.finish) == (expected_end.tokens, "stop")
+    assert end.attempts == 2
+
+
+THOUGHTS: list[list[Step]] = [
+    [*(Think(f"{n} ") for n in range(40)), Say(UP)],
+    [*(Say(f"{n} ", tokens=n + 1) for n in range(40)), Say(UP, tokens=41)],
+]
+
+
+@pytest.mark.parametrize("script", THOUGHTS)
+@pytest.mark.parametrize("step", [30, 60])
+def test_an_episode_does_not_see_that_a_stream_broke(
+    connect: Connect, script: list[Step], step: int
+) -> None:
+    seeds: set[int] = set()
+
+    def breaks(body: Body) -> list[Step]:
+        is_first = body["seed"] not in seeds
+        seeds.add(body["seed"])
+        is_broken = is_first and len(seeds) % 3 == 0
+        return [*script[: len(seeds) % 28], Die()] if is_broken else script
+
+    def played(answers: Script) -> str:
+        with FakeServer(answers) as server:
+            kit = prompt_kit("freeway")
+            agent = partial(reactive, model=connect(server), prompts=kit, budget=tokens(step))
+            return record_hash(play(agent, "freeway", step=tokens(step), seed=3).events)
+
+    assert played(breaks) == played(script)
+
+
+def test_another_answer_after_a_break_goes_on_at_the_same_token(connect: Connect) -> None:
+    other: list[Step] = [Say(f"word{n} ", tokens=2 * n) for n in range(1, 8)]
+    with FakeServer(each([*RUNNING[:3], Wait(300), Die()], other)) as server:
+        source = connect(server).open(price_prompt(ask(), Pricing()), max_tokens=None, seed=1)
+        passed = [source.pull() for _ in range(3)]
+        rest, end = read(source)
+    assert [chunk.text for chunk in passed] == WORDS[:3]
+    assert [chunk.text for chunk in rest] == ["word4 ", "word5 ", "word6 ", "word7 "]
+    assert [chunk.tokens for chunk in rest] == [2, 2, 2, 2]
+    assert end.tokens == 14
+
+
+def test_a_stream_that_always_breaks_is_an_error_in_the_end(connect: Connect) -> None:
+    with FakeServer([*SETTLED[:2], Die()]) as server:
+        with pytest.raises(ModelError, match="attempt 3"):
+            priced(connect(server, retries=2))
+        assert len(server.requests) == 3
+
+
+def test_under_a_wall_clock_a_stream_that_breaks_is_an_error(connect: Connect) -> None:
+    with FakeServer([*SETTLED[:2], Die()]) as server:
+        source = connect(server).open(ask(), max_tokens=None, seed=1)
+        with pytest.raises(ModelError):
+            read(source)
+        assert len(server.requests) == 1

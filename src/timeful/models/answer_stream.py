@@ -159,7 +159,8 @@ async def stream_answer(
     """Send a request, several times if necessary, and feed the source with the answer.
 
     A failure before the first chunk is tried again, up to `request.retries` times: if no
-    connection came about or it broke, and on status 408, 409 and 5xx. A rate limit (429, or a
+    connection came about or it broke, and on status 408, 409 and 5xx. If the source can restart, so
+    is a stream that breaks or stalls: in simulated time nobody can tell. A rate limit (429, or a
     wait that the server names) is waited out, for at most `timeouts.patience_s` in all. A
     repetition without a field that the server does not know counts as an attempt, not as a retry.
 
@@ -179,12 +180,8 @@ async def stream_answer(
             return
         except RepeatError:
             continue
-        except StatusError as error:
+        except (StatusError, UnreachableError, ModelTimeoutError, _RetryableError) as error:
             failure = attempt.read_failure(error)
-        except UnreachableError as error:
-            failure = _RetryableError(_unreachable(request, error))
-        except _RetryableError as error:
-            failure = error
         finally:
             request.gate.leave()
             request.gate.correct(attempt.tokens - request.expected_tokens)
@@ -193,6 +190,8 @@ async def stream_answer(
         wait_s = patience.next_wait(failure)
         if wait_s is None:
             raise _after(failure.error, attempts) from failure
+        if attempt.has_begun:
+            source.restart()
         with patience.measured():
             await _pause(wait_s)
 
@@ -257,9 +256,13 @@ class _Attempt:
         self._splitter = ThinkSplitter(request.thinking)
         self._calls = ToolCallAssembler()
         self._report: Report | None = None
-        self._has_begun = False
+        self.has_begun = False
         self._carried = 0  # tokens whose text is held back
         self._finish: Finish | None = None
+
+    @property
+    def _can_repeat(self) -> bool:
+        return self._source.can_restart or not self.has_begun
 
     @property
     def tokens(self) -> int:
@@ -334,7 +337,7 @@ class _Attempt:
 
     async def _put(self, channel: Channel, text: str) -> None:
         tokens, self._carried = self._carried, 0
-        self._has_begun = True
+        self.has_begun = True
         self._source.append(Chunk(text, tokens, channel), self._meter.enter(tokens, channel))
         if self._source.is_full:
             with self._request.gate.outside():
@@ -372,19 +375,31 @@ class _Attempt:
         self._source.append(end, self._meter.usage)
 
     def _broken(self, problem: str) -> Exception:
-        """A failure that may be retried if no part of the answer was passed on."""
+        """A failure that may be retried if no part of the answer counts already."""
         error = ModelError(f"{problem} in {self._request}, after {self._meter.total} tokens")
-        return error if self._has_begun else _RetryableError(error)
+        return _RetryableError(error) if self._can_repeat else error
 
-    def read_failure(self, error: StatusError) -> _RetryableError:
-        """A temporary failure before the first chunk; raises at once if a retry would fail."""
-        if not error.is_in_stream:
-            return _status(self._request, error)
+    def read_failure(self, error: Exception) -> _RetryableError:
+        """A failure after which the request may be sent again; other failures are raised."""
+        match error:
+            case UnreachableError():
+                return _RetryableError(_unreachable(self._request, error))
+            case _RetryableError():
+                return error
+            case StatusError(is_in_stream=False):
+                return _status(self._request, error)
+            case StatusError():
+                return self._reported(error)
+            case ModelTimeoutError() if self._source.can_restart:
+                return _RetryableError(error)
+        raise error
+
+    def _reported(self, error: StatusError) -> _RetryableError:
         words = self._request.quote(error.words)
         failure = ModelError(
             f"the server reported {words!r} in {self._request}, after {self._meter.total} tokens"
         )
-        if self._has_begun or not _is_passing(error.status or 0):
+        if not self._can_repeat or not _is_passing(error.status or 0):
             raise failure from error
         is_rate_limit = error.status in _RATE_LIMITS
         return _RetryableError(failure, wait_s=error.wait_s, is_rate_limit=is_rate_limit)

@@ -21,7 +21,7 @@ from msgspec.structs import replace as replace_fields
 from timeful.core.source import Channel, Chunk, End, Source
 from timeful.core.units import NO_TIME, Duration
 from timeful.errors import ModelError
-from timeful.models.stream_buffer import READ_AHEAD, StreamBuffer
+from timeful.models.stream_buffer import READ_AHEAD, Restart, StreamBuffer
 from timeful.models.token_counter import TokenCounter, estimate_tokens
 from timeful.records.usage import Counted, Usage
 
@@ -237,6 +237,8 @@ class PricedSource:
         self._has_passed = False
         self._tokens = 0
         self._arrived = NO_TIME
+        self._passed: list[Chunk] = []
+        self._repeat: _Repeat | None = None
 
     @property
     def usage(self) -> Usage | None:
@@ -263,7 +265,9 @@ class PricedSource:
         """
         if not self._has_begun:
             self._has_begun = True
-            first = self._inner.pull()
+            first = self._inner.pull_piece()
+            while isinstance(first, Restart):
+                first = self._inner.pull_piece()
             if self._is_counted_at_end():
                 self._inner.batch = self._inner.capacity
                 self._settled = self._read(first)
@@ -271,7 +275,7 @@ class PricedSource:
                 self._inner.batch, self._inner.capacity = _BATCH, READ_AHEAD
                 return self._take(first, self._inner.arrived)
         if self._settled is None:
-            return self._take(self._inner.pull(), self._inner.arrived)
+            return self._take(self._pull_new(), self._inner.arrived)
         if not self._settled:
             return End("closed")
         return self._take(*self._settled.popleft())
@@ -292,14 +296,29 @@ class PricedSource:
         usage = self._inner.usage
         return usage is None or usage.counted != "running"
 
+    def _pull_new(self) -> Chunk | End:
+        """The next piece that was not passed on before the answer began again."""
+        while True:
+            piece = self._inner.pull_piece()
+            if isinstance(piece, Restart):
+                self._repeat = _Repeat(self._passed, self._tokens)
+            elif isinstance(piece, End) or self._repeat is None:
+                return piece
+            elif (rest := self._repeat.cut(piece)) is not None:
+                return rest
+
     def _read(self, first: Chunk | End) -> deque[tuple[Chunk | End, Duration]]:
         """Read the answer to its end, and share its tokens."""
         chunks: list[TimedChunk] = []
-        piece, size = first, 0
-        while isinstance(piece, Chunk):
-            chunks.append((piece, self._inner.arrived))
-            size += len(piece.text)
-            piece = self._inner.pull()
+        piece: Chunk | End | Restart = first
+        size = 0
+        while not isinstance(piece, End):
+            if isinstance(piece, Restart):
+                chunks, size = [], 0
+            else:
+                chunks.append((piece, self._inner.arrived))
+                size += len(piece.text)
+            piece = self._inner.pull_piece()
             if len(chunks) > LONGEST_SETTLED or size > _LARGEST_SETTLED:
                 raise ModelError(
                     f"an answer has {len(chunks)} parts, {size} characters and no end, and its "
@@ -315,8 +334,45 @@ class PricedSource:
         self._has_passed = True
         if isinstance(piece, Chunk):
             self._tokens += piece.tokens
+            if self._settled is None:
+                self._passed.append(piece)
         elif self._room is not None and piece.finish == "length":
             tokens = self._tokens if piece.tokens is None else piece.tokens
             if piece.tokens is None or tokens >= self._room:
                 return replace(piece, tokens=max(tokens, self._room + 1))
         return piece
+
+
+class _Repeat:
+    """Finds what is new in an answer that is given again, since its stream broke.
+
+    What was passed on is known to the agent at its instants, and stays. An answer that begins with
+    the same text goes on after it; another answer goes on after as many tokens.
+
+    Args:
+        passed: The chunks that were passed on.
+        tokens: Their tokens.
+    """
+
+    def __init__(self, passed: Sequence[Chunk], tokens: int) -> None:
+        self._left: dict[Channel, str] = {
+            channel: "".join(chunk.text for chunk in passed if chunk.channel == channel)
+            for channel in ("answer", "reasoning")
+        }
+        self._tokens = tokens
+        self._count = 0
+        self._is_same = True
+
+    def cut(self, chunk: Chunk) -> Chunk | None:
+        """The new part of a chunk; None if there is none."""
+        self._count += chunk.tokens
+        tokens = min(chunk.tokens, max(0, self._count - self._tokens))
+        left, text = self._left[chunk.channel], chunk.text
+        if self._is_same and left.startswith(text):
+            self._left[chunk.channel], text = left[len(text) :], ""
+        elif self._is_same and text.startswith(left):
+            self._left[chunk.channel], text = "", text[len(left) :]
+        else:
+            self._is_same = False
+            text = text if tokens else ""
+        return replace(chunk, text=text, tokens=tokens) if text or tokens else None

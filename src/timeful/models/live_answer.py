@@ -81,6 +81,7 @@ def start_answer(
     pricing = prompt.pricing
     is_as_it_comes = pricing is None or counting == "running"
     answer = StreamBuffer(READ_AHEAD if is_as_it_comes else LONGEST_SETTLED)
+    answer.can_restart = pricing is not None
     room = None if pricing is None else pricing.room
     if room is not None:
         max_tokens = room if max_tokens is None else min(room, max_tokens)

@@ -19,6 +19,10 @@ READ_AHEAD = 64
 _BATCH_S = 0.1
 
 
+class Restart:
+    """A piece that says that the answer begins again: its stream broke."""
+
+
 class StreamBuffer:
     """Pieces read but not yet pulled; `pull` in one thread, `append` in an event loop.
 
@@ -30,6 +34,7 @@ class StreamBuffer:
 
     Attributes:
         capacity: The same; it may be changed.
+        can_restart: Whether the consumer knows what to do with a `Restart`.
         batch: The chunks for which a consumer that waits is woken, or is woken after a tenth of a
             second. In simulated time a chunk that is known later costs nothing, and to wake a
             thread costs as much as to read a chunk.
@@ -38,10 +43,11 @@ class StreamBuffer:
     def __init__(self, capacity: int = READ_AHEAD) -> None:
         self.capacity = capacity
         self.batch = 1
+        self.can_restart = False
         self._timer: asyncio.TimerHandle | None = None
         self._lock = threading.Lock()
         self._condition = threading.Condition(self._lock)
-        self._pieces: deque[tuple[Chunk | End | Exception, int, Usage | None]] = deque()
+        self._pieces: deque[tuple[Chunk | End | Restart | Exception, int, Usage | None]] = deque()
         self._usage: Usage | None = None
         self._tokens = 0
         self._is_closed = False
@@ -74,6 +80,12 @@ class StreamBuffer:
         Raises:
             ModelError: If the model fails, or the stream breaks.
         """
+        piece = self.pull_piece()
+        assert not isinstance(piece, Restart), "only a source that can restart is restarted"
+        return piece
+
+    def pull_piece(self) -> "Chunk | End | Restart":
+        """As `pull`; also where the answer begins again."""
         with self._lock:
             while not self._pieces and not self._is_closed:
                 self._condition.wait()
@@ -88,6 +100,8 @@ class StreamBuffer:
                 self._usage, self._tokens = usage, 0
             if isinstance(piece, Chunk):
                 self._tokens += piece.tokens
+            elif isinstance(piece, Restart):
+                self._usage, self._tokens = None, 0
             wake, self._wake = self._wake, None
         if wake is not None:
             wake()
@@ -132,6 +146,12 @@ class StreamBuffer:
     def begin(self) -> None:
         """Measure arrivals from now on: a request is about to be sent, perhaps again."""
         self._began = monotonic_ns()
+
+    def restart(self) -> None:
+        """Drop what was not pulled: the answer comes again from its beginning."""
+        with self._lock:
+            self._pieces.clear()
+            self._pieces.append((Restart(), 0, None))
 
     @property
     def is_full(self) -> bool:
