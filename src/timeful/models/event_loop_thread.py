@@ -61,8 +61,19 @@ class _RunningLoop:
             self._thread.join()
 
     def _run(self) -> None:
-        with asyncio.Runner(loop_factory=lambda: self.loop) as runner:
-            runner.run(self._serve())
+        # An `asyncio.Runner` would start a thread at its end, which an exiting interpreter refuses.
+        try:
+            self.loop.run_until_complete(self._serve())
+            self.loop.run_until_complete(self._cancel_rest())
+            self.loop.run_until_complete(self.loop.shutdown_asyncgens())
+        finally:
+            self.loop.close()
+
+    async def _cancel_rest(self) -> None:
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _stream(self, work: Work) -> None:
         # No variable: a task that fails holds its frames, and one of them would hold the task.
