@@ -1,0 +1,196 @@
+"""Many episodes in flight on one endpoint, whatever the endpoint does."""
+
+import gzip
+import re
+import resource
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from itertools import repeat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import timeful
+from tests.experiments.flight_suite import suite
+from tests.servers.fake import (
+    Body,
+    Die,
+    FakeServer,
+    Hang,
+    Raw,
+    Say,
+    Start,
+    Status,
+    Step,
+    Wait,
+)
+from timeful.models.traffic import Limits
+
+ROOT = Path(__file__).parents[2]
+GOOD: list[Step] = [Say("the answer is "), Say("1")]
+BOMB = gzip.compress(b"\0" * (1 << 26))
+
+KINDS: list[list[Step]] = [
+    GOOD,
+    [Status(500, "broken")],
+    [Status(401, "no key")],
+    [Raw(b"<html>not a stream</html>\n\n")],
+    [Raw(b"data: {nonsense\n\n")],
+    [Hang()],
+    [Hang(keep_alive=True)],
+    [Start(), Hang()],
+    [Say("half an answer "), Hang()],
+    [Say("half an answer "), Die()],
+    [Status(400, "x" * 1_000_000)],
+    [Start(), Raw(b"data: " + b"x" * (1 << 24))],
+    [Start(), Raw(BOMB)],
+]
+"""What a server may do with every request of an episode."""
+
+PASSING: list[list[Step]] = [
+    [Status(429, headers={"retry-after-ms": "5"})],
+    [Status(503)],
+    [Say("half "), Die()],
+    [Die()],
+]
+"""What it may do with the first request of a turn."""
+
+
+class Server:
+    """Answers by the episode's number: good ones may fail once; bad ones always."""
+
+    def __init__(self) -> None:
+        self.requests: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def __call__(self, body: Body) -> Iterator[Step]:
+        text = body["messages"][-1]["content"]
+        with self._lock:
+            self.requests[text] += 1
+            count = self.requests[text]
+        number = int(re.findall(r"\d+", text)[0])
+        if number % 2:
+            return iter(KINDS[(number // 2) % len(KINDS)])
+        if count == 1 and number % 4:
+            return iter(PASSING[(number // 4) % len(PASSING)])
+        return iter(GOOD)
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+def run(out: Path, server: FakeServer, *, episodes: int, **options: Any) -> Any:
+    return timeful.evaluate(
+        None, suite, out=out, url=server.base_url, number=range(episodes), **options
+    )
+
+
+def test_the_number_in_flight_changes_no_byte(tmp_path: Path) -> None:
+    def script(body: Body) -> list[Step]:
+        number = int(re.findall(r"\d+", body["messages"][-1]["content"])[0])
+        return [Wait(number % 3), *(Say(f"{n} ") for n in range(number % 7)), Say(f"{number}")]
+
+    hashes = []
+    with FakeServer(script) as server:
+        for name, workers, connections in (("a", 1, 1), ("b", 1, 16), ("c", 2, 16)):
+            limits = Limits(connections=connections)
+            results = run(tmp_path / name, server, episodes=24, workers=workers, limits=limits)
+            assert not results.failed
+            hashes.append([row["sha256"] for row in results.rows])
+    assert hashes[0] == hashes[1] == hashes[2]
+    assert len(set(hashes[0])) == 24
+
+
+def test_bad_answers_cost_no_good_episode_and_bounded_memory(tmp_path: Path) -> None:
+    server = Server()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with FakeServer(server) as fake:
+        results = run(tmp_path, fake, episodes=64, workers=1, limits=Limits(connections=64))
+    rows = {row["number"]: row for row in results.rows}
+    for number, row in rows.items():
+        is_good = not number % 2 or KINDS[(number // 2) % len(KINDS)] is GOOD
+        assert row["status"] == ("ok" if is_good else "failed"), (number, row["error"])
+        assert row["score"] == 3.0 or not is_good
+        assert is_good or row["error"].startswith("model: "), row["error"]
+    assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024 < 700  # megabytes
+
+
+def test_an_answer_without_an_end_is_cut_by_its_budget(tmp_path: Path) -> None:
+    with FakeServer(lambda _: repeat(Say("1 "))) as server:
+        results = run(tmp_path, server, episodes=8, workers=1, limits=Limits(connections=8))
+    assert not results.failed
+
+
+def test_a_compressed_answer_that_was_not_requested_is_refused(tmp_path: Path) -> None:
+    headers = {"Content-Encoding": "gzip"}
+    with FakeServer([Status(200, headers=headers)]) as server:
+        results = run(tmp_path, server, episodes=2, workers=1)
+    assert len(results.failed) == 2
+    with FakeServer([Status(404, headers=headers)]) as server:
+        results = run(tmp_path / "error", server, episodes=2, workers=1)
+    assert len(results.failed) == 2
+
+
+def test_a_storm_of_rate_limits_loses_no_episode(tmp_path: Path) -> None:
+    admitted = threading.Semaphore(3)
+
+    def script(_: Body) -> Iterator[Step]:
+        if not admitted.acquire(blocking=False):
+            yield Status(429, headers={"retry-after-ms": "20"})
+            return
+        try:
+            yield Wait(5)
+            yield Say("1")
+        finally:
+            admitted.release()
+
+    with FakeServer(script) as server:
+        results = run(tmp_path, server, episodes=32, workers=1, limits=Limits(connections=32))
+        assert not results.failed
+        assert len(server.requests) > 96
+
+
+@pytest.mark.parametrize(
+    ("number", "workers"), [(signal.SIGINT, "1"), (signal.SIGINT, "2"), (signal.SIGKILL, "2")]
+)
+def test_a_run_in_flight_is_stopped_and_resumed(
+    tmp_path: Path, number: signal.Signals, workers: str
+) -> None:
+    done = threading.Event()
+    count = 0
+    lock = threading.Lock()
+
+    def script(_: Body) -> Iterator[Step]:
+        nonlocal count
+        with lock:
+            count += 1
+            late = count > 40
+            if count == 90:
+                done.set()
+        yield Say("the answer is ")
+        if late and not done.is_set():
+            yield Wait(200)
+        yield Say("1")
+
+    with FakeServer(script) as server:
+        options = ["--url", server.base_url, "--numbers", "64", "--connections", "64"]
+        command = [sys.executable, "-m", "timeful", "run", "tests/experiments/flight_suite.py"]
+        command += [*options, "--workers", workers, "--out", str(tmp_path / "run")]
+        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=-1)
+        assert done.wait(60)
+        process.send_signal(number)
+        process.communicate(timeout=20)
+        assert process.returncode == (130 if number == signal.SIGINT else -signal.SIGKILL)
+        records = {path.name for path in (tmp_path / "run" / "episodes").glob("*.jsonl")}
+        assert len(records) < 64
+        ended = subprocess.run(command, cwd=ROOT, capture_output=True, check=False, timeout=60)
+        assert ended.returncode == 0, ended.stderr.decode()
+    assert len(list((tmp_path / "run" / "episodes").glob("*.jsonl"))) == 64
+    assert not list(tmp_path.rglob("*.part"))
