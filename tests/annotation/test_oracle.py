@@ -72,6 +72,8 @@ def test_every_turn_gets_what_was_answered_for_it_and_the_ranges_follow(tmp_path
         assert one.questions, "the questions of the agent are reference questions"
     assert len(requests) == 3
     assert (meta["oracle"], meta["n_dialogues"], meta["n_requests"]) == ("llm", 3, 3)
+    assert (meta["usage"]["prompt"], meta["usage"]["counted"]) == (3 * 7, "settled")
+    assert "tokens " in found.output
 
 
 def test_a_request_shows_the_whole_dialogue_the_tools_and_the_turns_it_is_about(

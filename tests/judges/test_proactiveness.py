@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("openai")
 
-from tests.servers.fake import Body, FakeServer, Say, Script, Status, Step
+from tests.servers.fake import Body, FakeServer, Say, Script, Status, Step, Usage
 from timeful.dialogues.dialogue import Dialogue, ObservedAction, Turn
 from timeful.dialogues.opportunity import Inputs, Opportunity
 from timeful.errors import SettingsError
@@ -188,3 +188,19 @@ def test_a_task_that_does_not_show_what_is_rated_is_refused() -> None:
         JudgeFile(judgers=())
     with pytest.raises(ValueError, match="unique names"):
         JudgeFile(judgers=judgers * 2)
+
+
+def test_a_verdict_has_the_tokens_of_all_its_requests() -> None:
+    answers = iter(["no rating", rated(4)])
+
+    def script(_: Body) -> list[Step]:
+        return [Say(next(answers)), Usage(30, prompt=50, reasoning=20)]
+
+    [verdict], requests = judged(script, cases(1))
+    assert (verdict.tries, len(requests)) == (2, 2)
+    assert verdict.usage is not None
+    assert (verdict.usage.prompt, verdict.usage.completion, verdict.usage.reasoning) == (
+        100,
+        60,
+        40,
+    )

@@ -26,6 +26,7 @@ from timeful.models.structured_output import (
     StructuredQuestion,
     ask_structured,
 )
+from timeful.records.usage import Usage, sum_usage
 from timeful.seeding import child_seed
 
 
@@ -33,7 +34,8 @@ from timeful.seeding import child_seed
 class Annotated:
     """A dialogue with references, or an error and the kind of the failure.
 
-    `requests` counts all requests to an endpoint, `repairs` the repeated ones.
+    `requests` counts all requests to an endpoint, `repairs` the repeated ones. `usage` are their
+    tokens; None if no server counts them.
     """
 
     dialogue: Dialogue | None = None
@@ -41,6 +43,7 @@ class Annotated:
     failure: Failure | None = None
     requests: int = 0
     repairs: int = 0
+    usage: Usage | None = None
 
 
 class Oracle(Protocol):
@@ -113,12 +116,14 @@ class LlmOracle:
         """Annotate a dialogue request by request, until the first failure."""
         references: References = {}
         requests = repairs = 0
+        usage: Usage | None = None
         size = self._settings.turns_a_request
         for begin in range(0, len(dialogue.turns), size):
             turns = dialogue.turns[begin : begin + size]
             answer = self._ask(dialogue, turns)
             requests += answer.tries
             repairs += answer.tries - 1
+            usage = sum_usage(part for part in (usage, answer.usage) if part is not None)
             first, last = turns[0].number, turns[-1].number
             location = f"turn {first}" if first == last else f"turns {first} to {last}"
             if answer.value is None:
@@ -126,7 +131,11 @@ class LlmOracle:
                 if answer.failure == "answer":
                     error += f" (in the last of {answer.tries} answers)"
                 return Annotated(
-                    error=error, failure=answer.failure, requests=requests, repairs=repairs
+                    error=error,
+                    failure=answer.failure,
+                    requests=requests,
+                    repairs=repairs,
+                    usage=usage,
                 )
             if answer.tries > 1:
                 self._on_event(f"dialogue {dialogue.id}, {location}: asked {answer.tries} times")
@@ -135,6 +144,7 @@ class LlmOracle:
             dialogue=with_references(dialogue, references, self.name),
             requests=requests,
             repairs=repairs,
+            usage=usage,
         )
 
     def stop(self) -> None:

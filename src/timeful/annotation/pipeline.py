@@ -22,6 +22,7 @@ from timeful.dialogues.jsonl import read_jsonl, write_jsonl, write_lines
 from timeful.dialogues.opportunity import write_opportunities
 from timeful.dialogues.slots import read_ontology
 from timeful.errors import SettingsError, check_known
+from timeful.records.usage import sum_usage
 from timeful.version import __version__
 
 NOTES = {
@@ -195,12 +196,14 @@ def _identity(settings: Settings, knowledge: Knowledge, source: Path) -> dict[st
 def _about(identity: dict[str, Any], done: list[Entry]) -> dict[str, Any]:
     """The metadata of an annotation, without times and paths, so that files can be compared."""
     failed = [entry for entry in done if entry.failure is not None]
+    usage = sum_usage(entry.usage for entry in done if entry.usage is not None)
     return {
         **identity,
         "n_dialogues": len(done) - len(failed),
         "n_failed": len(failed),
         "n_requests": sum(entry.requests for entry in done),
         "n_repairs": sum(entry.repairs for entry in done),
+        **({} if usage is None else {"usage": msgspec.to_builtins(usage)}),
         "failed": [
             {"index": entry.index, "id": entry.id, "error": entry.error} for entry in failed
         ],

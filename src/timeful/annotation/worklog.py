@@ -11,6 +11,7 @@ from timeful.dialogues.jsonl import read_dialogue, write_dialogue
 from timeful.models.structured_output import Failure
 from timeful.records.folder import FolderKind
 from timeful.records.store import KeyedLog
+from timeful.records.usage import Usage
 
 _LOG = "log.jsonl"
 _NO_DIALOGUE = msgspec.Raw(b"null")
@@ -29,6 +30,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     failure: Failure | None = None
     requests: int = 0
     repairs: int = 0
+    usage: Usage | None = None
 
 
 WorkLog = KeyedLog[int, Entry]
@@ -54,6 +56,7 @@ def entry_of(index: int, dialogue: Dialogue, annotated: Annotated) -> Entry:
         failure=annotated.failure,
         requests=annotated.requests,
         repairs=annotated.repairs,
+        usage=annotated.usage,
     )
 
 

@@ -66,6 +66,7 @@ def annotate(
     from timeful.annotation.pipeline import output_path, run_annotation
     from timeful.annotation.settings import read_settings
     from timeful.cli.options import is_given, refuse_idle
+    from timeful.records.usage import sum_usage
 
     if values["dialogues"]:  # relative to the working directory, not to the folder of CONFIG
         values["dialogues"] = str(values["dialogues"].absolute())
@@ -105,6 +106,10 @@ def annotate(
     if len(failed) < len(finished.done):
         packed = ", packed with gzip" if finished.out.suffix == ".gz" else ""
         print(f"annotated  {finished.out}{packed}")
+    usage = sum_usage(entry.usage for entry in finished.done if entry.usage is not None)
+    if usage is not None:
+        counted = f"{usage.prompt or 0:,} of prompts, {usage.completion:,} generated"
+        print(f"tokens     {counted} ({usage.counted})")
     print(f"metadata   {finished.meta}")
     if failed:
         if asks:

@@ -74,7 +74,10 @@ def report_data(
         out=out,
         context=suite.context,
         options={**{name: defaults[name] for name in suite.free_fields}, **options},
-        usage=read_usage(sorted((out / "episodes").glob("*.jsonl"))),
+        usage=read_usage(
+            sorted((out / "episodes").glob("*.jsonl")),
+            () if suite.usage is None else suite.usage(out),
+        ),
     )
     return data if suite.derive is None else replace(data, cells=suite.derive(data))
 

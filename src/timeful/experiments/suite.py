@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from timeful.errors import SettingsError, check_known
-from timeful.records.usage_total import UsageTotal
+from timeful.records.usage_total import NamedUsage, UsageTotal
 from timeful.reports.claims import Check, Order
 from timeful.reports.cube import CellName, Groups, Levels, Naming, make_cells, with_margins
 from timeful.reports.estimate import EpisodeBootstrap, Estimator
@@ -155,6 +155,8 @@ class Suite:
         announce: Lines to print before a run, from its episodes and the number of processes.
         finish: What remains to be done after the last episode, before the report, such as asking
             judges: from the report's data, keys, and a function that shows a line, to problems.
+        usage: The token usage of requests outside of episodes, such as those of judges, from the
+            run folder.
         key_names: The environment variables with further keys of endpoints, from the episodes;
             `play` then takes `keys`, by name.
         takes_key: Whether `play` also takes `api_key`, the key of an endpoint.
@@ -199,6 +201,7 @@ class Suite:
     finish: (
         Callable[[ReportData, Mapping[str, str], Callable[[str], None]], Sequence[str]] | None
     ) = None
+    usage: Callable[[Path], Iterable[NamedUsage]] | None = None
     key_names: Callable[[Sequence[Any]], Iterable[str]] | None = None
     takes_key: bool = False
 

@@ -24,6 +24,7 @@ from timeful.models.structured_output import (
     strip_fence,
 )
 from timeful.models.templates import fill
+from timeful.records.usage import Usage
 from timeful.seeding import child_seed
 
 
@@ -59,6 +60,7 @@ class Verdict:
         error: The error of a failure.
         failure: The kind of a failure.
         tries: The number of requests.
+        usage: Their tokens; None if no server counts them.
     """
 
     dialogue: str
@@ -68,6 +70,7 @@ class Verdict:
     error: str = ""
     failure: Failure | None = None
     tries: int
+    usage: Usage | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +149,7 @@ def _rate(model: Model, case: Case, rubric: Rubric) -> Verdict:
         error="" if answer.value else answer.error,
         failure=None if answer.value else answer.failure,
         tries=answer.tries,
+        usage=answer.usage,
     )
 
 

@@ -15,6 +15,7 @@ from timeful.judges.ruler_prompts import Verdict
 from timeful.models.model import Message
 from timeful.models.structured_output import Failure, StructuredAnswer
 from timeful.records.store import KeyedLog
+from timeful.records.usage import Usage
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -29,6 +30,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         error: The reason for which it was dropped.
         failure: The kind of failure.
         tries: The number of requests.
+        usage: Their tokens; None if no server counts them.
     """
 
     key: str
@@ -39,6 +41,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     error: str = ""
     failure: Failure | None = None
     tries: int
+    usage: Usage | None = None
 
 
 class RulerLog:
@@ -93,5 +96,6 @@ class RulerLog:
                 error="" if answer.value else answer.error,
                 failure=None if answer.value else answer.failure,
                 tries=answer.tries,
+                usage=answer.usage,
             )
         )

@@ -10,7 +10,9 @@ from typing import Generic, Literal, TypeVar
 
 from timeful.core.source import Chunk
 from timeful.errors import ModelError
+from timeful.models.counting import MeteredSource
 from timeful.models.model import Message, Model, Prompt
+from timeful.records.usage import Usage, sum_usage
 from timeful.seeding import child_seed
 
 T = TypeVar("T")
@@ -38,12 +40,16 @@ class StructuredQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StructuredAnswer(Generic[T]):
-    """The result of a question: a value, or an error and its kind."""
+    """The result of a question: a value, or an error and its kind.
+
+    `usage` adds up all tries; None if no server counts tokens.
+    """
 
     value: T | None
     error: str = ""
     failure: Failure | None = None
     tries: int
+    usage: Usage | None = None
 
 
 def ask_structured(
@@ -62,18 +68,24 @@ def ask_structured(
         how: The parameters.
     """
     error, failure, conversation = "", None, tuple(messages)
+    usages: list[Usage] = []
     for number in range(how.tries):
         seed = child_seed(how.seed, how.label, number)
         prompt = Prompt(label=how.label, render=lambda conversation=conversation: conversation)  # type: ignore[misc]
         answer = _Reply()
         try:
-            answer.pull(model, prompt, max_tokens=how.max_tokens, seed=seed)
-            return StructuredAnswer(value=read(answer.text), tries=number + 1)
+            answer.pull(model, prompt, usages, max_tokens=how.max_tokens, seed=seed)
+            value, usage = read(answer.text), sum_usage(usages)
+            return StructuredAnswer(value=value, tries=number + 1, usage=usage)
         except ModelError as broken:
             error, failure = str(broken), "endpoint"
             if not answer.has_begun:
                 return StructuredAnswer(
-                    value=None, error=error, failure="endpoint", tries=number + 1
+                    value=None,
+                    error=error,
+                    failure="endpoint",
+                    tries=number + 1,
+                    usage=sum_usage(usages),
                 )
         except ValueError as wrong:
             error, failure = str(wrong), "answer"
@@ -81,7 +93,13 @@ def ask_structured(
                 limit = f" at {how.max_tokens} tokens" if how.max_tokens else ""
                 error = f"the answer was cut off{limit} ({error})"
             conversation = (*messages, *_repair(answer.text, error))
-    return StructuredAnswer(value=None, error=error, failure=failure, tries=how.tries)  # type: ignore[arg-type]
+    return StructuredAnswer(
+        value=None,
+        error=error,
+        failure=failure,  # type: ignore[arg-type]
+        tries=how.tries,
+        usage=sum_usage(usages),
+    )
 
 
 def strip_fence(text: str) -> str:
@@ -98,7 +116,15 @@ class _Reply:
         self.text = ""
         self.has_begun = self.is_cut = False
 
-    def pull(self, model: Model, prompt: Prompt, *, max_tokens: int | None, seed: int) -> None:
+    def pull(
+        self,
+        model: Model,
+        prompt: Prompt,
+        usages: list[Usage],
+        *,
+        max_tokens: int | None,
+        seed: int,
+    ) -> None:
         source = model.open(prompt, max_tokens=max_tokens, seed=seed)
         try:
             while isinstance(piece := source.pull(), Chunk):
@@ -108,6 +134,9 @@ class _Reply:
             self.is_cut = piece.finish == "length"
         finally:
             source.close()
+            usage = source.usage if isinstance(source, MeteredSource) else None
+            if usage is not None:
+                usages.append(usage)
 
 
 def _repair(answer: str, error: str) -> tuple[Message, Message]:

@@ -1,5 +1,6 @@
 """Token usage: what the server of a model counted of one thought."""
 
+from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
@@ -31,3 +32,24 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     reasoning: int | None = None
     counted: Counted
     reported: int | None = None
+
+
+def sum_usage(usages: Iterable[Usage]) -> Usage | None:
+    """Add up the counts of the answers to one question; None if there are none."""
+    known = list(usages)
+    if not known:
+        return None
+    ways: tuple[Counted, ...] = ("estimated", "settled", "running")
+    return Usage(
+        prompt=sum_counts(usage.prompt for usage in known),
+        cached=sum_counts(usage.cached for usage in known),
+        completion=sum(usage.completion for usage in known),
+        reasoning=sum_counts(usage.reasoning for usage in known),
+        counted=next(way for way in ways if any(usage.counted == way for usage in known)),
+    )
+
+
+def sum_counts(counts: Iterable[int | None]) -> int | None:
+    """The sum of the numbers that are known; None if none is."""
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import msgspec
 
 from timeful.errors import RecordError
 from timeful.records.events import AnyEntry, Entry, ThoughtEnded, ThoughtStarted, Within
-from timeful.records.usage import Counted, Usage
+from timeful.records.usage import Counted, Usage, sum_counts
 
 _MARK = b'"usage":{'
 """A record without this has no usage: text of a model would have its quotes escaped."""
@@ -39,20 +40,28 @@ class UsageTotal:
     counted: dict[Counted, int]
 
 
-def read_usage(records: Iterable[Path]) -> list[UsageTotal]:
+NamedUsage = tuple[tuple[str, str], Usage]
+"""The model and the role of a thought, and its usage."""
+
+
+def read_usage(records: Iterable[Path], others: Iterable[NamedUsage] = ()) -> list[UsageTotal]:
     """Add up the usage of all thoughts in records, by model and role.
+
+    Args:
+        records: The records.
+        others: The usage of requests outside of records, such as those of judges.
 
     Raises:
         RecordError: If a line with usage cannot be read.
     """
     usages: dict[tuple[str, str], list[Usage]] = {}
-    for path in records:
-        for name, usage in _read_thoughts(path):
-            usages.setdefault(name, []).append(usage)
+    thoughts = (thought for path in records for thought in _read_thoughts(path))
+    for name, usage in chain(thoughts, others):
+        usages.setdefault(name, []).append(usage)
     return [_add(*name, usages[name]) for name in sorted(usages)]
 
 
-def _read_thoughts(path: Path) -> Iterator[tuple[tuple[str, str], Usage]]:
+def _read_thoughts(path: Path) -> Iterator[NamedUsage]:
     data = path.read_bytes()
     if _MARK not in data:
         return
@@ -64,7 +73,7 @@ def _read_thoughts(path: Path) -> Iterator[tuple[tuple[str, str], Usage]]:
         raise RecordError(f"{path.name}: not an event ({error})") from error
 
 
-def _pair(events: Iterable[Entry]) -> Iterator[tuple[tuple[str, str], Usage]]:
+def _pair(events: Iterable[Entry]) -> Iterator[NamedUsage]:
     """The model and role of each thought that has usage."""
     names: dict[tuple[str, int], tuple[str, str]] = {}
     for event in events:
@@ -84,14 +93,9 @@ def _add(model: str, role: str, usages: Sequence[Usage]) -> UsageTotal:
         model=model,
         role=role,
         thoughts=len(usages),
-        prompt=_sum(usage.prompt for usage in usages),
-        cached=_sum(usage.cached for usage in usages),
+        prompt=sum_counts(usage.prompt for usage in usages),
+        cached=sum_counts(usage.cached for usage in usages),
         completion=sum(usage.completion for usage in usages),
-        reasoning=_sum(usage.reasoning for usage in usages),
+        reasoning=sum_counts(usage.reasoning for usage in usages),
         counted=counted,
     )
-
-
-def _sum(counts: Iterable[int | None]) -> int | None:
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None

@@ -26,6 +26,8 @@ from timeful.models.chat import OpenAIModel
 from timeful.models.model import Model
 from timeful.records.recorder import read_record
 from timeful.records.store import KeyedLog, read_log
+from timeful.records.usage import Usage
+from timeful.records.usage_total import NamedUsage
 from timeful.suites.proactor.rows import ProactorRow
 
 FILE = "ratings.jsonl"
@@ -51,6 +53,7 @@ class Rating(msgspec.Struct, frozen=True, kw_only=True):
     error: str
     tries: int
     failure: str | None = None
+    usage: Usage | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,6 +278,13 @@ def _rating(
         mean=mean_rating(chain.from_iterable(rated)),
         n_missing=sum(map(len, runs)) - sum(map(len, rated)),
     )
+
+
+def read_judge_usage(out: Path) -> Iterator[NamedUsage]:
+    """The token usage of the judges of a run folder."""
+    for line in read_log(out / FILE, Rating):
+        if line.usage is not None:
+            yield (line.model, "judge"), line.usage
 
 
 def describe_judges(bench: Bench) -> str:

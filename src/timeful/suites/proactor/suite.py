@@ -37,7 +37,7 @@ from timeful.suites.proactor.cells import (
 )
 from timeful.suites.proactor.dialogues import draw_dialogues
 from timeful.suites.proactor.episode import ProactorEpisode
-from timeful.suites.proactor.judging import describe_judges, finish, read_bench
+from timeful.suites.proactor.judging import describe_judges, finish, read_bench, read_judge_usage
 from timeful.suites.proactor.plan import announce, check, find_key_names, plan
 from timeful.suites.proactor.play import play
 from timeful.suites.proactor.rows import ActionCounts, ProactorRow, summarize
@@ -345,6 +345,7 @@ suite = Suite(
         ),
     ),
     notice="Stand-in: a rule that retrieves workflows answers; no language model was run there.",
+    usage=read_judge_usage,
     remarks=make_remarks,
     extra=make_sections,
     notes=load_notes(Path(__file__).with_name("notes.md")),
