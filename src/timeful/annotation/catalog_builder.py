@@ -31,6 +31,7 @@ from timeful.catalogs.reading import convert, parse, read_as
 from timeful.catalogs.rendering import render
 from timeful.domains.library import domain_from, domain_types
 from timeful.errors import SettingsError
+from timeful.files import MOST_BYTES, read_text
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -107,10 +108,7 @@ def build_catalog(path: Path) -> CatalogBuild:
     ontology.check(types, settings.ontology or str(path))
     template = None
     if settings.template:
-        try:
-            template = (folder / settings.template).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise SettingsError(f"{settings.template} cannot be read: {error}") from None
+        template = read_text(folder / settings.template)
     catalog = render(
         settings.catalog_metadata,
         types,
@@ -137,11 +135,7 @@ def _samples(settings: Settings, folder: Path) -> Iterator[Sample]:
     if settings.samples is None:
         return
     path = folder / settings.samples
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path} cannot be read: {error}") from None
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(read_text(path, MOST_BYTES).splitlines(), 1):
         if line.strip():
             name = f"{path}, line {number}"
             yield convert(parse(line, name), Sample, name)

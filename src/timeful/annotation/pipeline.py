@@ -17,11 +17,11 @@ from timeful.catalogs.knowledge import Knowledge
 from timeful.dialogues.abcd import read_abcd
 from timeful.dialogues.abcd_shape import is_abcd_shape
 from timeful.dialogues.dialogue import Dialogue
-from timeful.dialogues.files import read_bytes
 from timeful.dialogues.jsonl import read_jsonl, write_jsonl, write_lines
 from timeful.dialogues.opportunity import write_opportunities
 from timeful.dialogues.slots import read_ontology
 from timeful.errors import SettingsError, check_known
+from timeful.files import read_bytes
 from timeful.records.usage import sum_usage
 from timeful.version import __version__
 

@@ -14,7 +14,16 @@ import msgspec
 from timeful.catalogs.catalog import Method
 from timeful.catalogs.ontology import ActionType
 from timeful.catalogs.reading import convert, read_data
-from timeful.catalogs.schema import Location, Parameter, merge, parameter_of, parameters_of, resolve
+from timeful.catalogs.schema import (
+    Location,
+    Parameter,
+    as_list,
+    as_object,
+    merge,
+    parameter_of,
+    parameters_of,
+    resolve,
+)
 from timeful.errors import SettingsError, nearest
 
 _METHODS: tuple[Method, ...] = get_args(Method)
@@ -52,7 +61,7 @@ def openapi_types(source: OpenApiSource, folder: Path) -> dict[str, ActionType]:
     _check_version(root, path)
     types: dict[str, ActionType] = {}
     for route, method, item, operation in _operations(root, path):
-        name = operation.get("operationId") or _slug(method, route)
+        name = str(operation.get("operationId") or _slug(method, route))
         try:
             action = _action(root, route, method, item, operation)
         except (ValueError, msgspec.ValidationError) as error:
@@ -108,7 +117,7 @@ def _action(
 ) -> ActionType:
     parameters = {
         (parameter.location, parameter.name): parameter
-        for data in (*_list(item, "parameters"), *_list(operation, "parameters"))
+        for data in (*as_list(item, "parameters"), *as_list(operation, "parameters"))
         if (parameter := _parameter(data, root))
     }
     kind, fields = _body(operation, root)
@@ -141,7 +150,9 @@ def _parameter(data: Any, root: Mapping[str, Any]) -> Parameter:
         raise ValueError(f"parameters: {name!r}: in: {nearest(str(data.get('in')), _LOCATIONS)}")
     schema = data.get("schema")
     if schema is None:  # `content` with one media type replaces `schema`
-        schema = next(iter(data.get("content", {"": {}}).values())).get("schema", {})
+        content = as_object(data.get("content", {}), f"parameters: {name!r}: content")
+        media = as_object(next(iter(content.values()), {}), f"parameters: {name!r}: content")
+        schema = media.get("schema", {})
     required = location == "path" or data.get("required") is True
     parameter = parameter_of(name, schema, root, required=required, location=location)
     description = str(data.get("description") or parameter.description)
@@ -152,16 +163,17 @@ def _body(
     operation: Mapping[str, Any], root: Mapping[str, Any]
 ) -> tuple[str, tuple[Parameter, ...]]:
     """The content type of the body and its fields; both empty without a body."""
-    body = operation.get("requestBody")
-    if body is None:
+    if operation.get("requestBody") is None:
         return "", ()
+    body = as_object(operation["requestBody"], "requestBody")
     if "$ref" in body:
         body = resolve(body["$ref"], root)
     content = body.get("content")
     if not isinstance(content, Mapping) or not content:
         raise ValueError("requestBody: content is missing")
     kind = next((name for name in _BODIES if name in content), next(iter(content)))
-    schema = merge(content[kind].get("schema", {}), root)
+    media = as_object(content[kind], f"requestBody: {kind}")
+    schema = merge(as_object(media.get("schema", {}), "requestBody: schema"), root)
     is_body_required = body.get("required") is True
     if schema.get("type", "object") != "object" or not schema.get("properties"):
         return kind, (
@@ -178,11 +190,12 @@ def _body(
 
 def _credentials(root: Mapping[str, Any], operation: Mapping[str, Any]) -> dict[str, str]:
     """The headers of authentication, with a placeholder for the secret."""
-    schemes = root.get("components", {}).get("securitySchemes", {})
-    requirements = operation.get("security", root.get("security", []))
+    components = as_object(root.get("components", {}), "components")
+    schemes = as_object(components.get("securitySchemes", {}), "securitySchemes")
+    requirements = as_list(operation if "security" in operation else root, "security")
     headers = {}
     for name in requirements[0] if requirements else ():  # one requirement of the list is enough
-        scheme = schemes.get(name, {})
+        scheme = as_object(schemes.get(name, {}), f"securitySchemes: {name}")
         if scheme.get("type") == "apiKey" and scheme.get("in") == "header":
             headers[str(scheme.get("name"))] = f"{{{name}}}"
         elif scheme.get("type") == "http":
@@ -193,15 +206,8 @@ def _credentials(root: Mapping[str, Any], operation: Mapping[str, Any]) -> dict[
 
 
 def _server(root: Mapping[str, Any], operation: Mapping[str, Any]) -> str:
-    servers = operation.get("servers") or root.get("servers") or [{}]
-    return str(servers[0].get("url", ""))
-
-
-def _list(data: Mapping[str, Any], field: str) -> list[Any]:
-    items = data.get(field, [])
-    if not isinstance(items, list):
-        raise ValueError(f"{field}: must be a list")
-    return items
+    servers = as_list(operation, "servers") or as_list(root, "servers") or [{}]
+    return str(as_object(servers[0], "servers").get("url", ""))
 
 
 def _slug(method: str, route: str) -> str:

@@ -4,7 +4,7 @@ YAML is read with its safe loader, so a settings file cannot run code.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 from re import findall, search
@@ -14,10 +14,13 @@ from typing import Any, TypeVar
 import msgspec
 
 from timeful.dialogues.explaining import instead
-from timeful.dialogues.files import read_bytes
 from timeful.errors import SettingsError
+from timeful.files import read_text
 
 T = TypeVar("T")
+
+_DEEPEST = 100
+_MOST_NODES = 5_000_000
 
 
 def extra(module: str) -> ModuleType:
@@ -42,11 +45,7 @@ def read_data(path: Path) -> Any:
     Raises:
         SettingsError: If it is missing or invalid.
     """
-    try:
-        text = read_bytes(path).decode()
-    except UnicodeDecodeError as error:
-        raise SettingsError(f"{path} is not text: {error}") from None
-    return parse(text, str(path).removesuffix(".gz"))
+    return parse(read_text(path), str(path).removesuffix(".gz"))
 
 
 def parse(text: str, name: str) -> Any:
@@ -57,15 +56,41 @@ def parse(text: str, name: str) -> Any:
     """
     if name.endswith((".yaml", ".yml")):
         yaml = extra("yaml")
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         try:
-            return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-        except yaml.YAMLError as error:
-            reason = " ".join(str(error).split())
+            _check_nesting(yaml, yaml.parse(text, Loader=loader))
+            return yaml.load(text, Loader=loader)
+        except Exception as error:  # noqa: BLE001 - a wrong tag, as in `!!int x`, raises anything
+            reason = " ".join(str(error).split()) or type(error).__name__
             raise SettingsError(f"{name} is not valid YAML: {reason}") from None
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise SettingsError(f"{name} is not valid JSON: {error}") from None
+
+
+def _check_nesting(yaml: ModuleType, events: Iterable[Any]) -> None:
+    """Refuse YAML that would end the process (libyaml nests calls), or is vast with its aliases."""
+    sizes: dict[str, int] = {}
+    nodes: list[tuple[str | None, int]] = [(None, 0)]
+    for event in events:
+        name, size = getattr(event, "anchor", None), 1
+        if isinstance(event, yaml.CollectionStartEvent):
+            nodes.append((name, 1))
+            if len(nodes) > _DEEPEST:
+                raise ValueError(f"it is nested more than {_DEEPEST} deep")
+            continue
+        if isinstance(event, yaml.CollectionEndEvent):
+            name, size = nodes.pop()
+        elif isinstance(event, yaml.AliasEvent):
+            size = sizes.get(event.anchor, 1)
+        elif not isinstance(event, yaml.ScalarEvent):
+            continue
+        if name is not None and not isinstance(event, yaml.AliasEvent):
+            sizes[name] = size
+        nodes[-1] = (nodes[-1][0], nodes[-1][1] + size)
+        if nodes[-1][1] > _MOST_NODES:
+            raise ValueError(f"it has more than {_MOST_NODES} values")
 
 
 def convert(data: object, kind: type[T], name: str) -> T:

@@ -4,7 +4,7 @@ A parameter has the name, type, description and closed list of a field, and whet
 A nested field becomes one parameter of type object or array.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, get_args
 
 import msgspec
@@ -16,8 +16,8 @@ Location = Literal["", "path", "query", "header", "cookie", "body"]
 Scalar = str | int | float | bool
 
 _TYPES: tuple[Type, ...] = get_args(Type)
-_DEPTH = 20
-"""The longest chain of references; a longer one is a cycle."""
+_STEPS = 200
+"""The most references and parts of one schema; more are a cycle, or doubled without end."""
 
 
 class Parameter(
@@ -116,13 +116,44 @@ def merge(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, An
     Raises:
         ValueError: If a reference is unknown, cyclic, or leaves the document.
     """
-    for _ in range(_DEPTH):
+    return _merge(schema, root, iter(range(_STEPS)))
+
+
+def as_object(value: object, field: str) -> Mapping[str, Any]:
+    """The value of a field that must be an object.
+
+    Raises:
+        ValueError: If it is none.
+    """
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{field}: must be an object, got {type(value).__name__}")
+    return value
+
+
+def as_list(data: Mapping[str, Any], field: str) -> list[Any]:
+    """The list in a field; empty if the field is missing.
+
+    Raises:
+        ValueError: If it is not a list.
+    """
+    items = data.get(field, [])
+    if not isinstance(items, list):
+        raise ValueError(f"{field}: must be a list")
+    return items
+
+
+def _merge(
+    schema: Mapping[str, Any], root: Mapping[str, Any], steps: Iterator[int]
+) -> Mapping[str, Any]:
+    for _ in steps:
         if "$ref" in schema:
             siblings = {key: value for key, value in schema.items() if key != "$ref"}
             schema = {**resolve(schema["$ref"], root), **siblings}
-        elif subschemas := schema.get("allOf"):
+        elif subschemas := as_list(schema, "allOf"):
             siblings = {key: value for key, value in schema.items() if key != "allOf"}
-            schema = _all_of([merge(subschema, root) for subschema in subschemas], siblings)
+            schema = _all_of(
+                [_merge(as_object(part, "allOf"), root, steps) for part in subschemas], siblings
+            )
         elif len(choices := _not_null(schema)) == 1:
             siblings = {
                 key: value for key, value in schema.items() if key not in ("anyOf", "oneOf")
@@ -130,7 +161,7 @@ def merge(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, An
             schema = {**choices[0], **siblings}
         else:
             return schema
-    raise ValueError("its $ref is cyclic")
+    raise ValueError(f"its $ref or allOf is cyclic, or has more than {_STEPS} parts")
 
 
 def resolve(pointer: object, root: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -191,15 +222,16 @@ def _type(name: str, schema: Mapping[str, Any]) -> Type:
 
 def _not_null(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The alternatives of a field other than null; empty without alternatives."""
-    choices = schema.get("anyOf") or schema.get("oneOf") or []
+    choices = as_list(schema, "anyOf") or as_list(schema, "oneOf")
     return [c for c in choices if isinstance(c, Mapping) and c.get("type") != "null"]
 
 
 def _all_of(subschemas: list[Mapping[str, Any]], siblings: Mapping[str, Any]) -> dict[str, Any]:
     merged_schema: dict[str, Any] = {}
     for subschema in (*subschemas, siblings):
-        properties = {**merged_schema.get("properties", {}), **subschema.get("properties", {})}
-        required = [*merged_schema.get("required", []), *subschema.get("required", [])]
+        more = as_object(subschema.get("properties", {}), "properties")
+        properties = {**merged_schema.get("properties", {}), **more}
+        required = [*merged_schema.get("required", []), *as_list(subschema, "required")]
         merged_schema |= subschema
         if properties:
             merged_schema["properties"] = properties

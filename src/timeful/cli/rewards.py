@@ -1,7 +1,6 @@
 """`timeful rewards`: score recorded episodes with a reward, to audit a run or try a reward."""
 
 import json
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from pathlib import Path
@@ -97,13 +96,14 @@ def _check_options(reward: "Reward", progress: float | None) -> None:
 def _parameter(text: str) -> tuple[str, Any]:
     """A parameter and its TOML value; text that is not TOML is taken as a string."""
     from timeful.errors import SettingsError
+    from timeful.files import parse_toml
 
     name, equals, value = text.partition("=")
     if not (name.strip() and equals):
         raise SettingsError(f"--set takes PARAMETER=VALUE, as in lambda=0.2; got {text!r}")
     try:
-        return name.strip(), tomllib.loads(f"it = {value}")["it"]
-    except tomllib.TOMLDecodeError:
+        return name.strip(), parse_toml(f"it = {value}")["it"]
+    except ValueError:
         return name.strip(), value.strip()
 
 

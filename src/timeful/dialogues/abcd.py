@@ -15,9 +15,9 @@ import msgspec
 
 from timeful.dialogues.dialogue import Dialogue, ObservedAction, Speaker, Turn
 from timeful.dialogues.explaining import explain
-from timeful.dialogues.files import read_bytes
 from timeful.dialogues.slots import Ontology
 from timeful.errors import SettingsError, unknown
+from timeful.files import read_bytes
 
 Wording = Literal["original", "delexed"]
 """The original text, or lower case with names and numbers replaced by `<username>` etc."""

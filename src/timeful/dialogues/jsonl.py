@@ -22,9 +22,9 @@ import msgspec
 
 from timeful.dialogues.dialogue import Dialogue, ObservedAction, Speaker, Turn
 from timeful.dialogues.explaining import explain
-from timeful.dialogues.files import is_gzip, read_lines
 from timeful.dialogues.opportunity import Opportunity
 from timeful.errors import SettingsError
+from timeful.files import is_gzip, read_lines
 
 _SECOND = 1_000_000_000
 

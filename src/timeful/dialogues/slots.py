@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from timeful.dialogues.files import read_bytes
 from timeful.errors import SettingsError
+from timeful.files import decode, read_bytes
 
 _SCENARIO_FIELDS = {
     "customer_name": ("personal", "customer_name"),
@@ -117,8 +117,8 @@ def read_ontology(path: Path) -> Ontology:
         SettingsError: If the file is not an ontology of ABCD.
     """
     try:
-        read = msgspec.json.decode(read_bytes(path), type=_File)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        read = decode(read_bytes(path), _File)
+    except msgspec.DecodeError as error:
         raise SettingsError(f"{path.name} is not an ontology of ABCD: {error}") from None
     return Ontology(
         actions={name: slots for group in read.actions.values() for name, slots in group.items()},

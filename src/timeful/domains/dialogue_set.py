@@ -14,7 +14,6 @@ from timeful.catalogs.knowledge import Knowledge, read_knowledge
 from timeful.dialogues.abcd import read_abcd
 from timeful.dialogues.abcd_shape import is_abcd_shape
 from timeful.dialogues.dialogue import Dialogue
-from timeful.dialogues.files import read_bytes
 from timeful.dialogues.jsonl import read_jsonl
 from timeful.dialogues.slots import read_ontology
 from timeful.domains.generator import SPLITS, generate
@@ -22,6 +21,7 @@ from timeful.domains.library import load_domain
 from timeful.environments.dialogue.timing import ByTurn, Paced
 from timeful.environments.dialogue.world import Conversation
 from timeful.errors import SettingsError, unknown
+from timeful.files import read_bytes
 from timeful.metrics.proactor.questions import reference_questions
 
 

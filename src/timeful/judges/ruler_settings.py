@@ -12,15 +12,14 @@
 There is no field for a key: `api_key_name` names its environment variable.
 """
 
-import tomllib
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 
 from timeful.catalogs.reading import convert, read_data
-from timeful.dialogues.files import read_bytes
 from timeful.errors import SettingsError
+from timeful.files import read_toml
 from timeful.judges.ruler import Rubric
 from timeful.judges.ruler_prompts import PROACTIVE
 from timeful.models.chat import OpenAIModel
@@ -95,7 +94,4 @@ def read_ruler(path: Path) -> RulerJudge:
 def _data(path: Path) -> object:
     if path.suffix != ".toml":
         return read_data(path)
-    try:
-        return tomllib.loads(read_bytes(path).decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path} is not valid TOML: {error}") from None
+    return read_toml(path)

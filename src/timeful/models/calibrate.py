@@ -16,6 +16,7 @@ from timeful.core.clock import monotonic_ns
 from timeful.core.source import Chunk
 from timeful.core.units import in_seconds
 from timeful.errors import RecordError, SettingsError
+from timeful.files import decode, read_bytes
 from timeful.models.counting import MeteredSource
 from timeful.models.least_squares import Line, line_through
 from timeful.models.model import Model, Prompt
@@ -108,9 +109,9 @@ def load_calibration(path: Path) -> Calibration:
         RecordError: If it cannot be read.
     """
     try:
-        calibration = msgspec.json.decode(path.read_bytes(), type=Calibration)
+        calibration = decode(read_bytes(path), Calibration)
         _ = calibration.pace  # fails for a negative slope
-    except (OSError, msgspec.MsgspecError, ValueError) as error:
+    except (SettingsError, ValueError) as error:
         raise RecordError(f"the calibration {path} cannot be read: {error}") from error
     return calibration
 

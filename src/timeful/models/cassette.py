@@ -15,6 +15,7 @@ import msgspec
 
 from timeful.core.source import Channel, Chunk, End, Finish
 from timeful.errors import RecordError
+from timeful.files import decode
 from timeful.models.model import Prompt
 from timeful.records.usage import Usage
 
@@ -207,8 +208,8 @@ def load(path: Path, *, offset: int, size: int) -> Recording:
 
 def _check_header(path: Path, line: bytes) -> None:
     try:
-        version = _HEADERS.decode(line).cassette
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        version = decode(line, _HEADERS).cassette
+    except msgspec.DecodeError as error:
         raise RecordError(f"{path} is no cassette: line 1 is not its header ({error})") from error
     if version != VERSION:
         raise RecordError(f"the cassette {path} has version {version}; this reads {VERSION}")
@@ -216,6 +217,6 @@ def _check_header(path: Path, line: bytes) -> None:
 
 def _decode(path: Path, number: int, line: bytes) -> Recording:
     try:
-        return _RECORDINGS.decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        return decode(line, _RECORDINGS)
+    except msgspec.DecodeError as error:
         raise RecordError(f"line {number} of the cassette {path} is damaged: {error}") from error

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from timeful.errors import RecordError, SettingsError
+from timeful.files import decode
 from timeful.records.store import delete, write_atomically
 
 try:
@@ -149,7 +150,7 @@ def read_settings(folder: Path) -> dict[str, Any]:
         RecordError: If the folder has none.
     """
     try:
-        return msgspec.json.decode((folder / SETTINGS).read_bytes(), type=dict[str, Any])
+        return decode((folder / SETTINGS).read_bytes(), dict[str, Any])
     except FileNotFoundError:
         inside = ", ".join(str(path.parent) for path in sorted(folder.glob(f"*/{SETTINGS}")))
         raise RecordError(
@@ -162,7 +163,7 @@ def read_settings(folder: Path) -> dict[str, Any]:
 def _decode_settings(path: Path) -> dict[str, Any] | None:
     """The settings of a folder; None if they cannot be read."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+        return decode(path.read_bytes(), dict[str, Any])
     except msgspec.DecodeError:
         return None
 

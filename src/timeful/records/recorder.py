@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from timeful.errors import RecordError
+from timeful.files import decode
 from timeful.records.events import Acted, AnyEntry, Entry, EpisodeStarted, Turned, Wall, Within
 from timeful.records.identity import identity
 
@@ -97,7 +98,7 @@ def read_record(path: Path) -> Iterator[AnyEntry]:
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             try:
-                yield decoder.decode(line)
+                yield decode(line, decoder)
             except msgspec.DecodeError as error:
                 raise RecordError(f"{path.name}, line {number}: not an event ({error})") from error
 

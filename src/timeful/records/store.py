@@ -15,6 +15,7 @@ from typing import TypeVar
 import msgspec
 
 from timeful.errors import RecordError
+from timeful.files import decode
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -138,7 +139,7 @@ def _read_lines(path: Path, kind: type[V]) -> Iterator[tuple[int, int, V]]:
             if not line.endswith(b"\n"):
                 return
             try:
-                value = decoder.decode(line)
+                value = decode(line, decoder)
             except msgspec.DecodeError as error:
                 raise RecordError(f"{path}, line {number}: {error}") from None
             yield end, end + len(line), value

@@ -18,6 +18,7 @@ from typing import Generic, Protocol, TypeVar
 import msgspec
 
 from timeful.errors import KernelError, RecordError, SettingsError
+from timeful.files import decode
 from timeful.models.traffic import Limits
 from timeful.records.events import Entry
 from timeful.records.folder import FolderKind
@@ -95,7 +96,7 @@ def _open_index(
     try:
         index = _read_index(path)
         lines = read_log(path, IndexedRow)
-        rows = {line.key: msgspec.json.decode(line.row, type=job.row) for line in lines}
+        rows = {line.key: decode(line.row, job.row) for line in lines}
     except (RecordError, msgspec.DecodeError):
         path.unlink()  # it is made anew from the records
         index, rows = _read_index(path), {}

@@ -1,13 +1,14 @@
 """Checks of a training's settings and of this machine; nothing heavy is loaded."""
 
-import json
 from collections.abc import Iterator
 from fractions import Fraction
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from timeful.core.units import seconds
 from timeful.errors import SandboxError, SettingsError
+from timeful.files import decode, read_lines
 from timeful.models.local.checkpoint import check as check_checkpoint
 from timeful.models.local.checkpoint import require as require_extra
 from timeful.rewards.registry import Reward
@@ -151,15 +152,12 @@ def _check_data(config: SftConfig) -> None:
         path = Path(name)
         if not path.is_file():
             raise SettingsError(f"the data set {name} does not exist; `timeful traces` makes one")
-        with path.open("rb") as file:
-            line = file.readline()
+        _, line = next(read_lines(path), (1, b""))
         try:
-            row = json.loads(line)
+            row = decode(line, dict[str, Any])
         except ValueError:
-            row = None
-        if not isinstance(row, dict) or not (
-            "messages" in row or {"prompt", "completion"} <= row.keys()
-        ):
+            row = {}
+        if not ("messages" in row or {"prompt", "completion"} <= row.keys()):
             raise SettingsError(
                 f"{name}: its first line is not a JSON object with `messages`, or with `prompt` "
                 "and `completion`"

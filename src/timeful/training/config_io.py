@@ -1,6 +1,5 @@
 """The settings of a training, read from a TOML file."""
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from importlib.resources import files
@@ -11,6 +10,7 @@ import msgspec
 
 from timeful.catalogs.reading import convert
 from timeful.errors import SettingsError, check_known
+from timeful.files import parse_toml, read_toml
 from timeful.rewards.custom import is_custom
 from timeful.training.config import CasesPart, Config, SftConfig, TurnsPart
 
@@ -50,17 +50,14 @@ def read_config(
             the message names the field.
     """
     is_recipe = str(path) in recipes() and not path.exists()
-    try:
-        data = tomllib.loads(recipe(str(path)) if is_recipe else path.read_text(encoding="utf-8"))
-    except OSError as error:
+    if not is_recipe and not path.is_file():
         names = sorted({*recipes(), *commands})
         near = get_close_matches(path.stem, names, n=1)
         raise SettingsError(
-            f"{path} cannot be read: {error.strerror}; give a TOML file, or one of "
-            f"{', '.join(names)}" + (f". Did you mean {near[0]!r}?" if near else "")
-        ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path} is not TOML: {error}") from None
+            f"{path} is not a file; give a TOML file, or one of {', '.join(names)}"
+            + (f". Did you mean {near[0]!r}?" if near else "")
+        )
+    data = parse_toml(recipe(str(path))) if is_recipe else read_toml(path)
     for change in changes:
         _change(data, change)
     folder = Path() if is_recipe else path.parent
@@ -100,8 +97,8 @@ def _change(data: dict[str, Any], change: str) -> None:
     if not (equals and dot and field):
         raise SettingsError(f"a change is table.field=value, as in run.seed=1; got {change!r}")
     try:
-        value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        value = parse_toml(f"value = {text}")["value"]
+    except ValueError:
         value = text.strip()
     fields = data.setdefault(table, {})
     if not isinstance(fields, dict):

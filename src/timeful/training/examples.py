@@ -6,13 +6,13 @@ the answer, the text after it. So its ids are those of the conversation when it 
 earlier messages, say because it leaves out earlier thoughts, only the last answer is learnt.
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from math import inf
 from pathlib import Path
 from typing import Any
 
 from timeful.errors import SettingsError
+from timeful.files import decode, read_lines
 from timeful.training.config import SftConfig
 
 Message = dict[str, Any]
@@ -45,9 +45,9 @@ def encode_examples(
     limit = None if limit == "none" else limit
     truncated = total = n_unknown = longest = 0
     for name in config.examples.data:
-        for number, line in enumerate(Path(name).read_bytes().splitlines(), 1):
+        for number, line in read_lines(Path(name)):
             try:
-                ids, mask = encode(_messages(json.loads(line)), tokenizer)
+                ids, mask = encode(_messages(decode(line, dict[str, Any])), tokenizer)
             except (ValueError, KeyError, TypeError) as error:
                 raise SettingsError(f"{name}, line {number}: not an example ({error})") from None
             if not answers_only:

@@ -17,6 +17,7 @@ from typing import Any
 from timeful.environments.reasoning.problems import Kind, Problem, fingerprint
 from timeful.environments.reasoning.split import Split, split_of
 from timeful.errors import SettingsError
+from timeful.files import read_bytes
 from timeful.seeding import child
 
 _KINDS: Mapping[str, Kind] = {
@@ -149,9 +150,9 @@ def from_jsonl(
 
 def _content(path: Path, fields: Fields) -> str:
     try:
-        raw = path.read_bytes()
+        raw = read_bytes(path)
         content = raw.decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
         raise SettingsError(f"cannot read problems from {path.name}: {error}") from None
     if content.startswith("version https://git-lfs"):
         raise SettingsError(
@@ -238,7 +239,7 @@ def _kind(row: _Row, fields: Fields, choices: tuple[str, ...]) -> Kind:
     value = row.find(fields.kind)
     if value is None:
         return "letter" if choices else fields.otherwise
-    if value not in _KINDS:
+    if not isinstance(value, str) or value not in _KINDS:
         raise row.wrong(f"has an unknown type; there are {', '.join(_KINDS)}")
     return _KINDS[value]
 
@@ -251,6 +252,8 @@ def _choices(row: _Row, fields: Fields) -> tuple[str, ...]:
         return ()
     if not isinstance(value, list) or not 2 <= len(value) <= _MOST_CHOICES:
         raise row.wrong(f"needs a list of 2 to {_MOST_CHOICES} in the field 'choices'")
+    if not all(isinstance(choice, str | int | float) for choice in value):
+        raise row.wrong("needs texts or numbers in the field 'choices'")
     return tuple(str(choice).strip() for choice in value)
 
 

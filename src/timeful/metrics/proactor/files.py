@@ -10,9 +10,9 @@ from typing import Annotated
 import msgspec
 
 from timeful.dialogues.explaining import explain
-from timeful.dialogues.files import read_bytes, read_lines
 from timeful.dialogues.opportunity import Opportunity
 from timeful.errors import SettingsError
+from timeful.files import read_bytes, read_lines
 from timeful.metrics.proactor.ranking import COLUMNS, Result
 from timeful.metrics.proactor.turns import TurnScores, score_turn
 

@@ -31,7 +31,6 @@ of the file. There is no field for a key: it comes from the environment, under t
 `api_key_name` says.
 """
 
-import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -40,6 +39,7 @@ import msgspec
 from timeful.catalogs.reading import convert
 from timeful.environments.reasoning.split import Shares
 from timeful.errors import SettingsError
+from timeful.files import read_toml
 from timeful.models.endpoint import Endpoint
 from timeful.models.request import address
 from timeful.tasks.budgets import Budget, read_budget
@@ -199,11 +199,7 @@ def read_settings(path: Path) -> Settings:
     Raises:
         SettingsError: If it cannot be read or a field is wrong; the message names the field.
     """
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SettingsError(f"{path} cannot be read: {error}") from None
-    settings = convert(data, Settings, str(path))
+    settings = convert(read_toml(path), Settings, str(path))
     if settings.records:
         return msgspec.structs.replace(settings, records=str(path.parent / settings.records))
     if settings.problems is not None and settings.problems.file:

@@ -7,6 +7,7 @@ import msgspec
 from msgspec import structs
 
 from timeful.errors import RecordError
+from timeful.files import decode
 from timeful.models.pace import Pace
 from timeful.records.events import Entry, EpisodeStarted, Happened, ThoughtEnded
 from timeful.tasks.rows import TaskRow, summarize
@@ -67,7 +68,7 @@ def read_rows(path: Path) -> list[ClockRow]:
         RecordError: If it cannot be read.
     """
     try:
-        return [msgspec.json.decode(line, type=ClockRow) for line in path.read_bytes().splitlines()]
+        return [decode(line, ClockRow) for line in path.read_bytes().splitlines()]
     except (OSError, msgspec.DecodeError) as error:
         advice = "remove it, and the same command grades again"
         raise RecordError(f"{path} cannot be read: {error}; {advice}") from error
