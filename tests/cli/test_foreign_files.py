@@ -135,7 +135,7 @@ def test_an_openapi_file_of_another_shape_is_no_traceback(
     head, _, tail = operation.partition("\n")
     (tmp_path / "api.yaml").write_text(API % head + tail)
     sources = tmp_path / "s.yaml"
-    sources.write_text("sources: [{openapi: {file: api.yaml}}]")
+    sources.write_text("{catalog_metadata: {name: x}, sources: [{openapi: {file: api.yaml}}]}")
     assert timeful("catalog", "make", sources, "--out", tmp_path / "c.json") in (0, 2)
 
 
@@ -153,7 +153,7 @@ def test_parts_of_a_schema_doubled_without_end_are_refused(tmp_path: Path, timef
     }
     (tmp_path / "api.json").write_text(json.dumps(api))
     sources = tmp_path / "s.yaml"
-    sources.write_text("sources: [{openapi: {file: api.json}}]")
+    sources.write_text("{catalog_metadata: {name: x}, sources: [{openapi: {file: api.json}}]}")
     assert timeful("catalog", "make", sources, "--out", tmp_path / "c.json") == 2
 
 

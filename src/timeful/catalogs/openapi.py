@@ -194,7 +194,8 @@ def _credentials(root: Mapping[str, Any], operation: Mapping[str, Any]) -> dict[
     schemes = as_object(components.get("securitySchemes", {}), "securitySchemes")
     requirements = as_list(operation if "security" in operation else root, "security")
     headers = {}
-    for name in requirements[0] if requirements else ():  # one requirement of the list is enough
+    # One requirement of the list is enough.
+    for name in as_object(requirements[0], "security") if requirements else ():
         scheme = as_object(schemes.get(name, {}), f"securitySchemes: {name}")
         if scheme.get("type") == "apiKey" and scheme.get("in") == "header":
             headers[str(scheme.get("name"))] = f"{{{name}}}"

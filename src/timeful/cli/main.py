@@ -6,6 +6,7 @@ from traceback import print_exception
 
 import click
 
+from timeful.cli.console import console, terminal
 from timeful.errors import KernelError, SettingsError, TimefulError, unknown
 from timeful.registry import is_file_name, names
 from timeful.version import __version__
@@ -168,6 +169,11 @@ def main() -> None:
 
     A timeline that broke is said with its traceback, with exit code 70.
     """
+    with console():
+        _main()
+
+
+def _main() -> None:
     try:
         app()
     except KernelError as error:
@@ -183,7 +189,7 @@ def main() -> None:
         sys.exit(2)
     except BrokenPipeError:
         # The reader has gone (`| head`): nothing is wrong, and nothing more can be said.
-        sys.stderr.close()
+        terminal(sys.stderr).close()
         sys.exit(141)
     except OSError as error:  # a full disk, a folder that may not be written to
         print(f"timeful: {error}", file=sys.stderr)

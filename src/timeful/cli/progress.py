@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from timeful.cli.console import terminal
+
 if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
 
@@ -27,7 +29,7 @@ class Progress:
         self._total, self._done, self._failed, self._began = total, done, 0, None
         if sys.stderr.isatty():
             self._bar = click.progressbar(
-                length=total, label=self._noun, file=sys.stderr, show_pos=True, width=0
+                length=total, label=self._noun, file=terminal(sys.stderr), show_pos=True, width=0
             )
             self._bar.update(done)
         else:
@@ -36,7 +38,7 @@ class Progress:
     def say(self, text: str) -> None:
         """Print a line about what follows the last episode."""
         self.end()
-        click.echo(text, err=True)
+        print(text, file=sys.stderr)
 
     def advance(self, row: "Row") -> None:
         """Count an episode."""

@@ -111,7 +111,7 @@ def make_group_command(prefix: str, suites: Sequence[str]) -> click.Command:
         has_failed = False
         for name in suites:
             suite = load_suite(name)
-            click.echo(f"\n=== {name}\n")
+            print(f"\n=== {name}\n")
             out = (values["out"] or Path(default_out)) / name.rpartition("/")[2]
             others = {flag for flag, users in flags.items() if name not in users}
             given = {key: value for key, value in values.items() if key not in others}
@@ -267,7 +267,7 @@ def run_command(
         click.confirm(f"Play {len(episodes):,} episodes?", abort=True)
     if suite.announce is not None:
         for line in suite.announce(episodes, values["workers"] or os.cpu_count() or 1):
-            click.echo(line, err=True)
+            print(line, file=sys.stderr)
     play = partial(run_suite, suite, choice)
     try:
         results = watch(play, values["out"] or default_out, episodes, values)

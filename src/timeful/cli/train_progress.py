@@ -8,6 +8,7 @@ from textwrap import fill
 from types import FrameType
 from typing import Self
 
+from timeful.cli.console import terminal
 from timeful.cli.progress import format_span
 from timeful.training.observer import TrainingObserver
 
@@ -87,7 +88,7 @@ class TrainingProgress(TrainingObserver):
         if sys.stderr.isatty():
             full = _BAR * self._done // self._total
             bar = f"[{'#' * full}{'-' * (_BAR - full)}] {self._done}/{self._total}{self._left}"
-            print(f"\r{bar:<79}", end="", file=sys.stderr, flush=True)
+            print(f"\r{bar:<79}", end="", file=terminal(sys.stderr), flush=True)
             self._has_bar = True
 
     def warn(self, text: str) -> None:
@@ -122,7 +123,7 @@ class TrainingProgress(TrainingObserver):
     def _print(self, text: str) -> None:
         """Print a line in the place of the bar, if there is one."""
         if self._has_bar:
-            print(f"\r{'':<79}\r", end="", file=sys.stderr)
+            print(f"\r{'':<79}\r", end="", file=terminal(sys.stderr))
             self._has_bar = False
         print(text, file=sys.stderr)
 

@@ -101,7 +101,7 @@ def write_csv(
     table = writer(text, lineterminator="\n")
     table.writerow(names)
     for row in rows:
-        table.writerow([_plain(read_item(row, column)) for column in names.values()])
+        table.writerow([_cell(read_item(row, column)) for column in names.values()])
     path.write_text(text.getvalue(), encoding="utf-8", newline="\n")
     return path
 
@@ -137,8 +137,15 @@ def save_report(
     return path
 
 
+def _cell(value: object) -> str:
+    """Format one value for a spreadsheet, which would take a text such as `=1+1` as a formula."""
+    text = _plain(value)
+    is_formula = not isinstance(value, int | float) and text.startswith(("=", "+", "-", "@", "\t"))
+    return f"'{text}" if is_formula else text
+
+
 def _plain(value: object) -> str:
-    """Format one value for a spreadsheet."""
+    """Format one value."""
     if isinstance(value, dict):
         return " ".join(f"{name}={_plain(item)}" for name, item in value.items())
     if value is None:

@@ -1,0 +1,82 @@
+"""Standard streams that survive what they are given, and what they are.
+
+A stream may be closed, on a full disk, or unable to say "±"; a text may come from a model, a file
+or a server, and a terminal would obey the codes in it.
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import StringIO
+from re import compile as pattern
+from typing import Any, TextIO, cast
+
+_CONTROL = pattern(
+    "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f"  # C0 and C1: terminal codes begin with them
+    "\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069"  # turn the direction or end the line
+    "\\ud800-\\udfff]"  # halves of characters, which no stream takes
+)
+
+
+class Console:
+    """A text stream without control characters, which are escaped as in JSON.
+
+    Args:
+        stream: The stream; None if it is closed.
+        is_needed: Whether a text that cannot be written is an error; progress is not needed.
+    """
+
+    def __init__(self, stream: TextIO | None, *, is_needed: bool) -> None:
+        self.raw: TextIO = StringIO() if stream is None else stream
+        self._failures = () if is_needed else (OSError, ValueError)
+
+    def write(self, text: str) -> int:
+        """Write a text."""
+        encoding = getattr(self.raw, "encoding", None) or "utf-8"
+        plain = escape(text).encode(encoding, "replace").decode(encoding)
+        try:
+            self.raw.write(plain)
+        except self._failures:
+            self.raw = StringIO()
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush the stream."""
+        try:
+            self.raw.flush()
+        except self._failures:
+            self.raw = StringIO()
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "buffer":  # click would write past this stream
+            raise AttributeError(name)
+        return getattr(self.raw, name)
+
+
+@contextmanager
+def console() -> Iterator[None]:
+    """Print through consoles within the block."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:  # else the next file that is opened would take what others print
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+    streams = sys.stdin, sys.stdout, sys.stderr
+    sys.stdin = StringIO() if sys.stdin is None else sys.stdin
+    sys.stdout = cast("TextIO", Console(sys.stdout, is_needed=True))
+    sys.stderr = cast("TextIO", Console(sys.stderr, is_needed=False))
+    try:
+        yield
+    finally:
+        sys.stdin, sys.stdout, sys.stderr = streams
+
+
+def terminal(stream: TextIO) -> TextIO:
+    """The stream behind a console, for a bar of our own, which moves the cursor."""
+    return stream.raw if isinstance(stream, Console) else stream
+
+
+def escape(text: str) -> str:
+    """The text with each control character but tab and newline as its code, as in JSON."""
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
