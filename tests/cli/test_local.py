@@ -96,6 +96,7 @@ def test_a_pace_is_what_its_tokens_cost(folder: Path, tmp_path: Path) -> None:
     [
         (["--base-url", "http://localhost:1/v1"], "--base-url has no effect"),
         (["--record", "tape"], "--record has no effect"),
+        (["--counting", "settled"], "--counting has no effect"),
         (["--temperature", "-1"], "a temperature is 0 or above"),
     ],
 )

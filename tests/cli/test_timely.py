@@ -109,6 +109,7 @@ def test_a_run_goes_on_where_it_stopped_with_the_same_baselines(tmp_path: Path) 
         ([*FICTION, "--model", "replay:/nowhere"], "/nowhere"),
         ([*FICTION, "--base-url", "http://localhost:1/v1"], "has no effect"),
         ([*FICTION, "--temperature", "1"], "has no effect"),
+        ([*FICTION, "--counting", "running"], "has no effect"),
         ([*FICTION, "--record", "x.jsonl"], "has no effect"),
         ([*FICTION, "--baselines", "x.json"], "has no effect"),
         ([*REASONING, "--size", "0"], "at least one problem"),

@@ -15,7 +15,7 @@ from timeful.models.local.checkpoint import load
 from timeful.models.local.model import LocalModel
 from timeful.models.local.request import Request, Sampling
 from timeful.models.local.sampler import Sampler
-from timeful.models.model import Prompt
+from timeful.models.model import Pricing, Prompt
 from timeful.training.remote_samplers import ServerSampler
 
 
@@ -47,6 +47,23 @@ def test_a_checkpoint_says_the_same_through_the_server(served, seed):
         last.tokens,
         last.prompt_tokens,
     )
+
+
+def test_a_served_answer_is_priced_by_the_running_count_of_its_server(served):
+    model = OpenAIModel(model=served.name, base_url=served.base_url)
+    prompt = Prompt(label="main", render=lambda: "Hello", pricing=Pricing(room=12))
+    source = model.open(prompt, max_tokens=None, seed=1)
+    tokens = 0
+    try:
+        while isinstance(piece := source.pull(), Chunk):
+            tokens += piece.tokens
+    finally:
+        source.close()
+        model.close()
+    usage = source.usage
+    assert usage.counted == "running"
+    assert tokens <= usage.completion <= 12
+    assert piece.tokens == (13 if piece.finish == "length" else usage.completion)
 
 
 def test_a_suite_runs_on_a_served_checkpoint(tmp_path):
