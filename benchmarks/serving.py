@@ -60,7 +60,7 @@ def save(folder: Path) -> None:
 
 
 @contextmanager
-def running(command: Sequence[str], port: int) -> Iterator[None]:
+def running(command: Sequence[str], port: int) -> Iterator["subprocess.Popen[bytes]"]:
     """A server, from when it is healthy until it is stopped."""
     process = subprocess.Popen(
         [sys.executable, *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -72,9 +72,9 @@ def running(command: Sequence[str], port: int) -> Iterator[None]:
                     break
             except URLError:
                 subprocess.run(["sleep", "0.1"], check=True)
-        yield
+        yield process
     finally:
-        process.terminate()
+        process.kill()
         process.wait()
 
 
