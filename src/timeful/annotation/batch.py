@@ -22,6 +22,7 @@ from timeful.annotation.oracle import Annotated, Oracle
 from timeful.annotation.worklog import WORK, Entry, WorkLog, entry_of, open_log, summaries
 from timeful.dialogues.dialogue import Dialogue
 from timeful.errors import ModelError, SettingsError
+from timeful.models.traffic import TRAFFIC
 from timeful.records.folder import open_folder
 
 _FAILURES_IN_A_ROW = 10
@@ -171,7 +172,13 @@ def _annotate(work: Work, missing: Collection[int], log: WorkLog, watcher: Watch
                         f"{entry.error}; the same command resumes"
                     )
 
-    with ThreadPoolExecutor(work.workers, thread_name_prefix="annotate") as pool:
+    threads = ThreadPoolExecutor(
+        work.workers,
+        thread_name_prefix="annotate",
+        initializer=TRAFFIC.set,
+        initargs=(TRAFFIC.get(),),
+    )
+    with threads as pool:
         try:
             for index, dialogue in enumerate(work.read()):
                 if index in missing:

@@ -47,12 +47,16 @@ def override_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--out", type=_FILE, help="Output file.  [default: next to the dialogues]")
 @override_options
 @click.option("--base-url", envvar="OPENAI_BASE_URL", help="URL of the endpoint's API.")
+@click.option("--rpm", type=float, help="Most requests per minute to the endpoint.")
+@click.option("--tpm", type=float, help="Most tokens per minute at the endpoint.")
 @click.option("--retry-failed", is_flag=True, help="Retry dialogues that failed.")
 @click.option("--replace", is_flag=True, help="Replace an annotation with other settings.")
 def annotate(
     config: Path,
     out: Path | None,
     base_url: str | None,
+    rpm: float | None,
+    tpm: float | None,
     retry_failed: bool,
     replace: bool,
     **values: Any,
@@ -66,6 +70,7 @@ def annotate(
     from timeful.annotation.pipeline import output_path, run_annotation
     from timeful.annotation.settings import read_settings
     from timeful.cli.options import is_given, refuse_idle
+    from timeful.models.traffic import Limits, under
     from timeful.records.usage import sum_usage
 
     if values["dialogues"]:  # relative to the working directory, not to the folder of CONFIG
@@ -75,22 +80,26 @@ def annotate(
     settings = read_settings(config, changes, base_url=base_url or "")
     asks = settings.annotation.oracle == "llm"
     need = (asks, "an endpoint, --oracle llm")
-    refuse_idle(dict.fromkeys(("model", "base_url", "batch_size", "retry_failed"), need))
+    refuse_idle(
+        dict.fromkeys(("model", "base_url", "batch_size", "rpm", "tpm", "retry_failed"), need)
+    )
     folder = config.parent
     out = out or output_path(settings, folder)
     log = _log(settings.logging, folder)
     progress = _Progress(log)
+    limits = Limits(connections=settings.annotation.max_workers, rpm=rpm, tpm=tpm)
     try:
-        finished = run_annotation(
-            settings,
-            folder,
-            out,
-            api_key=os.environ.get(settings.llm.api_key_name, ""),
-            watcher=progress,
-            on_event=log.warning,
-            replace=replace,
-            retry_failed=retry_failed,
-        )
+        with under(limits):
+            finished = run_annotation(
+                settings,
+                folder,
+                out,
+                api_key=os.environ.get(settings.llm.api_key_name, ""),
+                watcher=progress,
+                on_event=log.warning,
+                replace=replace,
+                retry_failed=retry_failed,
+            )
     except KeyboardInterrupt:
         raise SystemExit(130) from None  # the observer has printed the state
     finally:

@@ -6,6 +6,7 @@ from functools import lru_cache
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path, PurePath
+from threading import Lock
 
 import msgspec
 
@@ -87,14 +88,22 @@ class DialogueSet(msgspec.Struct, frozen=True, kw_only=True):
     dialogues: tuple[Dialogue, ...]
 
 
-@lru_cache(maxsize=2)  # a process plays many episodes of one dialogue set
+_LOCK = Lock()
+
+
 def load_dialogue_set(source: DialogueSource) -> DialogueSet:
-    """Read or generate a dialogue set.
+    """Read or generate a dialogue set; once for all threads of a process.
 
     Raises:
         SettingsError: If there is no such domain, file or split, no dialogue has a reference, or
             a reference names an action that the catalog lacks.
     """
+    with _LOCK:
+        return _load(source)
+
+
+@lru_cache(maxsize=2)  # a process plays many episodes of one dialogue set
+def _load(source: DialogueSource) -> DialogueSet:
     dialogues = tuple(map(_with_questions, islice(_select(source), source.size)))
     # An annotated dialogue may have no ready action; a whole set without one is not annotated.
     if not any(dialogue.references or dialogue.ready_ranges for dialogue in dialogues):

@@ -47,7 +47,8 @@ def is_live(episode: object) -> bool:
 
 def is_limited(episode: object) -> bool:
     """Whether limits of endpoints have an effect: also on a user's own model, or on judges."""
-    return bool(is_live(episode) or _has_role(episode, "is_own") or getattr(episode, "judge", None))
+    has_role = is_live(episode) or any(_has_role(episode, n) for n in ("is_live", "is_own"))
+    return has_role or bool(getattr(episode, "judge", None))
 
 
 def _has_role(episode: object, name: str) -> bool:

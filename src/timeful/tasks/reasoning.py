@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import lru_cache
 from math import ceil
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from timeful.environments.reasoning.checking import Checker
@@ -37,6 +38,7 @@ class ReasoningOpener:
         self._load = lru_cache(maxsize=4)(self._load_problems)
         self._checkers: dict[tuple[bool, bool], Checker] = {}
         self._resources = ExitStack()
+        self._lock = Lock()  # episodes begin at one instant in many threads
 
     def problems(self, source: TaskSource, seed: int) -> Mapping[str, Problem]:
         """The problems of a source by the names of their cases, `family/id`.
@@ -61,10 +63,12 @@ class ReasoningOpener:
     def open(self, episode: TaskEpisode) -> OpenTask:
         """Open the problem of an episode."""
         source = episode.shared.source
-        problems, has_gym = self._load(source, episode.shared.seed)
+        with self._lock:
+            problems, has_gym = self._load(source, episode.shared.seed)
+            checker = self._checker(source.is_unsafe, has_gym)
         problem = problems[episode.case]
         return OpenTask(
-            task=ReasoningTask(problem, self._checker(source.is_unsafe, has_gym)),
+            task=ReasoningTask(problem, checker),
             rule=lambda player: player.make(problem),
         )
 

@@ -196,6 +196,11 @@ class CodingEpisode(TimelyEpisode):
     """Run code even if no sandbox works here."""
 
     @property
+    def is_live(self) -> bool:
+        """No: it measures how long programs run, so each process plays one episode at a time."""
+        return False
+
+    @property
     def source(self) -> TaskSource:
         """The source of the case."""
         return TaskSource(data=self.data, is_unsafe=self.unsafe, sandbox=self.sandbox)
