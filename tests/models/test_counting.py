@@ -1,6 +1,7 @@
 """Tokens that nobody sees take their time: counts of servers, and what they make of an answer."""
 
 import json
+import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -330,11 +331,15 @@ def test_an_answer_without_an_end_is_given_up(
 
 def test_an_answer_is_read_whole_while_nobody_pulls_it(connect: Connect) -> None:
     many = counting.READ_AHEAD * 4
-    with FakeServer([Say("hm ") for _ in range(many)]) as server:
+    is_sent = threading.Event()
+
+    def script(_: Body) -> Iterator[Step]:
+        yield from (Say("hm ") for _ in range(many))
+        is_sent.set()
+
+    with FakeServer(script) as server:
         source = connect(server).open(price_prompt(ask(), Pricing()), max_tokens=None, seed=1)
-        while not server.requests:
-            pass
-        assert server.requests[0].over.wait(5)
+        assert is_sent.wait(5)
         assert len(read(source)[0]) == many
 
 

@@ -13,9 +13,10 @@ known at the end. A stand-in has no server, and so no usage.
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, Protocol, runtime_checkable
 
+import msgspec
 from msgspec.structs import replace as replace_fields
 
 from timeful.core.source import Channel, Chunk, End, Source
@@ -60,8 +61,7 @@ class MeteredSource(Source, Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class Report(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The counts in one message of a server; None where it reports nothing.
 
     Attributes:
