@@ -51,6 +51,18 @@ def test_settings_of_another_run_are_refused(tmp_path: Path, timeful: Any, conte
     assert timeful("report", tmp_path) == 2
 
 
+@pytest.mark.parametrize("url", ["htp://u:PW@h/v1", "http://u:PW@/v1", "http://u:PW@h:99x/v1"])
+def test_an_address_that_cannot_be_is_refused_before_the_first_episode(
+    tmp_path: Path, timeful: Any, capsys: pytest.CaptureFixture[str], url: str
+) -> None:
+    out = tmp_path / "o"
+    for address in (url, "http://u:PW@[::1/v1"):
+        model = ["--model", "openai:x", "--base-url", address, "--out", out]
+        assert timeful("run", "realtime", "--game", "snake", "--agent", "reactive", *model) == 2
+        assert "PW" not in capsys.readouterr().err
+    assert not out.exists()
+
+
 BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 9)
 )

@@ -168,6 +168,16 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
     assert [path.read_bytes() for path in path.parent.iterdir()] == [b"new"]
 
 
+def test_a_file_is_on_the_disk_before_it_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a"
+    existed = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: existed.append(path.exists()))
+    write_atomically(path, b"whole")
+    assert existed == [False]
+
+
 def test_a_folder_appears_when_it_is_complete_and_goes_at_once(tmp_path: Path) -> None:
     path = tmp_path / "model"
     with replace_atomically(path) as partial:

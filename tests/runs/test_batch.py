@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.runs.jobs import JOB, Count, play
-from timeful.errors import KernelError, SettingsError
+from timeful.errors import KernelError, ModelError, RecordError, SettingsError
 from timeful.models.traffic import Limits
 from timeful.records.folder import open_folder
 from timeful.records.recorder import Recorder
@@ -95,6 +95,33 @@ def test_a_failed_episode_is_kept_and_played_again_only_when_asked(tmp_path: Pat
     mended = [Count(0), Count(1)]
     assert [row.status for row in batch(tmp_path, mended)] == ["ok", "failed"]
     assert [row.status for row in batch(tmp_path, mended, retry_failed=True)] == ["ok", "ok"]
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff", None])
+@pytest.mark.parametrize("has_index", [True, False])
+def test_a_record_that_a_power_cut_shortened_is_named_and_played_again(
+    tmp_path: Path, content: bytes | None, has_index: bool
+) -> None:
+    specs = [Count(n) for n in range(3)]
+    expected = batch(tmp_path, specs)
+    record = tmp_path / "episodes" / "count-1.jsonl"
+    record.write_bytes(record.read_bytes()[:60] if content is None else content)
+    if not has_index:
+        (tmp_path / "rows.jsonl").unlink()
+    with pytest.raises(RecordError, match=r"count-1\.jsonl"):
+        batch(tmp_path, specs)
+    assert batch(tmp_path, specs, retry_failed=True) == expected
+    assert batch(tmp_path, specs) == expected
+
+
+def test_a_run_without_a_model_ends_after_ten_episodes_and_resumes(tmp_path: Path) -> None:
+    dead = [Count(n, "fail") for n in range(30)]
+    with pytest.raises(ModelError):
+        batch(tmp_path, dead)
+    assert len(list((tmp_path / "episodes").iterdir())) == 10
+    mended = [Count(n) for n in range(30)]
+    rows = batch(tmp_path, mended, retry_failed=True)
+    assert [row.status for row in rows] == ["ok"] * 30
 
 
 @pytest.mark.parametrize("damage", ["missing", "cut", "garbage"])

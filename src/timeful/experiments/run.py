@@ -26,6 +26,7 @@ from timeful.models.traffic import Limits, under
 from timeful.records.events import EpisodeEnded, EpisodeFailed, EpisodeStarted
 from timeful.records.folder import check_path, open_folder, read_settings
 from timeful.records.recorder import Recorder, read_record
+from timeful.records.summary import foreign_record
 from timeful.records.usage_total import UsageTotal
 from timeful.registry import source_files
 from timeful.reports.results import ResultRow
@@ -282,7 +283,9 @@ def report_suite(suite: Suite, out: Path, options: Mapping[str, Any] | None = No
     maker = row_maker(suite)
     paths = sorted((out / "episodes").glob("*.jsonl"))
     rows = [_summarize_file(path, maker=maker) for path in paths]
-    return _results(suite, write_report(suite, rows, out, settings, options=options), out)
+    with foreign_record(f"report of {suite.name}"):
+        report = write_report(suite, rows, out, settings, options=options)
+    return _results(suite, report, out)
 
 
 def _results(suite: Suite, report: Report, out: Path, problems: Sequence[str] = ()) -> Results:
@@ -373,6 +376,9 @@ def _finish(plan: PlannedEpisode, recorder: Recorder, boundary: Any, error: str)
 def _summarize_file(record: Path, *, maker: RowMaker) -> Any:
     try:
         return maker.make(read_record(record))
+    except RecordError as error:
+        has_name = str(error).startswith(record.name)
+        raise RecordError(str(error) if has_name else f"{record.name}: {error}") from error
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise SettingsError(
             f"summarize failed on {record.name}: {type(error).__name__}: {error}"

@@ -51,9 +51,14 @@ def address(base_url: str) -> str:
     Raises:
         SettingsError: If it is not an http or https URL with a host.
     """
-    url = urlsplit(base_url)
-    if url.scheme not in ("http", "https") or not url.hostname:
-        raise SettingsError(f"base_url must look like http://host:port/v1, got {base_url!r}")
+    try:
+        url = urlsplit(base_url)
+        is_valid = url.scheme in ("http", "https") and url.hostname and url.port != 0
+    except ValueError:  # a port that is no number, or a bracket without its end
+        is_valid = False
+    if not is_valid:
+        shown = base_url.rpartition("@")[2]  # without a password
+        raise SettingsError(f"base_url must look like http://host:port/v1, got {shown!r}")
     if url.path.rstrip("/").endswith("/chat/completions"):
         raise SettingsError("base_url ends before /chat/completions, usually with /v1")
     return f"{url.scheme}://{url.netloc.rpartition('@')[2]}{url.path.rstrip('/')}"

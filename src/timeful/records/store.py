@@ -32,6 +32,9 @@ def replace_atomically(path: Path) -> Iterator[Path]:
     delete([partial])
     try:
         yield partial
+        if partial.is_file():
+            with partial.open("rb") as file:  # else a power cut could leave the name without it
+                os.fsync(file.fileno())
         partial.replace(path)
     finally:
         delete([partial])

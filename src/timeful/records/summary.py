@@ -1,6 +1,7 @@
 """From a complete record to a row: a pure function of its events."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -66,6 +67,20 @@ def complete_record(events: Iterable[Entry]) -> CompleteRecord:
     return CompleteRecord(events=entries, settings=start.settings, end=end)
 
 
+@contextmanager
+def foreign_record(result: str) -> Iterator[None]:
+    """Refuse a record, or settings, from which a result cannot be read: they are of something else.
+
+    Raises:
+        RecordError: If the block misses a field, or finds one of another type.
+    """
+    try:
+        yield
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise RecordError(f"the record makes no {result}: {reason}") from error
+
+
 def make_row(
     events: Iterable[Entry], kind: type[R], read: Callable[[CompleteRecord], Mapping[str, Any]]
 ) -> R:
@@ -80,11 +95,9 @@ def make_row(
         RecordError: If the record is incomplete, or not of such an episode.
     """
     record = complete_record(events)
-    try:
+    with foreign_record(kind.__name__):
         values = {**record.settings["episode"], **record.outcome, **read(record)}
         return msgspec.convert(values, kind)
-    except (KeyError, TypeError, msgspec.ValidationError) as error:
-        raise RecordError(f"the record makes no {kind.__name__}: {error}") from error
 
 
 def summarize(events: Iterable[Entry]) -> EpisodeRow:

@@ -6,9 +6,10 @@ record has its final name. Rows that the index lacks are made from the records.
 """
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
-from timeful.errors import KernelError, RecordError, SettingsError
+from timeful.errors import KernelError, ModelError, RecordError, SettingsError
 from timeful.files import decode
 from timeful.models.traffic import Limits
 from timeful.records.events import Entry
@@ -56,11 +57,16 @@ R = TypeVar("R", bound=Row)
 RUN = FolderKind(noun="run", contents=("episodes", "rows.jsonl"), locations=("file",))
 """The folder of a run."""
 
+_FAILURES_IN_A_ROW = 10
+"""The number of episodes without a model after which the run is given up."""
+
 
 class IndexedRow(msgspec.Struct, frozen=True, kw_only=True):
     """A line of `rows.jsonl`."""
 
     key: str
+    size: int
+    """The bytes of the record; if it has another size, the row is not of this record."""
     row: msgspec.Raw
 
 
@@ -89,24 +95,33 @@ def finished_rows(out: Path, job: Job[S, R], specs: Sequence[S]) -> dict[str, R]
 
 
 def _open_index(
-    out: Path, job: Job[S, R], specs: Sequence[S]
+    out: Path, job: Job[S, R], specs: Sequence[S], *, retry_failed: bool = False
 ) -> tuple[KeyedLog[str, IndexedRow], dict[str, R]]:
     """The index of a run, complete, and the rows in it of these episodes if they are finished."""
     path = out / "rows.jsonl"
     try:
         index = _read_index(path)
         lines = read_log(path, IndexedRow)
-        rows = {line.key: decode(line.row, job.row) for line in lines}
+        rows = {line.key: (line.size, decode(line.row, job.row)) for line in lines}
     except (RecordError, msgspec.DecodeError):
         path.unlink()  # it is made anew from the records
         index, rows = _read_index(path), {}
     finished = {}
     for spec in specs:
-        if (record := _record(out, spec.key)).exists():
-            if spec.key not in rows:
-                rows[spec.key] = job.sum_up(record)
-                index.put(_index_line(spec.key, rows[spec.key]))
-            finished[spec.key] = rows[spec.key]
+        if not (record := _record(out, spec.key)).exists():
+            continue
+        size, row = rows.get(spec.key, (-1, None))
+        if row is None or size != record.stat().st_size:
+            try:
+                row = job.sum_up(record)
+            except RecordError as error:
+                if retry_failed:
+                    continue
+                raise RecordError(
+                    f"{record}: {error}; --retry-failed plays the episode again"
+                ) from error
+            index.put(_index_line(out, spec.key, row))
+        finished[spec.key] = row
     return index, finished
 
 
@@ -114,8 +129,9 @@ def _read_index(path: Path) -> KeyedLog[str, IndexedRow]:
     return KeyedLog(path, IndexedRow, key=lambda line: line.key)
 
 
-def _index_line(key: str, row: Row) -> IndexedRow:
-    return IndexedRow(key=key, row=msgspec.Raw(msgspec.json.encode(row)))
+def _index_line(out: Path, key: str, row: Row) -> IndexedRow:
+    raw = msgspec.Raw(msgspec.json.encode(row))
+    return IndexedRow(key=key, size=_record(out, key).stat().st_size, row=raw)
 
 
 def run_batch(
@@ -137,11 +153,12 @@ def run_batch(
         workers: How many processes play side by side; 1 plays in this process.
         limits: The limits of the traffic to endpoints; as many episodes are in flight as there
             may be connections, in threads of the processes. None: one episode a process.
-        retry_failed: Play episodes again that failed before.
+        retry_failed: Play episodes again that failed before, or whose records are damaged.
         on_row: Called as each episode is done, and at once for those that were finished.
 
     Raises:
         SettingsError: If two episodes bear one name, or there are no workers.
+        ModelError: If episode after episode fails at the model, so that its endpoint is dead.
         KernelError: If the timeline broke in an episode: no result is made around a bug.
         RecordError: If a finished record cannot be read.
         KeyboardInterrupt: After everything was stopped; what is finished stays finished.
@@ -150,7 +167,7 @@ def run_batch(
         raise SettingsError(f"a run needs at least one worker, got {workers}")
     if len({spec.key for spec in specs}) < len(specs):
         raise SettingsError("two episodes of the run bear one name")
-    index, rows = _open_index(out, job, specs)
+    index, rows = _open_index(out, job, specs, retry_failed=retry_failed)
     if retry_failed:
         failed = {key for key, row in rows.items() if row.status == "failed"}
         # Before a record changes: after a kill its old row must not be believed.
@@ -159,10 +176,18 @@ def run_batch(
     for row in rows.values():
         on_row(row)
     missing = [spec for spec in specs if spec.key not in rows]
-    for key, row in _play(missing, job, out, workers, limits):
-        rows[key] = row
-        index.put(_index_line(key, row))
-        on_row(row)
+    failures = 0
+    with closing(_play(missing, job, out, workers, limits)) as played:
+        for key, row in played:
+            rows[key] = row
+            index.put(_index_line(out, key, row))
+            on_row(row)
+            failures = failures + 1 if (row.error or "").startswith("model: ") else 0
+            if failures >= _FAILURES_IN_A_ROW:
+                raise ModelError(
+                    f"stopped: {failures} episodes in a row failed at the model, the last with: "
+                    f"{row.error}; the same command with --retry-failed resumes"
+                )
     return [rows[spec.key] for spec in specs]
 
 
@@ -223,7 +248,7 @@ def _give_up(spec: S, job: Job[S, R], out: Path, why: str) -> R:
 
 def _play(
     specs: Sequence[S], job: Job[S, R], out: Path, workers: int, limits: Limits | None
-) -> Iterator[tuple[str, R]]:
+) -> Generator[tuple[str, R], None, None]:
     if workers == 1 and limits is None:
         yield from ((spec.key, play_to_file(spec, job, out)) for spec in specs)
     elif workers == 1 and limits is not None:

@@ -152,7 +152,7 @@ def _content(path: Path, fields: Fields) -> str:
     try:
         raw = read_bytes(path)
         content = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
+    except (SettingsError, UnicodeDecodeError) as error:
         raise SettingsError(f"cannot read problems from {path.name}: {error}") from None
     if content.startswith("version https://git-lfs"):
         raise SettingsError(

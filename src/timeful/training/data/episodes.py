@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from timeful.catalogs.reading import convert
 from timeful.environments.coding.task import EXECUTE
 from timeful.environments.fiction.task import FictionTask
 from timeful.environments.reasoning.problems import Problem
@@ -27,7 +28,7 @@ from timeful.records.events import (
 )
 from timeful.records.folder import read_settings
 from timeful.records.recorder import read_record
-from timeful.records.summary import CompleteRecord, complete_record
+from timeful.records.summary import CompleteRecord, complete_record, foreign_record
 from timeful.tasks.episode import TaskSource
 from timeful.tasks.library import process_library
 from timeful.training.data.conversations import Conversation, conversations
@@ -159,7 +160,9 @@ class Run:
         self._worth = worth or score
         shares_text = _at(self.settings, "traces.splits")
         self._shares = shares or (
-            SHARES if shares_text is None else msgspec.convert(shares_text, Shares)
+            SHARES
+            if shares_text is None
+            else convert(shares_text, Shares, f"{folder}: traces.splits")
         )
 
     @property
@@ -195,7 +198,9 @@ class Run:
                     self.left_out.failed[record.end.boundary] += 1
                     self.left_out.errors.append(f"{path.stem}: {record.error}")
                     continue
-                yield self._episode(path, record)
+                with foreign_record("episode of this run"):
+                    episode = self._episode(path, record)
+                yield episode
             except RewardError as error:
                 raise RewardError(f"{path.name}: {error}") from error
             except RecordError as error:

@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 from timeful.core.units import Instant
 from timeful.environments.kitchen.actions import Action, read_action
-from timeful.errors import RecordError
 from timeful.interfaces.polling import POLL
 from timeful.interfaces.visibility import EVENT
 from timeful.records.events import (
@@ -25,7 +24,7 @@ from timeful.records.events import (
     ThoughtResumed,
     ThoughtStarted,
 )
-from timeful.records.summary import CompleteRecord, complete_record
+from timeful.records.summary import CompleteRecord, complete_record, foreign_record
 
 Ending = Literal["over", "interrupted", "bounded", "cut"]
 """A stretch of tutoring ends with its text, by an event, by its own bound, or with the episode."""
@@ -115,8 +114,11 @@ def read_trace(events: Iterable[Entry]) -> Trace:
         RecordError: If the record is not complete, or not of a kitchen.
     """
     record = complete_record(events)
-    if "menu" not in record.settings:
-        raise RecordError("the record is not of a kitchen episode")
+    with foreign_record("kitchen episode"):
+        return _read_trace(record)
+
+
+def _read_trace(record: CompleteRecord) -> Trace:
     acted = [event for event in record.events if isinstance(event, Acted) and event.legal]
     happened = [event for event in record.events if isinstance(event, Happened)]
     tutored = [event.data for event in happened if event.what == "tutored"]
