@@ -170,24 +170,34 @@ class FakeServer:
     Args:
         script: What to answer, the same to every request unless it is a function.
         stall_s: How long a write may block before the request counts as stalled.
+        dialect: The format of the answers.
     """
 
-    def __init__(self, script: Script, *, stall_s: float = 5.0) -> None:
+    def __init__(
+        self, script: Script, *, stall_s: float = 5.0, dialect: "type[Answer] | None" = None
+    ) -> None:
         self.requests: list[Request] = []
         self.connections = 0
         self._script = script
         self._open: set[socket.socket] = set()
         self._lock = threading.Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self, stall_s))
+        self._server = ThreadingHTTPServer(
+            ("127.0.0.1", 0), _handler(self, stall_s, dialect or Answer)
+        )
         self._server.daemon_threads = False  # joined by server_close
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(0.01,), name="fake-server"
         )
 
     @property
+    def address(self) -> str:
+        """The server without a path."""
+        return f"http://127.0.0.1:{self._server.server_port}"
+
+    @property
     def base_url(self) -> str:
         """Where the API begins."""
-        return f"http://127.0.0.1:{self._server.server_port}/v1"
+        return f"{self.address}/v1"
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -215,7 +225,9 @@ class FakeServer:
             self._open.discard(connection)
 
 
-def _handler(server: FakeServer, stall_s: float) -> type[BaseHTTPRequestHandler]:
+def _handler(
+    server: FakeServer, stall_s: float, dialect: "type[Answer]"
+) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         disable_nagle_algorithm = True
@@ -237,9 +249,9 @@ def _handler(server: FakeServer, stall_s: float) -> type[BaseHTTPRequestHandler]
             length = int(self.headers["Content-Length"])
             request = Request(json.loads(self.rfile.read(length)), dict(self.headers.items()))
             server.requests.append(request)
-            answer = _Answer(self, request, stall_s)
+            answer = dialect(self, request, stall_s)
             try:
-                if self.path == "/v1/chat/completions":
+                if self.path.partition("?")[0] == answer.path:
                     answer.give(server._steps(request.body))
                 else:
                     answer.refuse(Status(404, f"no such path: {self.path}"))
@@ -255,8 +267,10 @@ def _handler(server: FakeServer, stall_s: float) -> type[BaseHTTPRequestHandler]
     return Handler
 
 
-class _Answer:
+class Answer:
     """The answer to one request, step by step."""
+
+    path = "/v1/chat/completions"
 
     def __init__(self, handler: BaseHTTPRequestHandler, request: Request, stall_s: float) -> None:
         self._handler = handler
@@ -276,7 +290,10 @@ class _Answer:
 
     def refuse(self, status: Status) -> None:
         error = {"message": status.message, "type": "fake", "code": status.error_code}
-        data = json.dumps({"error": error}).encode()
+        self._refuse(status, {"error": error})
+
+    def _refuse(self, status: Status, body: Body) -> None:
+        data = json.dumps(body).encode()
         self._handler.send_response(status.code)
         for name, value in status.headers.items():
             self._handler.send_header(name, value)

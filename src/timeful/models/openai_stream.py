@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import openai
 
-from timeful.models.answer_stream import BrokenError, RepeatError, StatusError, UnreachableError
+from timeful.models.answer_stream import (
+    BrokenError,
+    RepeatError,
+    StatusError,
+    UnreachableError,
+    requested_wait,
+)
 from timeful.models.event_loop_thread import ClientState
 from timeful.models.request import RUNNING, Request
 from timeful.models.sse import ChatChunk, Choice, SseParser, decode_chunk
@@ -45,6 +51,13 @@ _TRANSPORT_ERROR = cast(type[Exception], _http.HTTPError)
 
 async def connect(request: Request, shared: ClientState) -> "ChatDialect":
     """Make the client that all streams of a model share; nothing is sent yet."""
+    client = make_client(request)
+    _ = client.chat.completions  # loads more of the client now, not on a request's time
+    return ChatDialect(await shared.cleanup.enter_async_context(client))
+
+
+def make_client(request: Request) -> openai.AsyncOpenAI:
+    """Make a client without retries of its own; the caller closes it."""
     times = request.timeouts
     # Reads have no limit here: silence is measured in tokens, not in bytes (see `answer_stream`).
     timeout = openai.Timeout(None, connect=times.connect_s, write=times.connect_s)
@@ -61,8 +74,7 @@ async def connect(request: Request, shared: ClientState) -> "ChatDialect":
     )
     # The client would take these from the environment, and send them to any server.
     client.organization = client.project = None
-    _ = client.chat.completions  # loads more of the client now, not on a request's time
-    return ChatDialect(await shared.cleanup.enter_async_context(client))
+    return client
 
 
 async def _bound(response: Any) -> None:
@@ -144,7 +156,7 @@ class ChatDialect:
             raise StatusError(
                 error.message,
                 status=error.status_code,
-                wait_s=_requested_wait(error),
+                wait_s=requested_wait(error.response.headers),
                 is_final=error.code == "insufficient_quota",
             ) from error
         except openai.APITimeoutError as error:
@@ -214,11 +226,3 @@ def _is_budget_too_large(
     has_budget = "max_tokens" in body or "max_completion_tokens" in body
     is_refused = error.status_code in (400, 422) and search(_BUDGET, error.message)
     return request.is_budget_by_time and has_budget and bool(is_refused)
-
-
-def _requested_wait(error: openai.APIStatusError) -> float | None:
-    """The seconds of Retry-After; a date is ignored, since it would need a clock."""
-    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        with suppress(ValueError):
-            return max(0.0, float(error.response.headers.get(name, "none"))) * unit
-    return None
