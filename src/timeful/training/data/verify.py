@@ -17,6 +17,7 @@ from timeful.models.model import Message, Model
 from timeful.models.structured_output import StructuredQuestion, ask_structured
 from timeful.records.folder import FolderKind, open_folder
 from timeful.records.store import KeyedLog
+from timeful.records.usage import Usage, sum_usage
 from timeful.seeding import child_seed
 from timeful.training.data.settings import Judge
 from timeful.version import __version__
@@ -63,12 +64,16 @@ class Answer:
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """The votes of a judge on an answer; with an `error`, the judge failed."""
+    """The votes of a judge on an answer; with an `error`, the judge failed.
+
+    `usage` are the tokens of its requests; None if no server counts them.
+    """
 
     key: str
     trace: str
     error: str | None
     votes: tuple[bool, ...]
+    usage: Usage | None = None
 
     @property
     def is_right(self) -> bool:
@@ -129,6 +134,7 @@ def judge_all(
 def _judge(model: Model, answer: Answer, judge: Judge) -> Verdict:
     words = _TASK.format(question=answer.question, right=answer.right, given=answer.text)
     votes: list[bool] = []
+    usages: list[Usage] = []
     error = None
     while len(votes) < judge.votes and all(votes) and error is None:
         reply = ask_structured(
@@ -142,11 +148,19 @@ def _judge(model: Model, answer: Answer, judge: Judge) -> Verdict:
                 seed=child_seed(answer.seed, "judge", answer.key, len(votes)),
             ),
         )
+        if reply.usage is not None:
+            usages.append(reply.usage)
         if reply.value is None:
             error = f"model: {reply.error}"
         else:
             votes.append(reply.value)
-    return Verdict(key=answer.key, trace=answer.trace, error=error, votes=tuple(votes))
+    return Verdict(
+        key=answer.key,
+        trace=answer.trace,
+        error=error,
+        votes=tuple(votes),
+        usage=sum_usage(usages),
+    )
 
 
 def _read_vote(text: str) -> bool:
