@@ -58,7 +58,7 @@ def timed(job: Callable[[], None], spans: list[float]) -> None:
 def unfinished(port: int) -> None:
     """Bodies that never end, on many connections, until the server answers one of them."""
     with ExitStack() as links:
-        for _ in range(100):
+        for _ in range(40):
             link = http.client.HTTPConnection("127.0.0.1", port)
             links.callback(link.close)
             link.putrequest("POST", "/v1/completions")
