@@ -63,10 +63,16 @@ BUILT_IN: Mapping[Kind, Mapping[str, str]] = {
         "reactive-budget": "timeful.agents.reactive:reactive_forced",
     },
     "model": {
+        "anthropic": "timeful.models.provider:ProviderModel",
+        "google": "timeful.models.provider:ProviderModel",
+        "llama.cpp": "timeful.models.chat:OpenAIModel",
         "local": "timeful.models.local.model:LocalModel",
+        "ollama": "timeful.models.chat:OpenAIModel",
         "openai": "timeful.models.chat:OpenAIModel",
         "replay": "timeful.models.replay:ReplayModel",
+        "responses": "timeful.models.provider:ProviderModel",
         "search": "timeful.models.search.reasoner:SearchModel",
+        "vllm": "timeful.models.chat:OpenAIModel",
     },
     "interface": {
         "event-driven": "timeful.interfaces.event_driven:EventDriven",

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from tests.servers.fake import FakeServer, Say
@@ -10,13 +11,17 @@ from timeful.errors import SettingsError
 from timeful.models.calibrate import load_calibration
 
 
-def test_the_pace_and_its_figure_are_saved_in_a_folder_that_was_not_there(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["fake", "openai:fake", "vllm:fake"])
+def test_the_pace_and_its_figure_are_saved_in_a_folder_that_was_not_there(
+    name: str, tmp_path: Path
+) -> None:
     out = tmp_path / "new" / "pace.json"
     with FakeServer(lambda body: [Say("word ")] * body["max_tokens"]) as server:
         short = ["--length", "4", "--length", "2000", "--repeats", "1"]
         run = CliRunner().invoke(
-            calibrate, ["fake", "--base-url", server.base_url, "--out", str(out), *short]
+            calibrate, [name, "--base-url", server.base_url, "--out", str(out), *short]
         )
+        assert {request.body["model"] for request in server.requests} == {"fake"}
     assert run.exception is None, run.output
     assert [timing.tokens for timing in load_calibration(out).timings] == [4, 2000]
     assert out.with_suffix(".svg").exists()

@@ -174,7 +174,9 @@ def _parameters(
         params.append(_flag("preset", str, f"One of {', '.join(suite.presets)}."))
     params += [_parameter(suite, option) for option in options if not option.is_hidden]
     if any(option.is_main_model for option in models):
-        params.append(_flag("model", str, "openai:NAME, replay:FILE[#NAME] or local:PATH."))
+        params.append(
+            _flag("model", str, "Model, such as openai:NAME, anthropic:NAME or local:PATH.")
+        )
     return params + _common_parameters(bool(models))
 
 
@@ -238,6 +240,7 @@ def _common_parameters(has_models: bool) -> list[click.Parameter]:
             _flag("base-url", str, "Base URL of the endpoint."),
             _flag("temperature", float, "Sampling temperature of endpoints and checkpoints."),
             _flag("record", FILE, "Cassette that records the endpoint's answers."),
+            _flag("extra", str, "Further fields of a request, as a JSON object."),
             _flag("counting", click.Choice(get_args(Counting)), COUNTING_HELP),
         ]
     return [
@@ -332,9 +335,11 @@ def make_baseline_command(suite: Suite) -> click.Command:
 def read_choice(suite: Suite, options: Sequence[Option], values: dict[str, Any]) -> Choice:
     """Read the values of options."""
     endpoint = Endpoint(
-        base_url=values.get("base_url"),
+        base_url=values.get("base_url") if is_given("base_url") else None,
+        openai_url=values.get("base_url"),
         temperature=values.get("temperature"),
         record=str(values["record"]) if values.get("record") else None,
+        extra=values.get("extra"),
         counting=values.get("counting") or "auto",
     )
     chosen: dict[str, Sequence[Any]] = {}
@@ -396,11 +401,17 @@ def refuse_idle_options(
         needs["model"] = (False, "a role without a model of its own")
     models = [option.name for option in options if option.is_model]
     roles = {getattr(episode, name) for episode in episodes for name in models}
-    live = any(role.is_live for role in roles), "an openai:NAME model"
-    sampled = any(role.is_sampled for role in roles), "an openai:NAME or local:PATH model"
+    live = any(role.is_live for role in roles), "a model at an endpoint"
+    sampled = any(role.is_sampled for role in roles), "a model at an endpoint or local:PATH"
     is_wall = all(getattr(episode, "clock", None) == "wall" for episode in episodes)
     priced = live[0] and not is_wall, f"{live[1]} in simulated time"
-    flags = {"base_url": live, "record": live, "temperature": sampled, "counting": priced}
+    flags = {
+        "base_url": live,
+        "record": live,
+        "extra": live,
+        "temperature": sampled,
+        "counting": priced,
+    }
     if not any(map(is_limited, episodes)):
         flags |= dict.fromkeys(("connections", "rpm", "tpm"), (False, live[1]))
     refuse_idle({**flags, **dict.fromkeys((o.name for o in options), (True, "")), **needs})

@@ -22,7 +22,8 @@ from timeful.core.units import Duration, in_seconds, seconds
 from timeful.errors import SettingsError, check_known
 from timeful.experiments.suite import Suite, Values
 from timeful.models.counting import Counting
-from timeful.models.model_spec import ModelSpec
+from timeful.models.kinds import kind_of
+from timeful.models.model_spec import ModelSpec, read_spec
 from timeful.models.role import ModelRole, read_role
 
 
@@ -31,9 +32,17 @@ class Endpoint:
     """The options of an endpoint, which all models of a run share."""
 
     base_url: str | None = None
+    openai_url: str | None = None
     temperature: float | None = None
     record: str | None = None
+    extra: str | None = None
     counting: Counting = "auto"
+
+    def url_for(self, model: str) -> str | None:
+        """The address for a model; that of the environment is for OpenAI's kinds alone."""
+        kind = kind_of(model)
+        is_openai = kind is not None and kind.key_name == "OPENAI_API_KEY"
+        return self.base_url or (self.openai_url if is_openai else None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,19 +233,19 @@ def read_model(option: Option, text: str, endpoint: Endpoint) -> Any:
         return read_role(
             text,
             stand_in=option.stand_ins or option.default.stand_in,
-            base_url=endpoint.base_url,
+            base_url=endpoint.url_for(text),
             temperature=endpoint.temperature,
             record=endpoint.record,
+            extra=endpoint.extra,
             counting=endpoint.counting,
         )
-    is_live = text.startswith("openai:")
-    is_sampled = is_live or text.startswith("local:")
-    return ModelSpec(
-        spec=text,
-        base_url=endpoint.base_url if is_live else None,
-        temperature=endpoint.temperature if is_sampled else None,
-        record=endpoint.record if is_live else None,
-        counting=endpoint.counting if is_live else "auto",
+    return read_spec(
+        text,
+        base_url=endpoint.url_for(text),
+        temperature=endpoint.temperature,
+        record=endpoint.record,
+        extra=endpoint.extra,
+        counting=endpoint.counting,
     )
 
 

@@ -1,7 +1,7 @@
 """Running a suite: play what is missing in a folder, then write the report from its records."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
 from dataclasses import replace as replace_fields
 from functools import partial
 from hashlib import sha256
@@ -22,6 +22,9 @@ from timeful.experiments.sweep import (
     plan_episodes,
     sweeps,
 )
+from timeful.models.kinds import ApiKey
+from timeful.models.model_spec import ModelSpec
+from timeful.models.role import ModelRole
 from timeful.models.traffic import Limits, under
 from timeful.records.events import EpisodeEnded, EpisodeFailed, EpisodeStarted
 from timeful.records.folder import check_path, open_folder, read_settings
@@ -208,7 +211,9 @@ def _play(
     """Play what is missing, and write the report; also each episode with its row."""
     if suite.check is not None:
         suite.check([step.episode for step in plan])
-    api_key = options.keys.get(MAIN_KEY, "") if suite.takes_key else None
+    api_key = None
+    if suite.takes_key:
+        api_key = choose_keys([step.episode for step in plan], options.keys)
     maker = row_maker(suite)
     play, keys = suite.play, dict[str, str]()
     if suite.key_names is not None:
@@ -248,8 +253,32 @@ def _play(
     return results, [(step.episode, row) for step, row in zip(plan, rows, strict=True)]
 
 
+def choose_keys(episodes: Sequence[object], keys: Mapping[str, str]) -> ApiKey:
+    """The key of all models of the episodes; or several by their variables, if they differ.
+
+    Raises:
+        SettingsError: If the variable of a provider's key is not set.
+    """
+    models = {model for episode in episodes for model in _live_models(episode)}
+    for model in sorted(models, key=lambda model: model.spec):
+        if model.needs_key and not keys.get(model.key_name):
+            raise SettingsError(f"{model.spec} needs a key: set {model.key_name}")
+    names = {model.key_name for model in models} - {MAIN_KEY}
+    if not names:
+        return keys.get(MAIN_KEY, "")
+    return {name: keys.get(name, "") for name in (MAIN_KEY, *sorted(names)) if name}
+
+
+def _live_models(episode: object) -> Iterator[ModelSpec]:
+    for field_ in fields(episode) if is_dataclass(episode) else ():
+        value = getattr(episode, field_.name)
+        model = value.choice if isinstance(value, ModelRole) else value
+        if isinstance(model, ModelSpec) and model.is_live:
+            yield model
+
+
 def make_job(
-    play: Callable[..., object], maker: RowMaker, *, api_key: str | None
+    play: Callable[..., object], maker: RowMaker, *, api_key: ApiKey | None
 ) -> Job[PlannedEpisode, Any]:
     """The job of a batch of planned episodes.
 
@@ -336,7 +365,7 @@ def play_planned(
     recorder: Recorder,
     *,
     play: Callable[..., object],
-    api_key: str | None,
+    api_key: ApiKey | None,
 ) -> None:
     """Play one episode; an error that the suite's `play` raises ends it as failed.
 

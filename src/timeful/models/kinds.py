@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 
 Settings = Mapping[str, object]
 
+ApiKey = str | Mapping[str, str]
+"""The key of an endpoint, or several by the environment variables that `Kind.key_name` names."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
@@ -83,6 +86,9 @@ KINDS: Mapping[str, Kind] = {
 }
 """Each kind by its name; `timings_per_token` makes llama.cpp report a running total."""
 
+PROVIDERS = ("anthropic", "google", "responses")
+"""The kinds that are not OpenAI-compatible; `provider.ProviderModel` asks them."""
+
 FORMS = tuple(f"{name}:{kind.target}" for name, kind in KINDS.items() if kind.target)
 """How a model of each kind is named."""
 
@@ -95,4 +101,18 @@ def kind_of(spec: str) -> Kind | None:
 def is_live(spec: str) -> bool:
     """Whether an endpoint answers for a name."""
     kind = kind_of(spec)
-    return kind is not None and kind.is_live and ":" in spec
+    return kind is not None and kind.is_live
+
+
+def is_sampled(spec: str) -> bool:
+    """Whether a temperature has an effect on a model of this name."""
+    kind = kind_of(spec)
+    return kind is not None and kind.is_sampled
+
+
+def find_key(spec: str, keys: ApiKey) -> str:
+    """The key for a name; "" if there is none."""
+    if isinstance(keys, str):
+        return keys
+    kind = kind_of(spec)
+    return keys.get(kind.key_name, "") if kind is not None and kind.key_name else ""

@@ -9,7 +9,7 @@ from timeful.errors import SettingsError, check_known
 from timeful.models.answer_stream import Dialect
 from timeful.models.counting import Counting, PricedSource
 from timeful.models.event_loop_thread import ClientState, EventLoopThread
-from timeful.models.kinds import KINDS
+from timeful.models.kinds import KINDS, PROVIDERS
 from timeful.models.live_answer import load_client, start_answer
 from timeful.models.model import Prompt
 from timeful.models.pace import TOKEN_TIME, Pace
@@ -19,6 +19,7 @@ from timeful.models.traffic import TRAFFIC
 
 Api = Literal["anthropic", "google", "responses"]
 APIS: tuple[Api, ...] = get_args(Api)
+assert APIS == PROVIDERS
 _LEVELS = ("off", "low", "medium", "high")
 _LEAST_RESPONSE = 16
 """The least limit of tokens that the Responses API takes."""
@@ -180,8 +181,15 @@ def check_packages(kind: str) -> None:
     Raises:
         SettingsError: With the line to type.
     """
-    missing = [name for name in KINDS[kind].packages if find_spec(name) is None]
+    missing = [name for name in KINDS[kind].packages if not _is_installed(name)]
     if missing:
         raise SettingsError(
             f"{kind} models need {missing[0]}: pip install 'timeful[{KINDS[kind].extra}]'"
         )
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:  # the package that should hold it
+        return False

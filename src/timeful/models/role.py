@@ -10,8 +10,9 @@ from typing import Any
 
 from timeful.errors import SettingsError, unknown
 from timeful.models.counting import Counting
+from timeful.models.kinds import FORMS, KINDS, ApiKey
 from timeful.models.model import Model
-from timeful.models.model_spec import KINDS, ModelSpec
+from timeful.models.model_spec import ModelSpec, read_spec
 from timeful.models.pace import Pace
 
 
@@ -82,7 +83,7 @@ class ModelRole:
         *,
         pace: Pace,
         scope: str,
-        api_key: str = "",
+        api_key: ApiKey = "",
     ) -> Model:
         """Make the model.
 
@@ -115,6 +116,7 @@ def read_role(
     base_url: str | None = None,
     temperature: float | None = None,
     record: str | None = None,
+    extra: str | None = None,
     counting: Counting = "auto",
 ) -> ModelRole:
     """Read the model of a role from its name on a command line.
@@ -123,12 +125,12 @@ def read_role(
     them.
 
     Args:
-        spec: The name of the stand-in, `openai:NAME`, `replay:FILE`, `replay:FILE#NAME` or
-            `local:PATH`.
+        spec: The name of the stand-in, or a `KIND:NAME` of `kinds.KINDS`.
         stand_in: The name of the role's stand-in, or the names of all, the default first.
         base_url: The base URL of an endpoint's API.
         temperature: The sampling temperature of an endpoint or a checkpoint.
         record: The cassette that records an endpoint's answers.
+        extra: Further fields of an endpoint's request, as JSON.
         counting: How an endpoint's tokens are counted in simulated time.
 
     Raises:
@@ -139,20 +141,15 @@ def read_role(
         return ModelRole(stand_in=spec)
     kind, _, target = spec.partition(":")
     if kind not in (*names, *KINDS) or kind == "search":
-        candidates = [*names, "local:PATH", "openai:NAME", "replay:FILE"]
-        raise SettingsError(unknown("model", kind, candidates))
+        raise SettingsError(unknown("model", kind, [*names, *FORMS]))
     if kind in names or not target:
-        raise SettingsError(
-            f"a model is `{names[0]}`, `openai:NAME`, `replay:FILE` or `local:PATH`, got {spec!r}"
-        )
-    is_live = kind == "openai"
-    return ModelRole(
-        stand_in=names[0],
-        choice=ModelSpec(
-            spec=spec,
-            base_url=base_url if is_live else None,
-            temperature=temperature if kind in ("local", "openai") else None,
-            record=record if is_live else None,
-            counting=counting if is_live else "auto",
-        ),
+        raise SettingsError(f"a model is `{names[0]}` or {', '.join(FORMS)}; got {spec!r}")
+    choice = read_spec(
+        spec,
+        base_url=base_url,
+        temperature=temperature,
+        record=record,
+        extra=extra,
+        counting=counting,
     )
+    return ModelRole(stand_in=names[0], choice=choice)

@@ -7,6 +7,7 @@ from timeful.core.clock import Clock, VirtualClock, WallClock
 from timeful.environments.timed.world import TimedTask
 from timeful.errors import KernelError, TimefulError
 from timeful.interfaces.event_driven import EventDriven
+from timeful.models.kinds import ApiKey
 from timeful.models.model import Model
 from timeful.models.pace import TOKEN_TIME
 from timeful.models.rules import RuleModel
@@ -25,7 +26,7 @@ def play(
     episode: TaskEpisode,
     recorder: Recorder,
     *,
-    api_key: str = "",
+    api_key: ApiKey = "",
     model: Model | None = None,
     sampling: int | None = None,
 ) -> bool:
@@ -58,7 +59,7 @@ def play(
         case.close()
 
 
-def _player(episode: TaskEpisode, case: OpenTask, *, api_key: str) -> Model:
+def _player(episode: TaskEpisode, case: OpenTask, *, api_key: ApiKey) -> Model:
     pace = episode.shared.pace
 
     def stand_in() -> RuleModel:

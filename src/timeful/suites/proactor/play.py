@@ -12,6 +12,7 @@ from timeful.core.units import seconds
 from timeful.domains.dialogue_set import DialogueSource, load_dialogue_set
 from timeful.environments.dialogue.world import Conversation
 from timeful.interfaces.make import make_interface
+from timeful.models.kinds import ApiKey
 from timeful.models.model import Model
 from timeful.models.role import ModelRole
 from timeful.models.rules import RuleModel
@@ -26,7 +27,7 @@ def play(
     episode: ProactorEpisode,
     recorder: Recorder,
     *,
-    api_key: str = "",
+    api_key: ApiKey = "",
     keys: Mapping[str, str] | None = None,
 ) -> bool:
     """Play an episode and write its record; return whether it completed.
@@ -66,7 +67,7 @@ def play(
     )
 
 
-def make_model(episode: ProactorEpisode, *, api_key: str, keys: Mapping[str, str]) -> Model:
+def make_model(episode: ProactorEpisode, *, api_key: ApiKey, keys: Mapping[str, str]) -> Model:
     """Make the model; an endpoint samples at the temperature of the agent's file."""
     pace, scope = episode.token_pace, episode.scope
     choice = episode.voice.choice

@@ -17,6 +17,7 @@ from timeful.environments.registry import GAME_NAMES, make_game
 from timeful.environments.ticking import Ticking
 from timeful.errors import SettingsError
 from timeful.interfaces.make import make_interface
+from timeful.models.kinds import ApiKey
 from timeful.models.model import Model
 from timeful.models.model_spec import Role
 from timeful.records.recorder import Recorder
@@ -30,7 +31,7 @@ PATIENCE = 1 << 20
 """The longest wait of a frozen world: a million tokens, or 17 minutes."""
 
 
-def play(episode: RealtimeEpisode, recorder: Recorder, *, api_key: str = "") -> bool:
+def play(episode: RealtimeEpisode, recorder: Recorder, *, api_key: ApiKey = "") -> bool:
     """Play an episode and write its record; True if it came to its end."""
     name = short_name(episode.game)
     seed = child_seed(
@@ -113,7 +114,7 @@ BUILT_IN: dict[str, Any] = {
 }
 
 
-def agent(episode: RealtimeEpisode, game: Game, *, api_key: str = "") -> Agent:
+def agent(episode: RealtimeEpisode, game: Game, *, api_key: ApiKey = "") -> Agent:
     """Put the agent of an episode together.
 
     An agent is a coroutine function of a session; it gets `planner`, `reactor`, `model` (the one

@@ -15,6 +15,7 @@ from timeful.environments.timed.world import TIMER
 from timeful.errors import SettingsError, check_known
 from timeful.experiments.options import option
 from timeful.models.calibrate import load_calibration
+from timeful.models.kinds import ApiKey
 from timeful.models.pace import TOKEN_TIME, Pace
 from timeful.models.role import ModelRole
 from timeful.records.recorder import Recorder
@@ -271,7 +272,7 @@ class ReasoningEpisode(TimelyEpisode):
         )
 
 
-def play(episode: TimelyEpisode, recorder: Recorder, *, api_key: str = "") -> None:
+def play(episode: TimelyEpisode, recorder: Recorder, *, api_key: ApiKey = "") -> None:
     """Play an episode into a recorder."""
     tasks.play(episode.task, recorder, api_key=api_key)
 

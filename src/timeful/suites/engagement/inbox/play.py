@@ -12,6 +12,7 @@ from timeful.environments.inbox.task import draw_task
 from timeful.environments.inbox.world import Inbox
 from timeful.interfaces.make import make_interface
 from timeful.models.filler_text import FillerModel, Passage
+from timeful.models.kinds import ApiKey
 from timeful.models.model import Model
 from timeful.models.rules import RuleModel
 from timeful.records.recorder import Recorder
@@ -25,7 +26,7 @@ _WORDS = ("the plan", "then", "our team", "date", "owner", "risk", "each step", 
 """The words of the stand-in's text."""
 
 
-def play(episode: InboxEpisode, recorder: Recorder, *, api_key: str = "") -> bool:
+def play(episode: InboxEpisode, recorder: Recorder, *, api_key: ApiKey = "") -> bool:
     """Play an episode and write its record; True if it came to its end.
 
     All interfaces and policies meet the same emails and the same main task.
@@ -64,7 +65,7 @@ def play(episode: InboxEpisode, recorder: Recorder, *, api_key: str = "") -> boo
     )
 
 
-def writer(episode: InboxEpisode, *, api_key: str = "") -> Model:
+def writer(episode: InboxEpisode, *, api_key: ApiKey = "") -> Model:
     """Make the model that writes the main task."""
     pace = episode.writing_pace
     return episode.writer.make(
@@ -77,7 +78,7 @@ def _passage(writing: Writing) -> Passage:
     return Passage(opening=part.heading, words=_WORDS, tokens=part.tokens)
 
 
-def triage(episode: InboxEpisode, *, api_key: str = "") -> Model:
+def triage(episode: InboxEpisode, *, api_key: ApiKey = "") -> Model:
     """Make the model that decides about emails."""
     pace = episode.triage_pace
     return episode.triage.make(

@@ -13,6 +13,7 @@ from timeful.environments.kitchen.view import KitchenView
 from timeful.environments.kitchen.world import Kitchen
 from timeful.interfaces.make import make_interface
 from timeful.models.filler_text import FillerModel
+from timeful.models.kinds import ApiKey
 from timeful.models.pace import TOKEN_TIME
 from timeful.models.rules import RuleModel
 from timeful.records.recorder import Recorder
@@ -22,7 +23,7 @@ from timeful.suites.engagement.kitchen.episode import CALLS, KitchenEpisode
 from timeful.suites.engagement.kitchen.rules import passage
 
 
-def play(episode: KitchenEpisode, recorder: Recorder, *, api_key: str = "") -> bool:
+def play(episode: KitchenEpisode, recorder: Recorder, *, api_key: ApiKey = "") -> bool:
     """Play an episode and write its record; True if it came to its end.
 
     Time is counted in tokens, also for an endpoint: each token costs one tick.
