@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from benchmarks import (
     counting,
+    flight,
     games,
     kernel,
     local,
@@ -36,6 +37,7 @@ def main() -> None:
     section("Metrics of predicted opportunities", proactor.main)
     section("Local models beside generate", local.main)
     section("A served model beside transformers' own server", serving.main)
+    section("Episodes in flight on paced streams beside Inspect", flight.main)
     section("Start-up", startup.main)
     section("Sandboxes beside a plain subprocess", sandbox.main)
     section("Wall time beside a model that stalls", wall.main)

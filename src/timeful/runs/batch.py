@@ -177,13 +177,15 @@ def run_batch(
         on_row(row)
     missing = [spec for spec in specs if spec.key not in rows]
     failures = 0
+    # Of episodes in flight together, those that fail come first.
+    most = max(_FAILURES_IN_A_ROW, 0 if limits is None else limits.connections)
     with closing(_play(missing, job, out, workers, limits)) as played:
         for key, row in played:
             rows[key] = row
             index.put(_index_line(out, key, row))
             on_row(row)
             failures = failures + 1 if (row.error or "").startswith("model: ") else 0
-            if failures >= _FAILURES_IN_A_ROW:
+            if failures >= most:
                 raise ModelError(
                     f"stopped: {failures} episodes in a row failed at the model, the last with: "
                     f"{row.error}; the same command with --retry-failed resumes"
