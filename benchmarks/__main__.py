@@ -12,6 +12,7 @@ from benchmarks import (
     local,
     patrol,
     proactor,
+    providers,
     sandbox,
     serving,
     startup,
@@ -42,6 +43,7 @@ def main() -> None:
     section("Sandboxes beside a plain subprocess", sandbox.main)
     section("Wall time beside a model that stalls", wall.main)
     section("Settled counting beside running", counting.main)
+    section("Dialects of providers", providers.main)
 
 
 if __name__ == "__main__":
