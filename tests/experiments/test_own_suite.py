@@ -251,3 +251,37 @@ def test_every_built_in_name_can_be_loaded() -> None:
         for item in registered(kind):  # type: ignore[arg-type]
             if item.origin == "timeful":
                 assert load(kind, item.name) is not None  # type: ignore[arg-type]
+
+
+def test_a_field_with_fields_of_its_own_can_be_swept(tmp_path: Path) -> None:
+    path = tmp_path / "roles.py"
+    path.write_text("""
+from dataclasses import dataclass
+import timeful
+from timeful import Metric, Suite, Table
+from timeful.models.role import ModelRole
+
+@dataclass(frozen=True)
+class RoleEpisode:
+    \"\"\"An episode.\"\"\"
+    model: ModelRole = ModelRole(stand_in="rules")
+    \"\"\"Model.\"\"\"
+
+async def idle(session):
+    while not session.over:
+        await session.wait_for_tick()
+
+def play(episode, recorder):
+    timeful.play(idle, "freeway", difficulty="easy", record=recorder)
+
+suite = Suite(
+    name="roles",
+    episode=RoleEpisode,
+    play=play,
+    sweep={"model": tuple(ModelRole(stand_in=name) for name in ("rules", "prose"))},
+    metrics=[Metric("Score", "score")],
+    tables=[Table("", rows="model")],
+)
+""")
+    lines = run(str(path), "--out", str(tmp_path / "run")).splitlines()
+    assert {"rules", "prose"} <= {line.split()[0] for line in lines if line}

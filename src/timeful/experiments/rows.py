@@ -57,7 +57,7 @@ class RowMaker:
             if self.summarize is not None:
                 values |= self._numbers(record.events)
         kind = self.row_type
-        return kind(**{name: values.get(name) for name in kind.__struct_fields__})
+        return kind(**{name: _name(values.get(name)) for name in kind.__struct_fields__})
 
     def _numbers(self, events: Sequence[Entry]) -> Mapping[str, Any]:
         assert self.summarize is not None, "called only where there is one"
@@ -77,6 +77,14 @@ class RowMaker:
                 f"summarize returns no {', '.join(missing)}; it returns {', '.join(numbers)}"
             )
         return numbers
+
+
+def _name(value: Any) -> Any:
+    """A value of a column: a setting with fields, such as a model, by what is set in it."""
+    if isinstance(value, dict):
+        parts = (_name(part) for part in value.values())
+        return " ".join(str(part) for part in parts if part not in (None, "", "{}"))
+    return tuple(map(_name, value)) if isinstance(value, list) else value
 
 
 def row_maker(suite: Suite) -> RowMaker:
