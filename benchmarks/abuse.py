@@ -16,10 +16,13 @@ from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
 
-from benchmarks import abuse_serving
+from benchmarks import abuse_serving, fuzz
 
 LIMIT_S = 900
 """Of the tests of an area."""
+
+FUZZ_S = 120
+"""Of the mutated files."""
 
 ENDS = "ends_with or outlives or outlive or daemon or killed"
 """Names of tests of processes that must end."""
@@ -58,6 +61,12 @@ def serving() -> Iterator[Attack]:
         yield Attack(name, reached)
 
 
+def files() -> Iterator[Attack]:
+    """Mutated files through the command line."""
+    for number, target, _, place in fuzz.fuzz(FUZZ_S, seed=0):
+        yield Attack(f"case {number} of {target}", place)
+
+
 AREAS: dict[str, Callable[[], Iterator[Attack]]] = {
     "programs": partial(tests, "tests/sandbox/test_attacks.py", "tests/sandbox/test_counting.py"),
     "policies": partial(tests, "tests/sandbox/test_policy.py", "tests/sandbox/test_seccomp.py"),
@@ -65,6 +74,7 @@ AREAS: dict[str, Callable[[], Iterator[Attack]]] = {
     "orphans": partial(tests, "tests/sandbox", "tests/environments/fiction", "-k", ENDS),
     "requests": partial(tests, "tests/serving/test_errors.py", "tests/serving/test_leaving.py"),
     "serving": serving,
+    "files": files,
 }
 
 

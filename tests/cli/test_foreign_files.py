@@ -128,6 +128,7 @@ def test_a_file_without_an_end_is_refused(tmp_path: Path, timeful: Any) -> None:
         "{requestBody: {content: {x: {schema: {allOf: {}}}}}}",
         "{requestBody: {content: {x: {schema: {allOf: [1]}}}}}",
         "{requestBody: {content: {x: {schema: {allOf: [{properties: []}]}}}}}",
+        "{requestBody: {content: {x: {schema: {allOf: [{required: [{}]}]}}}}}",
         "{requestBody: {content: {x: {schema: {anyOf: 1}}}}}",
         "{requestBody: {content: {x: {schema: {type: {}}}}}}",
         "{security: {}}",

@@ -236,5 +236,5 @@ def _all_of(subschemas: list[Mapping[str, Any]], siblings: Mapping[str, Any]) ->
         if properties:
             merged_schema["properties"] = properties
         if required:
-            merged_schema["required"] = list(dict.fromkeys(required))
+            merged_schema["required"] = list(dict.fromkeys(map(str, required)))
     return merged_schema

@@ -312,7 +312,7 @@ def report_suite(suite: Suite, out: Path, options: Mapping[str, Any] | None = No
     maker = row_maker(suite)
     paths = sorted((out / "episodes").glob("*.jsonl"))
     rows = [_summarize_file(path, maker=maker) for path in paths]
-    with foreign_record(f"report of {suite.name}"):
+    with foreign_record(f"a run of {suite.name}"):
         report = write_report(suite, rows, out, settings, options=options)
     return _results(suite, report, out)
 

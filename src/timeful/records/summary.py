@@ -69,7 +69,7 @@ def complete_record(events: Iterable[Entry]) -> CompleteRecord:
 
 @contextmanager
 def foreign_record(result: str) -> Iterator[None]:
-    """Refuse a record, or settings, from which a result cannot be read: they are of something else.
+    """Refuse a record, or settings, of something else than what is read in the block.
 
     Raises:
         RecordError: If the block misses a field, or finds one of another type.
@@ -78,7 +78,7 @@ def foreign_record(result: str) -> Iterator[None]:
         yield
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         reason = f"{type(error).__name__}: {error}"
-        raise RecordError(f"the record makes no {result}: {reason}") from error
+        raise RecordError(f"the record is not that of {result}: {reason}") from error
 
 
 def make_row(
@@ -95,7 +95,7 @@ def make_row(
         RecordError: If the record is incomplete, or not of such an episode.
     """
     record = complete_record(events)
-    with foreign_record(kind.__name__):
+    with foreign_record(f"an {kind.__name__}"):
         values = {**record.settings["episode"], **record.outcome, **read(record)}
         return msgspec.convert(values, kind)
 

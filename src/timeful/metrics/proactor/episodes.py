@@ -30,6 +30,7 @@ from timeful.records.events import (
     Noted,
     ThoughtEnded,
 )
+from timeful.records.summary import foreign_record
 
 MORE_IS_BETTER = ("ac", "max_ac", "pt", "pt_all", "rar", "atr")
 """The metrics that are 0 for a lost turn; 0 would be the best value of the others."""
@@ -218,16 +219,14 @@ def read_conversation(events: Iterable[Entry]) -> Conversed | None:
         RecordError: If it is not a complete record of a conversation.
     """
     reading = _Reading()
-    try:
+    with foreign_record("a conversation"):
         for event in events:
             reading.take(event)
-    except (ValueError, KeyError, TypeError) as error:
-        raise RecordError(f"the record is not that of a conversation: {error}") from None
-    if isinstance(reading.end, EpisodeFailed):
-        return None
-    if reading.facts is None:
-        raise RecordError("the record is not that of a complete conversation")
-    return _conversed(reading, reading.facts)
+        if isinstance(reading.end, EpisodeFailed):
+            return None
+        if reading.facts is None:
+            raise RecordError("the record is not that of a complete conversation")
+        return _conversed(reading, reading.facts)
 
 
 def _conversed(reading: _Reading, facts: _Facts) -> Conversed:

@@ -198,7 +198,7 @@ class Run:
                     self.left_out.failed[record.end.boundary] += 1
                     self.left_out.errors.append(f"{path.stem}: {record.error}")
                     continue
-                with foreign_record("episode of this run"):
+                with foreign_record("this run"):
                     episode = self._episode(path, record)
                 yield episode
             except RewardError as error:

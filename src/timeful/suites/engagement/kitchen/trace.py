@@ -114,7 +114,7 @@ def read_trace(events: Iterable[Entry]) -> Trace:
         RecordError: If the record is not complete, or not of a kitchen.
     """
     record = complete_record(events)
-    with foreign_record("kitchen episode"):
+    with foreign_record("a kitchen episode"):
         return _read_trace(record)
 
 
