@@ -4,6 +4,8 @@ import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
+from typing import Any
 
 import pytest
 
@@ -19,10 +21,9 @@ from tests.servers.fake import (
     Status,
     Think,
     Usage,
-    Wait,
 )
 from tests.servers.providers import DIALECTS, MODEL
-from timeful.core.source import Chunk
+from timeful.core.source import Chunk, End
 from timeful.errors import ModelError, ModelRefusedError, ModelTimeoutError, SettingsError
 from timeful.models.counting import PricedSource
 from timeful.models.model import Message, Pricing, Prompt
@@ -218,16 +219,21 @@ def test_a_budget_by_time_is_left_out_where_it_is_too_large(api: str, connect: C
 
 
 @pytest.mark.parametrize("script", [[Hang()], [Say("go "), Hang()]])
-def test_a_cut_closes_the_connection(api: str, connect: Connect, script: list[object]) -> None:
-    with serve(api, script) as server:
+def test_a_cut_closes_the_connection(api: str, connect: Connect, script: list[Any]) -> None:
+    arrival = Event()
+
+    def answer(_: object) -> list[Any]:
+        arrival.set()
+        return script
+
+    with FakeServer(answer, dialect=DIALECTS[api]) as server:
         source = connect(server, api).open(ask(), max_tokens=None, seed=1)
+        assert arrival.wait(PATIENCE_S)
         if len(script) > 1:
-            source.pull()
-        while not server.requests:
-            server.requests or Wait(1)
+            assert source.pull() == Chunk("go ", 1)
         source.close()
         assert server.requests[0].hung_up.wait(PATIENCE_S)
-        assert source.pull().finish == "closed"  # type: ignore[union-attr]
+        assert source.pull() == End("closed")
 
 
 def test_a_stalled_stream_raises(api: str, connect: Connect) -> None:
