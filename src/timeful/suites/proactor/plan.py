@@ -22,6 +22,7 @@ from timeful.core.units import in_seconds
 from timeful.domains.dialogue_set import DialogueSource, digest, has_split, load_dialogue_set
 from timeful.environments.dialogue.timing import ByTurn, Stamped
 from timeful.errors import SettingsError, check_known
+from timeful.experiments.options import Endpoint
 from timeful.models.role import ModelRole, read_role
 from timeful.seeding import child
 from timeful.suites.proactor.agents import (
@@ -57,7 +58,7 @@ def plan(swept: Sequence[ProactorEpisode], chosen: Collection[str]) -> Iterator[
     if len(set(titles)) < len(titles):
         raise SettingsError(f"two agents have one name: {', '.join(titles)}")
     own = _find_own(first, agents, "base_url" in chosen)
-    voice = _find_voice(first, has_own=len(own) == len(agents))
+    voice = _find_voice(first, has_own=len(own) == len(agents), has_base_url="base_url" in chosen)
     voices = {agent: own.get(agent, voice) for agent in agents}
     offline = [agent for agent in agents if voices[agent].is_stand_in]
     is_modelled = len(offline) < len(agents)
@@ -122,11 +123,16 @@ def _find_own(
     )
 
 
-def _find_voice(episode: ProactorEpisode, *, has_own: bool) -> ModelRole:
+def _find_voice(episode: ProactorEpisode, *, has_own: bool, has_base_url: bool) -> ModelRole:
+    model = "rules" if has_own else episode.model or "rules"
+    # An address of the environment is for OpenAI's kinds alone.
+    endpoint = Endpoint(
+        base_url=episode.base_url if has_base_url else None, openai_url=episode.base_url
+    )
     return read_role(
-        "rules" if has_own else episode.model or "rules",
+        model,
         stand_in="rules",
-        base_url=episode.base_url,
+        base_url=endpoint.url_for(model),
         temperature=episode.temperature,
         record=episode.record,
         counting=episode.counting,
