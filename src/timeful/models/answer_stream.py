@@ -5,7 +5,7 @@ completions is in `openai_stream`, those of other providers are in `provider_str
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import (
     AbstractAsyncContextManager,
     AsyncExitStack,
@@ -492,11 +492,3 @@ def _unreachable(request: Request, error: UnreachableError) -> ModelError:
         )
     cause = request.quote(error.cause)
     return ModelError(f"no connection for {request}: {cause}; check that the server runs")
-
-
-def requested_wait(headers: Mapping[str, str]) -> float | None:
-    """The seconds of Retry-After; a date is ignored, since it would need a clock."""
-    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        with suppress(ValueError):
-            return max(0.0, float(headers.get(name, "none"))) * unit
-    return None

@@ -18,10 +18,9 @@ from timeful.models.answer_stream import (
     RepeatError,
     StatusError,
     UnreachableError,
-    requested_wait,
 )
 from timeful.models.event_loop_thread import ClientState
-from timeful.models.request import RUNNING, Request
+from timeful.models.request import RUNNING, Request, requested_wait
 from timeful.models.sse import ChatChunk, Choice, SseParser, decode_chunk
 
 if TYPE_CHECKING:

@@ -39,13 +39,12 @@ from timeful.models.answer_stream import (
     RepeatError,
     StatusError,
     UnreachableError,
-    requested_wait,
 )
 from timeful.models.counting import Report
 from timeful.models.event_loop_thread import ClientState
 from timeful.models.provider_clients import make_model
 from timeful.models.provider_messages import CallNames, Signatures, convert, fit_settings, offer
-from timeful.models.request import Request
+from timeful.models.request import Request, requested_wait
 from timeful.models.sse import CallPiece, Function
 
 if TYPE_CHECKING:

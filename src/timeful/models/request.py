@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Set
+from contextlib import suppress
 from dataclasses import dataclass
 from re import ASCII, sub
 from urllib.parse import urlsplit
@@ -149,3 +150,11 @@ def _wire_call(call: ToolCall) -> dict[str, object]:
     name = sub(r"[^\w-]", "_", call.name, flags=ASCII)[:64]
     arguments = json.dumps(dict(call.arguments), ensure_ascii=False)
     return {"id": call.id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def requested_wait(headers: Mapping[str, str]) -> float | None:
+    """The seconds of Retry-After; a date is ignored, since it would need a clock."""
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        with suppress(ValueError):
+            return max(0.0, float(headers.get(name, "none"))) * unit
+    return None
