@@ -10,7 +10,8 @@ from click.testing import CliRunner
 
 from tests.servers.fake import FakeServer, Say
 from timeful.cli.main import app
-from timeful.records.identity import identity
+from timeful.models.kinds import KINDS
+from timeful.records.identity import SOURCES, identity
 
 RUNS = {
     "realtime": "--game freeway --difficulty easy --agent reactive --seeds 1 --samples 1",
@@ -49,3 +50,7 @@ def test_settings_of_a_stand_in_are_covered_as_they_are() -> None:
 def test_two_settings_of_one_endpoint_differ() -> None:
     first, second = ({"model": {"spec": "openai:m"}, "budget": budget} for budget in (1, 2))
     assert identity(first) != identity(second)
+
+
+def test_every_kind_of_endpoint_is_a_source_of_words() -> None:
+    assert {*SOURCES} == {name for name, kind in KINDS.items() if kind.is_live} | {"replay"}

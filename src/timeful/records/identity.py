@@ -7,7 +7,10 @@ of the model, its address and its temperature; the record names the models of it
 from collections.abc import Mapping
 from typing import Any
 
-SOURCES = ("openai", "replay")
+SOURCES = (
+    *("openai", "ollama", "vllm", "llama.cpp"),
+    *("anthropic", "google", "responses", "replay"),
+)
 """The kinds of models whose words come from an endpoint or from a recording of one."""
 
 _PLACES = ("endpoint", "temperature", "key")
