@@ -109,6 +109,12 @@ def test_toml_of_any_depth_is_refused(tmp_path: Path, timeful: Any, text: str) -
     assert timeful("traces", file, "--out", tmp_path / "o.jsonl") == 2
 
 
+def test_settings_that_are_not_text_are_not_printed(tmp_path: Path, timeful: Any) -> None:
+    file = tmp_path / "t.toml"
+    file.write_bytes(b"\xff")
+    assert timeful("train", file, "--print") == 2
+
+
 def test_a_file_without_an_end_is_refused(tmp_path: Path, timeful: Any) -> None:
     zero = Path("/dev/zero")
     assert timeful("catalog", "show", zero) == 2

@@ -91,6 +91,7 @@ def from_file(
     path: Path, *, changes: tuple[str, ...], dry_run: bool, replace: bool, is_printed: bool
 ) -> None:
     """Train by a file of settings."""
+    from timeful.files import read_text
     from timeful.training.checks import check_settings, check_task_count
     from timeful.training.config import Config
     from timeful.training.config_io import read_config, recipe, recipes
@@ -99,7 +100,7 @@ def from_file(
 
     if is_printed:
         is_recipe = str(path) in recipes() and not path.exists()
-        print(recipe(str(path)) if is_recipe else path.read_text(encoding="utf-8"), end="")
+        print(recipe(str(path)) if is_recipe else read_text(path), end="")
         return
     config = read_config(path, changes, commands=list(NAMED))
     processes = _processes()

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from timeful.errors import RecordError
+from timeful.files import decode
 from timeful.reports.metric import Column, read_item
 
 Scalar = str | int | float | bool | None
@@ -75,7 +76,7 @@ def read_results(path: Path) -> list[ResultRow]:
         RecordError: If the file is missing, or holds something else.
     """
     try:
-        return msgspec.json.decode(path.read_bytes(), type=list[ResultRow])
+        return decode(path.read_bytes(), list[ResultRow])
     except (OSError, msgspec.DecodeError) as error:
         raise RecordError(f"{path} cannot be read as results: {error}") from error
 

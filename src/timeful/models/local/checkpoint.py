@@ -213,7 +213,7 @@ def _json(path: Path, name: str) -> dict[str, Any] | None:
         value = json.loads((path / name).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise SettingsError(f"{_named(path)}: {name} cannot be read ({error})") from error
     if not isinstance(value, dict):
         raise SettingsError(f"{_named(path)}: {name} is no JSON object")
@@ -312,7 +312,7 @@ def _header(path: Path) -> dict[str, Any]:
             header: dict[str, Any] = json.loads(file.read(length))
             header.pop("__metadata__", None)
             last = max((tensor["data_offsets"][1] for tensor in header.values()), default=0)
-        except ValueError as error:
+        except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
             raise SettingsError(f"the weights {str(path)!r} cannot be read: {error}") from error
     if path.stat().st_size < 8 + length + last:
         raise SettingsError(f"the weights {str(path)!r} are cut off; fetch or copy them again")
