@@ -9,6 +9,7 @@
     ├── ModelError
     │   ├── ModelTimeoutError  nothing came for too long
     │   ├── ModelRefusedError  the endpoint said no: key, quota, unknown model
+    │   ├── BudgetError        the budget of a run is used up
     │   └── CassetteMissError  a replay was asked for a request it never recorded
     ├── SandboxError           model-written code failed, or could not be run safely
     ├── RecordError            a record or run folder that cannot be read or continued
@@ -70,6 +71,10 @@ class ModelTimeoutError(ModelError):
 
 class ModelRefusedError(ModelError):
     """The endpoint said no, and would again: wrong key, no quota, unknown model."""
+
+
+class BudgetError(ModelError):
+    """The budget of a run is used up; the run can be resumed with a larger one."""
 
 
 class CassetteMissError(ModelError):

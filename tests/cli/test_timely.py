@@ -184,7 +184,7 @@ def test_an_endpoint_needs_a_baseline_first_and_is_told_how_to_make_it(tmp_path:
         assert lines[table + 2].split()[0] == "openai:qwen3-8b"
         assert lines[-4].startswith("kept     2 baselines in ")
         asked = len(server.requests)
-        assert asked == 2 * 2
+        assert asked == 1 + 2 * 2  # a probe comes first
         out = ran(*REASONING, *model, "--budget", "2x", "--out", str(tmp_path / "run"))
         assert len(server.requests) == 2 * asked
     assert all(request.body["tools"] for request in server.requests)
@@ -192,8 +192,8 @@ def test_an_endpoint_needs_a_baseline_first_and_is_told_how_to_make_it(tmp_path:
     unhurried, hurried = (rows(tmp_path / name) for name in ("unhurried", "run"))
     assert [row["budget_ns"] for row in hurried] == [2 * row["counted_ns"] for row in unhurried]
     assert all(row["timer_calls"] == 1 and row["reason"] == "answered" for row in hurried)
-    first = server.requests[0].body["messages"]
-    later = server.requests[asked].body["messages"]
+    first = server.requests[1].body["messages"]
+    later = server.requests[asked + 1].body["messages"]
     assert "Finish within" not in json.dumps(first)
     assert "Finish within" in json.dumps(later)
     messages = next((tmp_path / "run" / "episodes").glob("*"))
@@ -214,6 +214,7 @@ def test_the_command_that_makes_a_baseline_works_as_it_stands_run_after_run(
 
 def test_what_a_model_does_wrong_with_calls_is_counted_and_not_fatal(tmp_path: Path) -> None:
     script = [
+        [Say("ready")],  # to the probe
         [Call("get_duration", '{"unit": "s"}', id="c1")],
         [Call("get_time", "{}", id="c2")],
         [Call("get_duration", "{", id="c3")],

@@ -38,7 +38,7 @@ BOMB = gzip.compress(b"\0" * (1 << 26))
 KINDS: list[list[Step]] = [
     GOOD,
     [Status(500, "broken")],
-    [Status(401, "no key")],
+    [Status(413, "too large")],
     [Raw(b"<html>not a stream</html>\n\n")],
     [Raw(b"data: {nonsense\n\n")],
     [Hang()],
@@ -133,7 +133,7 @@ def test_a_compressed_answer_that_was_not_requested_is_refused(tmp_path: Path) -
     with FakeServer([Status(200, headers=headers)]) as server:
         results = run(tmp_path, server, episodes=2, workers=1)
     assert len(results.failed) == 2
-    with FakeServer([Status(404, headers=headers)]) as server:
+    with FakeServer([Status(413, headers=headers)]) as server:
         results = run(tmp_path / "error", server, episodes=2, workers=1)
     assert len(results.failed) == 2
 

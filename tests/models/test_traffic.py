@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from timeful.errors import SettingsError
-from timeful.models.traffic import Gate, Limits, State, Traffic
+from timeful.models.shared_state import State
+from timeful.models.traffic import _FIELDS, Gate, Limits, Traffic
 
 
 class Clock:
@@ -141,7 +142,13 @@ def test_processes_share_a_window_and_its_state(tmp_path: Path) -> None:
     async def script() -> None:
         clock = Clock()
         gates = [
-            Gate(Limits(connections=5), State(tmp_path / "state"), index=i, processes=2, now=clock)
+            Gate(
+                Limits(connections=5),
+                State(tmp_path / "state", size=_FIELDS),
+                index=i,
+                processes=2,
+                now=clock,
+            )
             for i in range(2)
         ]
         tasks = [await enter_all(gate, 5) for gate in gates]

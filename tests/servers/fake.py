@@ -113,12 +113,16 @@ class Hang:
 
 @dataclass(frozen=True)
 class Status:
-    """Answer with a status and a JSON error instead of a stream; the script ends here."""
+    """Answer with a status and a JSON error instead of a stream; the script ends here.
+
+    `body` is the JSON in place of the usual error.
+    """
 
     code: int
     message: str = "scripted"
     headers: Mapping[str, str] = field(default_factory=dict)
     error_code: str | None = None
+    body: object = None
 
 
 @dataclass(frozen=True)
@@ -290,9 +294,9 @@ class Answer:
 
     def refuse(self, status: Status) -> None:
         error = {"message": status.message, "type": "fake", "code": status.error_code}
-        self._refuse(status, {"error": error})
+        self._refuse(status, {"error": error} if status.body is None else status.body)
 
-    def _refuse(self, status: Status, body: Body) -> None:
+    def _refuse(self, status: Status, body: object) -> None:
         data = json.dumps(body).encode()
         self._handler.send_response(status.code)
         for name, value in status.headers.items():

@@ -7,7 +7,7 @@ from traceback import print_exception
 import click
 
 from timeful.cli.console import console, terminal
-from timeful.errors import KernelError, SettingsError, TimefulError, unknown
+from timeful.errors import BudgetError, KernelError, SettingsError, TimefulError, unknown
 from timeful.registry import is_file_name, names
 from timeful.version import __version__
 
@@ -104,6 +104,9 @@ class SuiteGroup(Lazy):
 _BUG = 70
 """The exit code for a bug, as sysexits.h has it."""
 
+_BUDGET = 3
+"""The exit code for a budget that is used up."""
+
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 88}
 
 run = SuiteGroup(
@@ -184,6 +187,9 @@ def _main() -> None:
             file=sys.stderr,
         )
         sys.exit(_BUG)
+    except BudgetError as error:
+        print(f"timeful: {error}; all finished episodes are kept", file=sys.stderr)
+        sys.exit(_BUDGET)
     except TimefulError as error:
         print(f"timeful: {error}", file=sys.stderr)
         sys.exit(2)

@@ -8,7 +8,12 @@ import click
 from click.core import ParameterSource
 
 from timeful.errors import SettingsError
+from timeful.models.preflight import Preflight
+from timeful.models.spending import Budget
 from timeful.models.traffic import Limits
+
+ENDPOINT_NAMES = ("connections", "rpm", "tpm", "no_key", "max_tokens_total")
+"""The options of runs that have an effect on endpoints alone."""
 
 FILE = click.Path(path_type=Path)
 
@@ -20,6 +25,7 @@ def run_options() -> list[click.Parameter]:
             ["--workers"], type=int, help="Number of processes.  [default: as the work needs]"
         ),
         *traffic_options(),
+        *spending_options(),
         click.Option(
             ["--replace"], is_flag=True, help="Start again if the folder holds another run."
         ),
@@ -38,6 +44,26 @@ def traffic_options() -> list[click.Parameter]:
         click.Option(["--rpm"], type=float, help="Most requests per minute to an endpoint."),
         click.Option(["--tpm"], type=float, help="Most tokens per minute at an endpoint."),
     ]
+
+
+def spending_options() -> list[click.Parameter]:
+    """The options of each command that asks a paid endpoint."""
+    return [
+        click.Option(["--no-key"], is_flag=True, help="Endpoints on other machines need no key."),
+        click.Option(
+            ["--max-tokens-total"],
+            type=click.IntRange(min=1),
+            help="Most tokens of the whole run, prompts included.  [default: no limit]",
+        ),
+    ]
+
+
+def read_spending(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the check of endpoints and the budget, as arguments of a run."""
+    return {
+        "preflight": Preflight(needs_key=not values["no_key"]),
+        "budget": Budget(tokens=values["max_tokens_total"]),
+    }
 
 
 def read_limits(values: Mapping[str, Any], *, connections: int) -> Limits | None:

@@ -12,7 +12,15 @@ from typing import Any, Literal, TypeVar, get_args, get_origin
 import click
 from click.core import ParameterSource
 
-from timeful.cli.options import FILE, is_given, read_limits, refuse_idle, run_options
+from timeful.cli.options import (
+    ENDPOINT_NAMES,
+    FILE,
+    is_given,
+    read_limits,
+    read_spending,
+    refuse_idle,
+    run_options,
+)
 from timeful.errors import SettingsError
 from timeful.experiments.options import (
     Endpoint,
@@ -413,7 +421,7 @@ def refuse_idle_options(
         "counting": priced,
     }
     if not any(map(is_limited, episodes)):
-        flags |= dict.fromkeys(("connections", "rpm", "tpm"), (False, live[1]))
+        flags |= dict.fromkeys(ENDPOINT_NAMES, (False, live[1]))
     refuse_idle({**flags, **dict.fromkeys((o.name for o in options), (True, "")), **needs})
 
 
@@ -435,6 +443,7 @@ def watch(play: Callable[..., T], out: Path, episodes: Sequence[Any], values: di
             retry_failed=values["retry_failed"],
             watcher=progress,
             keys=os.environ,
+            **read_spending(values),
         )
     except KeyboardInterrupt:
         progress.end()

@@ -9,6 +9,7 @@ from timeful.errors import SettingsError
 from timeful.experiments.run import MAIN_KEY, Results, run_suite
 from timeful.experiments.suite import Suite
 from timeful.experiments.sweep import Choice
+from timeful.models.spending import Budget
 from timeful.models.traffic import Limits
 from timeful.registry import load, load_file_name, register
 
@@ -23,6 +24,7 @@ def evaluate(  # noqa: PLR0913 - the front door: every argument after two has a 
     out: Path | str,
     workers: int | None = None,
     limits: Limits | None = None,
+    budget: Budget | None = None,
     preset: str = "",
     parts: Sequence[str] = (),
     replace: bool = False,
@@ -41,6 +43,8 @@ def evaluate(  # noqa: PLR0913 - the front door: every argument after two has a 
             or a suite that no other process can import, such as one of a notebook.
         limits: The limits of the traffic to endpoints, such as `Limits(connections=256)`; as many
             episodes are in flight. 64 connections by default where an endpoint answers.
+        budget: The most that the run may spend on endpoints, such as `Budget(tokens=1_000_000)`;
+            a BudgetError ends the run, and a call with more resumes it.
         preset: The name of a preset of the suite.
         parts: The names of its sub-experiments.
         replace: Replace another run in the folder.
@@ -85,6 +89,7 @@ def evaluate(  # noqa: PLR0913 - the front door: every argument after two has a 
         Path(out),
         workers=workers,
         limits=limits,
+        budget=budget,
         replace=replace,
         retry_failed=retry_failed,
         keys=os.environ if api_key is None else {**os.environ, MAIN_KEY: api_key},

@@ -1,7 +1,7 @@
 """Running a suite: play what is missing in a folder, then write the report from its records."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from dataclasses import replace as replace_fields
 from functools import partial
 from hashlib import sha256
@@ -23,8 +23,8 @@ from timeful.experiments.sweep import (
     sweeps,
 )
 from timeful.models.kinds import ApiKey
-from timeful.models.model_spec import ModelSpec
-from timeful.models.role import ModelRole
+from timeful.models.preflight import Preflight, make_models
+from timeful.models.spending import Budget, track_spending
 from timeful.models.traffic import Limits, under
 from timeful.records.events import EpisodeEnded, EpisodeFailed, EpisodeStarted
 from timeful.records.folder import check_path, open_folder, read_settings
@@ -33,8 +33,8 @@ from timeful.records.summary import foreign_record
 from timeful.records.usage_total import UsageTotal
 from timeful.registry import source_files
 from timeful.reports.results import ResultRow
-from timeful.runs.batch import RUN, Job, finished_rows, run_batch
-from timeful.runs.concurrency import choose_concurrency
+from timeful.runs.batch import RUN, Job, finished_rows, has_record, run_batch
+from timeful.runs.concurrency import choose_concurrency, find_live_models
 from timeful.version import __version__
 
 MAIN_KEY = "OPENAI_API_KEY"
@@ -111,6 +111,8 @@ def run_suite(  # noqa: PLR0913 - every argument after four has a default
     retry_failed: bool = False,
     watcher: Watcher | None = None,
     keys: Mapping[str, str] | None = None,
+    preflight: Preflight | None = None,
+    budget: Budget | None = None,
 ) -> Results:
     """Play the episodes of a suite in a folder, or resume the run in it.
 
@@ -127,11 +129,16 @@ def run_suite(  # noqa: PLR0913 - every argument after four has a default
         watcher: Follows the run.
         keys: The keys of endpoints by environment variable, such as `os.environ`; never written
             to a file.
+        preflight: How endpoints are checked before the first episode; None for no check.
+        budget: The most that the run may spend on endpoints.
 
     Raises:
         SettingsError: If a setting is invalid, or another process works in the folder; nothing
             is played or written.
         RecordError: If a record in the folder cannot be read.
+        BudgetError: If the budget is used up. Finished episodes are kept.
+        ModelError: If an endpoint refuses all requests, or none answers. Finished episodes are
+            kept.
     """
     options = _Options(
         workers=workers,
@@ -140,6 +147,8 @@ def run_suite(  # noqa: PLR0913 - every argument after four has a default
         retry_failed=retry_failed,
         watcher=watcher,
         keys=keys or {},
+        preflight=preflight,
+        budget=budget,
         free={k: v for k, v in (choice.fixed or {}).items() if k in suite.free_fields},
     )
     check_path(out, RUN)
@@ -194,6 +203,8 @@ class _Options:
     retry_failed: bool = False
     watcher: Watcher | None = None
     keys: Mapping[str, str] = field(default_factory=dict)
+    preflight: Preflight | None = None
+    budget: Budget | None = None
     free: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -230,24 +241,30 @@ def _play(
             suite.baseline.check(
                 [(step.episode, finished[step.key]) for step in plan if step.key in finished]
             )
+        missing = [step.episode for step in plan if not has_record(out, step.key)]
+        # Agents in files have endpoints and keys of their own.
+        if options.preflight is not None and missing and suite.key_names is None:
+            models = make_models(find_live_models(missing), options.keys)
+            options.preflight.check(models, options.keys, partial(_say, options))
         if options.watcher is not None:
             options.watcher.start(len(plan))
-        rows = run_batch(
-            plan,
-            job,
-            out,
-            workers=workers,
-            limits=limits,
-            retry_failed=options.retry_failed,
-            on_row=options.watcher.advance if options.watcher is not None else lambda _: None,
-        )
-        settings = read_settings(out)
-        problems: Sequence[str] = ()
-        if suite.finish is not None:
-            data = report_data(suite, rows, out, settings, options.free)
-            say = options.watcher.say if options.watcher is not None else lambda _: None
-            with under(limits):
-                problems = tuple(suite.finish(data, keys, say))
+        with track_spending(out, options.budget) as spending:
+            rows = run_batch(
+                plan,
+                job,
+                out,
+                workers=workers,
+                limits=limits,
+                spending=spending,
+                retry_failed=options.retry_failed,
+                on_row=options.watcher.advance if options.watcher is not None else lambda _: None,
+            )
+            settings = read_settings(out)
+            problems: Sequence[str] = ()
+            if suite.finish is not None:
+                data = report_data(suite, rows, out, settings, options.free)
+                with under(limits, spending.share(is_run=False)):
+                    problems = tuple(suite.finish(data, keys, partial(_say, options)))
         report = write_report(suite, rows, out, settings, options=options.free)
         results = _results(suite, report, out, problems)
     return results, [(step.episode, row) for step, row in zip(plan, rows, strict=True)]
@@ -259,7 +276,7 @@ def choose_keys(episodes: Sequence[object], keys: Mapping[str, str]) -> ApiKey:
     Raises:
         SettingsError: If the variable of a provider's key is not set.
     """
-    models = {model for episode in episodes for model in _live_models(episode)}
+    models = find_live_models(episodes)
     for model in sorted(models, key=lambda model: model.spec):
         if model.needs_key and not keys.get(model.key_name):
             raise SettingsError(f"{model.spec} needs a key: set {model.key_name}")
@@ -269,12 +286,9 @@ def choose_keys(episodes: Sequence[object], keys: Mapping[str, str]) -> ApiKey:
     return {name: keys.get(name, "") for name in (MAIN_KEY, *sorted(names)) if name}
 
 
-def _live_models(episode: object) -> Iterator[ModelSpec]:
-    for field_ in fields(episode) if is_dataclass(episode) else ():
-        value = getattr(episode, field_.name)
-        model = value.choice if isinstance(value, ModelRole) else value
-        if isinstance(model, ModelSpec) and model.is_live:
-            yield model
+def _say(options: _Options, text: str) -> None:
+    if options.watcher is not None:
+        options.watcher.say(text)
 
 
 def make_job(

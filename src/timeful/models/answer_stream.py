@@ -13,7 +13,6 @@ from contextlib import (
     contextmanager,
     suppress,
 )
-from re import search
 from typing import Protocol
 
 from timeful.core.clock import monotonic_ns
@@ -21,24 +20,21 @@ from timeful.core.source import Channel, Chunk, End, Finish
 from timeful.errors import ModelError, ModelRefusedError, ModelTimeoutError
 from timeful.models.counting import Report, UsageMeter
 from timeful.models.event_loop_thread import ClientState
+from timeful.models.failures import (
+    RATE_LIMITS,
+    RetryableError,
+    is_passing,
+    read_status,
+    read_unreachable,
+)
 from timeful.models.request import Request
 from timeful.models.sse import CallPiece, ThinkSplitter
 from timeful.models.stream_buffer import StreamBuffer
 from timeful.models.tool_call_assembler import ToolCallAssembler
+from timeful.records.usage import Usage
 
 _LONGEST_BACKOFF_S = 8.0
 _LONGEST_RATE_BACKOFF_S = 60.0
-
-_RATE_LIMITS = (429, 529)
-"""The statuses of too many requests, and of an overloaded server."""
-
-_CHECK = {
-    400: "check the settings that are sent, and the length of the prompt",
-    401: "check the API key",
-    403: "check the API key, and what it is allowed to use",
-    404: "check the model's name, and that base_url ends where the API begins (often /v1)",
-    422: "check the settings that are sent",
-}
 
 
 class AnswerEvent(Protocol):
@@ -141,18 +137,6 @@ class RepeatError(Exception):
     """The request is to be sent again in another form."""
 
 
-class _RetryableError(Exception):
-    """An attempt failed before its first chunk, and another one may do better."""
-
-    def __init__(
-        self, error: ModelError, *, wait_s: float | None = None, is_rate_limit: bool = False
-    ) -> None:
-        super().__init__(error)
-        self.error = error
-        self.wait_s = wait_s
-        self.is_rate_limit = is_rate_limit
-
-
 async def stream_answer(
     request: Request, source: StreamBuffer, shared: ClientState, dialect: Dialect
 ) -> None:
@@ -176,11 +160,14 @@ async def stream_answer(
         attempt = _Attempt(request, source, attempts, shared, waited_s=patience.waited_s)
         sent_at = monotonic_ns()
         try:
-            await attempt.run(dialect)
+            with request.gate.spending.measured(
+                request.model, attempt.read_usage, is_retry=attempts > 1
+            ):
+                await attempt.run(dialect)
             return
         except RepeatError:
             continue
-        except (StatusError, UnreachableError, ModelTimeoutError, _RetryableError) as error:
+        except (StatusError, UnreachableError, ModelTimeoutError, RetryableError) as error:
             failure = attempt.read_failure(error)
         finally:
             request.gate.leave()
@@ -189,7 +176,10 @@ async def stream_answer(
             request.gate.refuse(sent_at / 1e9, failure.wait_s)
         wait_s = patience.next_wait(failure)
         if wait_s is None:
-            raise _after(failure.error, attempts) from failure
+            last = _after(failure.error, attempts)
+            if failure.is_lasting:
+                request.gate.spending.stop(last)
+            raise last from failure
         if attempt.has_begun:
             source.restart()
         with patience.measured():
@@ -219,7 +209,7 @@ class _Patience:
         finally:
             self.waited_s += (monotonic_ns() - began) / 1e9
 
-    def next_wait(self, failure: _RetryableError) -> float | None:
+    def next_wait(self, failure: RetryableError) -> float | None:
         """The seconds before the next attempt; None if there shall be none."""
         first_s = self._request.timeouts.backoff_s
         if not failure.is_rate_limit:
@@ -263,6 +253,10 @@ class _Attempt:
     @property
     def _can_repeat(self) -> bool:
         return self._source.can_restart or not self.has_begun
+
+    def read_usage(self) -> Usage:
+        """The counts so far."""
+        return self._meter.usage
 
     @property
     def tokens(self) -> int:
@@ -377,32 +371,33 @@ class _Attempt:
     def _broken(self, problem: str) -> Exception:
         """A failure that may be retried if no part of the answer counts already."""
         error = ModelError(f"{problem} in {self._request}, after {self._meter.total} tokens")
-        return _RetryableError(error) if self._can_repeat else error
+        return RetryableError(error) if self._can_repeat else error
 
-    def read_failure(self, error: Exception) -> _RetryableError:
+    def read_failure(self, error: Exception) -> RetryableError:
         """A failure after which the request may be sent again; other failures are raised."""
         match error:
             case UnreachableError():
-                return _RetryableError(_unreachable(self._request, error))
-            case _RetryableError():
+                is_lasting = (error.cause or "").startswith(("ConnectError", "ClientConnect"))
+                return RetryableError(read_unreachable(self._request, error), is_lasting=is_lasting)
+            case RetryableError():
                 return error
             case StatusError(is_in_stream=False):
-                return _status(self._request, error)
+                return read_status(self._request, error)
             case StatusError():
                 return self._reported(error)
             case ModelTimeoutError() if self._source.can_restart:
-                return _RetryableError(error)
+                return RetryableError(error)
         raise error
 
-    def _reported(self, error: StatusError) -> _RetryableError:
+    def _reported(self, error: StatusError) -> RetryableError:
         words = self._request.quote(error.words)
         failure = ModelError(
             f"the server reported {words!r} in {self._request}, after {self._meter.total} tokens"
         )
-        if not self._can_repeat or not _is_passing(error.status or 0):
+        if not self._can_repeat or not is_passing(error.status or 0):
             raise failure from error
-        is_rate_limit = error.status in _RATE_LIMITS
-        return _RetryableError(failure, wait_s=error.wait_s, is_rate_limit=is_rate_limit)
+        is_rate_limit = error.status in RATE_LIMITS
+        return RetryableError(failure, wait_s=error.wait_s, is_rate_limit=is_rate_limit)
 
     @asynccontextmanager
     async def _at_most(
@@ -454,10 +449,6 @@ class _Silence:
             self._timer = self._loop.call_at(due, self._check)
 
 
-def _is_passing(status: int) -> bool:
-    return status in (408, 409, 429) or status >= 500
-
-
 def _after(error: ModelError, attempts: int) -> ModelError:
     return type(error)(f"{error} (attempt {attempts}, the last)")
 
@@ -467,28 +458,3 @@ async def _pause(span_s: float) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(span_s):
             await asyncio.Event().wait()
-
-
-def _status(request: Request, error: StatusError) -> _RetryableError:
-    """A temporary failure; raises at once if a retry would fail, too."""
-    status, words = error.status, request.quote(error.words)
-    event = f"status {status}" if status else "an error"
-    is_soon = error.wait_s is None or error.wait_s <= request.timeouts.patience_s
-    if _is_passing(status or 500) and is_soon and not error.is_final:
-        failure = ModelError(f"{request} failed with {event}: {words}")
-        is_rate_limit = status in _RATE_LIMITS or error.wait_s is not None
-        return _RetryableError(failure, wait_s=error.wait_s, is_rate_limit=is_rate_limit)
-    hint = "ask its operator" if is_soon else f"it asks to wait {error.wait_s:g} s"
-    hint = _CHECK.get(status or 0, hint)
-    if request.tools and status in (400, 404, 422) and search(r"\btool", words):
-        hint = "if it takes no native tool calls, offer the tools in words: --calls text"
-    raise ModelRefusedError(f"{request} was refused with {event}: {words}; {hint}")
-
-
-def _unreachable(request: Request, error: UnreachableError) -> ModelError:
-    if error.cause is None:
-        return ModelTimeoutError(
-            f"no connection for {request} within {request.timeouts.connect_s:g} s"
-        )
-    cause = request.quote(error.cause)
-    return ModelError(f"no connection for {request}: {cause}; check that the server runs")

@@ -119,6 +119,11 @@ class OpenAIModel:
         """End all streams and free the connections; the model may be used again."""
         self._background.close()
 
+    @property
+    def refused(self) -> frozenset[str]:
+        """The fields of a request that the server has refused, and that are left out."""
+        return frozenset(getattr(self._background.dialect, "refused", ()))
+
     def _request(self, prompt: Prompt, max_tokens: int | None, seed: int) -> Request:
         # Some servers take no seed beyond signed 32 bits.
         options: dict[str, object] = {"seed": seed & 0x7FFFFFFF}

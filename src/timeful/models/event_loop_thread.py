@@ -127,6 +127,12 @@ class EventLoopThread:
 
         return cancel
 
+    @property
+    def dialect(self) -> "Dialect | None":
+        """The client of the server, once it is loaded."""
+        thread = self._thread
+        return None if thread is None else thread.shared.dialect
+
     def close(self) -> None:
         """Stop the thread and all its streams."""
         with self._lock:

@@ -128,6 +128,8 @@ async def _feed(
         await stream_answer(request, source, shared, await _dialect(request, shared, connect))
     except ModelError as error:
         over = error
+        # Records keep the chain of an error, and its words may quote the key.
+        over.__cause__ = over.__context__ = None
     except Exception as bug:  # noqa: BLE001 - raised by the next pull
         over = ModelError(f"{request} broke: {type(bug).__name__}: {bug}")
         over.__cause__ = bug

@@ -20,6 +20,7 @@ from timeful.models.answer_stream import (
     UnreachableError,
 )
 from timeful.models.event_loop_thread import ClientState
+from timeful.models.failures import find_words
 from timeful.models.request import RUNNING, Request, requested_wait
 from timeful.models.sse import ChatChunk, Choice, SseParser, decode_chunk
 
@@ -37,6 +38,7 @@ _OPTIONAL = {
     "stream_options": "stream_options",
     "max_tokens": "max_completion_tokens",
     "seed": "seed",
+    "temperature": "temperature",
 }
 """Fields that some servers reject, and the words by which they say so, tried in this order."""
 
@@ -106,7 +108,7 @@ class ChatDialect:
 
     def __init__(self, client: openai.AsyncOpenAI) -> None:
         self._client = client
-        self._refused: set[str] = set()
+        self.refused: set[str] = set()
         """The optional fields of a request that the server turned out not to know."""
         self._too_large: int | None = None
         """The least budget that follows from a limit in time, and that the server refused."""
@@ -114,7 +116,7 @@ class ChatDialect:
     @asynccontextmanager
     async def answer(self, request: Request) -> AsyncIterator[AsyncIterator[ChatChunk]]:
         """Send a request and stream its answer; see `answer_stream.Dialect`."""
-        body = request.body(self._refused, too_large=self._too_large)
+        body = request.body(self.refused, too_large=self._too_large)
         opening = self._client.chat.completions.with_streaming_response.create(
             model=request.model,
             messages=cast("list[ChatCompletionMessageParam]", request.wire()),
@@ -145,15 +147,16 @@ class ChatDialect:
         try:
             yield
         except openai.APIStatusError as error:
-            field = _unknown_field(error, body, self._refused)
+            words = find_words(error.body) or error.message
+            field = _unknown_field(words, error.status_code, body, self.refused)
             if field is not None:
-                self._refused.add(field)
+                self.refused.add(field)
                 raise RepeatError from error
-            if _is_budget_too_large(error, request, body):
+            if _is_budget_too_large(words, error.status_code, request, body):
                 self._too_large = request.max_tokens
                 raise RepeatError from error
             raise StatusError(
-                error.message,
+                words,
                 status=error.status_code,
                 wait_s=requested_wait(error.response.headers),
                 is_final=error.code == "insufficient_quota",
@@ -206,22 +209,22 @@ def _decode(data: bytes) -> ChatChunk:
 
 
 def _unknown_field(
-    error: openai.APIStatusError, body: dict[str, object], refused: Set[str]
+    words: str, status: int, body: dict[str, object], refused: Set[str]
 ) -> str | None:
     """The optional field of the body that the server rejects by name, if any."""
-    if error.status_code in (400, 422):
+    if status in (400, 422):
         for name, pattern in _OPTIONAL.items():
             fields = body.get("stream_options") if name == RUNNING else body
             has_field = isinstance(fields, dict) and name in fields and name not in refused
-            if has_field and search(rf"\b({pattern})\b", error.message):
+            if has_field and search(rf"\b({pattern})\b", words):
                 return name
     return None
 
 
 def _is_budget_too_large(
-    error: openai.APIStatusError, request: Request, body: dict[str, object]
+    words: str, status: int, request: Request, body: dict[str, object]
 ) -> bool:
     """Whether the server refuses a budget that is only what there is time for."""
     has_budget = "max_tokens" in body or "max_completion_tokens" in body
-    is_refused = error.status_code in (400, 422) and search(_BUDGET, error.message)
+    is_refused = status in (400, 422) and search(_BUDGET, words)
     return request.is_budget_by_time and has_budget and bool(is_refused)

@@ -15,10 +15,7 @@ in a file, so that one refusal slows all of them down, and divide the window amo
 """
 
 import asyncio
-import mmap
-import os
 import threading
-from array import array
 from collections import deque
 from collections.abc import Callable, Iterator, MutableSequence
 from contextlib import contextmanager, suppress
@@ -27,15 +24,11 @@ from dataclasses import dataclass
 from hashlib import sha256
 from math import inf
 from pathlib import Path
-from typing import cast
 
 from timeful.core.clock import monotonic_ns
 from timeful.errors import SettingsError
-
-try:
-    from fcntl import LOCK_EX, LOCK_UN, flock
-except ImportError:  # Windows has no such locks: a lost update costs a little politeness
-    flock = None  # type: ignore[assignment]
+from timeful.models.shared_state import State
+from timeful.models.spending import Spending
 
 _WINDOW, _SINCE, _CLOSED_UNTIL, _NEXT_REQUEST, _NEXT_TOKEN = range(5)
 _FIELDS = 5
@@ -83,12 +76,20 @@ class Traffic:
         folder: Where processes share the state of their gates; None for a process alone.
         index: The number of this process, from 0.
         processes: The number of processes.
+        spending: Counts what the requests cost; of this process alone by default.
     """
 
     def __init__(
-        self, limits: Limits, *, folder: Path | None = None, index: int = 0, processes: int = 1
+        self,
+        limits: Limits,
+        *,
+        folder: Path | None = None,
+        index: int = 0,
+        processes: int = 1,
+        spending: Spending | None = None,
     ) -> None:
         self.limits = limits
+        self.spending = spending or Spending()
         self._folder = folder
         self._index = index
         self._processes = processes
@@ -101,7 +102,11 @@ class Traffic:
             if endpoint not in self._gates:
                 path = self._folder and self._folder / sha256(endpoint.encode()).hexdigest()[:16]
                 self._gates[endpoint] = Gate(
-                    self.limits, State(path), index=self._index, processes=self._processes
+                    self.limits,
+                    State(path, size=_FIELDS),
+                    index=self._index,
+                    processes=self._processes,
+                    spending=self.spending,
                 )
             return self._gates[endpoint]
 
@@ -111,9 +116,17 @@ TRAFFIC = ContextVar("TRAFFIC", default=Traffic(Limits(connections=1024)))  # no
 
 
 @contextmanager
-def under(limits: Limits | None) -> Iterator[None]:
-    """Send the requests of a block under limits; None keeps those that hold already."""
-    token = TRAFFIC.set(TRAFFIC.get() if limits is None else Traffic(limits))
+def under(limits: Limits | None, spending: Spending | None = None) -> Iterator[None]:
+    """Send the requests of a block under limits; None keeps those that hold already.
+
+    Args:
+        limits: The limits.
+        spending: Counts what the requests of the block cost.
+    """
+    traffic = TRAFFIC.get()
+    if limits is not None or spending is not None:
+        traffic = Traffic(limits or traffic.limits, spending=spending or traffic.spending)
+    token = TRAFFIC.set(traffic)
     try:
         yield
     finally:
@@ -129,19 +142,22 @@ class Gate:
         index: The number of this process, from 0.
         processes: The number of processes, which divide the window.
         now: A clock in seconds that all processes share.
+        spending: Counts what the requests cost.
     """
 
     def __init__(
         self,
         limits: Limits,
-        state: "State | None" = None,
+        state: State | None = None,
         *,
         index: int = 0,
         processes: int = 1,
         now: Callable[[], float] = now_s,
+        spending: Spending | None = None,
     ) -> None:
+        self.spending = spending or Spending()
         self._limits = limits
-        self._state = state or State()
+        self._state = state or State(size=_FIELDS)
         self._now = now
         self._index = index
         self._processes = processes
@@ -261,31 +277,3 @@ class _Waiter:
         """Wake it, from any thread."""
         with suppress(RuntimeError):  # the loop has ended, and the request with it
             self._loop.call_soon_threadsafe(self._event.set)
-
-
-class State:
-    """A few numbers, in a file if processes share them; the file's lock ends with its holder."""
-
-    def __init__(self, path: Path | None = None) -> None:
-        self._lock = threading.Lock()
-        self._file: int | None = None
-        self._numbers: MutableSequence[float] = array("d", [0.0] * _FIELDS)
-        if path is not None:
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-            size = 8 * _FIELDS
-            os.ftruncate(self._file, size)
-            shared = memoryview(mmap.mmap(self._file, size)).cast("d")
-            self._numbers = cast(MutableSequence[float], shared)
-
-    @contextmanager
-    def locked(self) -> Iterator[MutableSequence[float]]:
-        """The numbers, while no other thread or process has them."""
-        with self._lock:
-            if self._file is None or flock is None:
-                yield self._numbers
-                return
-            flock(self._file, LOCK_EX)
-            try:
-                yield self._numbers
-            finally:
-                flock(self._file, LOCK_UN)

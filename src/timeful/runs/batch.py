@@ -5,7 +5,6 @@ A run folder (see `records/folder.py`) holds one finished record an episode in `
 record has its final name. Rows that the index lacks are made from the records.
 """
 
-import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
@@ -20,7 +19,8 @@ import msgspec
 
 from timeful.errors import KernelError, ModelError, RecordError, SettingsError
 from timeful.files import decode
-from timeful.models.traffic import Limits
+from timeful.models.spending import SPENDING, Spending
+from timeful.models.traffic import TRAFFIC, Limits, under
 from timeful.records.events import Entry
 from timeful.records.folder import FolderKind
 from timeful.records.recorder import Recorder
@@ -54,7 +54,7 @@ class Row(Protocol):
 S = TypeVar("S", bound=Spec)
 R = TypeVar("R", bound=Row)
 
-RUN = FolderKind(noun="run", contents=("episodes", "rows.jsonl"), locations=("file",))
+RUN = FolderKind(noun="run", contents=("episodes", "rows.jsonl", SPENDING), locations=("file",))
 """The folder of a run."""
 
 _FAILURES_IN_A_ROW = 10
@@ -141,6 +141,7 @@ def run_batch(
     *,
     workers: int,
     limits: Limits | None = None,
+    spending: Spending | None = None,
     retry_failed: bool = False,
     on_row: Callable[[R], None] = lambda _: None,
 ) -> list[R]:
@@ -153,14 +154,16 @@ def run_batch(
         workers: How many processes play side by side; 1 plays in this process.
         limits: The limits of the traffic to endpoints; as many episodes are in flight as there
             may be connections, in threads of the processes. None: one episode a process.
+        spending: Counts what requests to endpoints cost, and may end the run.
         retry_failed: Play episodes again that failed before, or whose records are damaged.
         on_row: Called as each episode is done, and at once for those that were finished.
 
     Raises:
         SettingsError: If two episodes bear one name, or there are no workers.
-        ModelError: If episode after episode fails at the model, so that its endpoint is dead.
+        ModelError: If an endpoint refuses all requests, or if episode after episode fails at it.
         KernelError: If the timeline broke in an episode: no result is made around a bug.
         RecordError: If a finished record cannot be read.
+        BudgetError: If the budget is used up.
         KeyboardInterrupt: After everything was stopped; what is finished stays finished.
     """
     if workers < 1:
@@ -176,13 +179,15 @@ def run_batch(
     for row in rows.values():
         on_row(row)
     missing = [spec for spec in specs if spec.key not in rows]
+    spending = spending or Spending()
     failures = 0
     # Of episodes in flight together, those that fail come first.
     most = max(_FAILURES_IN_A_ROW, 0 if limits is None else limits.connections)
-    with closing(_play(missing, job, out, workers, limits)) as played:
+    with closing(_play(missing, job, out, workers, limits, spending)) as played:
         for key, row in played:
             rows[key] = row
             index.put(_index_line(out, key, row))
+            spending.save(at_most_every_s=1.0)
             on_row(row)
             failures = failures + 1 if (row.error or "").startswith("model: ") else 0
             if failures >= most:
@@ -193,29 +198,34 @@ def run_batch(
     return [rows[spec.key] for spec in specs]
 
 
-def play_to_file(spec: S, job: Job[S, R], out: Path, stop: threading.Event | None = None) -> R:
+def play_to_file(spec: S, job: Job[S, R], out: Path) -> R:
     """Play one episode into its record, and give it its final name when it is whole.
+
+    An episode of a run that is stopped ends without a record, at its next event.
 
     Args:
         spec: The episode.
         job: How to play it.
         out: The run folder.
-        stop: Ends the episode without a result, at its next event.
 
     Raises:
         KernelError: If the timeline broke; it names the episode. This ends the run.
+        ModelError: If the run was stopped because of an endpoint or its budget.
     """
-    final = _record(out, spec.key)
+    final, spending = _record(out, spec.key), TRAFFIC.get().spending
     with replace_atomically(final) as partial:
-        recorder = Recorder(partial) if stop is None else _StoppableRecorder(partial, stop)
+        recorder = _StoppableRecorder(partial, spending)
         try:
             job.play(spec, recorder)
-        except KernelError as error:
-            raise KernelError(f"{error} (in episode {spec.key})") from error
+        except (_StoppedError, Exception) as error:
+            if spending.stopped is None and isinstance(error, KernelError):
+                raise KernelError(f"{error} (in episode {spec.key})") from error
+            if spending.stopped is None:
+                raise
         finally:
             recorder.close()
-        if stop is not None and stop.is_set():
-            raise _StoppedError
+        if spending.stopped is not None:
+            raise spending.stopped
     return job.sum_up(final)
 
 
@@ -226,14 +236,14 @@ class _StoppedError(BaseException):
 class _StoppableRecorder(Recorder):
     """Ends its episode when the run is stopped."""
 
-    def __init__(self, path: Path, stop: threading.Event) -> None:
+    def __init__(self, path: Path, spending: Spending) -> None:
         super().__init__(path)
-        self._stop = stop
+        self._spending = spending
         self._has_ended = False
 
     def write(self, event: Entry) -> None:
         """Append one event; the first one after the stop is raised as an error."""
-        if not self._stop.is_set():
+        if self._spending.stopped is None:
             super().write(event)
         elif not self._has_ended:
             self._has_ended = True  # the timeline writes more while it is closed
@@ -249,32 +259,45 @@ def _give_up(spec: S, job: Job[S, R], out: Path, why: str) -> R:
 
 
 def _play(
-    specs: Sequence[S], job: Job[S, R], out: Path, workers: int, limits: Limits | None
+    specs: Sequence[S],
+    job: Job[S, R],
+    out: Path,
+    workers: int,
+    limits: Limits | None,
+    spending: Spending,
 ) -> Generator[tuple[str, R], None, None]:
     if workers == 1 and limits is None:
-        yield from ((spec.key, play_to_file(spec, job, out)) for spec in specs)
-    elif workers == 1 and limits is not None:
-        stop = threading.Event()
-        for spec, row in _play_in(ThreadPool(limits, stop), specs, job, out, stop):
-            assert row is not None, "threads do not die"
+        for spec in specs:
+            with under(None, spending):
+                row = play_to_file(spec, job, out)
             yield spec.key, row
+    elif workers == 1 and limits is not None:
+        for spec, finished in _play_in(ThreadPool(limits, spending), specs, job, out):
+            assert finished is not None, "threads do not die"
+            yield spec.key, finished
     else:
-        yield from _play_in_processes(specs, job, out, workers, limits)
+        yield from _play_in_processes(specs, job, out, workers, limits, spending)
 
 
 def _play_in_processes(
-    specs: Sequence[S], job: Job[S, R], out: Path, workers: int, limits: Limits | None
+    specs: Sequence[S],
+    job: Job[S, R],
+    out: Path,
+    workers: int,
+    limits: Limits | None,
+    spending: Spending,
 ) -> Iterator[tuple[str, R]]:
     """Play in processes; episodes of a process that died are played again, each in its own."""
     # Workers do not need the type of the rows, and one that is made at run time cannot be sent.
     job = replace(job, row=msgspec.Struct)  # type: ignore[arg-type]
     suspects: list[S] = []
-    for spec, row in _play_in(WorkerPool(workers, limits), specs, job, out):
+    for spec, row in _play_in(WorkerPool(workers, limits, spending), specs, job, out):
         if row is None:
             suspects.append(spec)
         else:
             yield spec.key, row
-    for spec, row in _play_in(WorkerPool(workers, is_single=True), suspects, job, out):
+    pool = WorkerPool(workers, None, spending, is_single=True)
+    for spec, row in _play_in(pool, suspects, job, out):
         if row is None:
             row = _give_up(spec, job, out, "the process that played it died")
         yield spec.key, row
@@ -285,7 +308,6 @@ def _play_in(
     specs: Sequence[S],
     job: Job[S, R],
     out: Path,
-    *arguments: threading.Event,
 ) -> Iterator[tuple[S, R | None]]:
     """Play in a pool as many at a time as it has slots; no row if the process died."""
     waiting = iter(specs)
@@ -294,7 +316,7 @@ def _play_in(
     try:
         while True:
             for spec in islice(waiting, pool.slots - len(running)):
-                future = pool.submit(play_to_file, spec, job, out, *arguments)
+                future = pool.submit(play_to_file, spec, job, out)
                 running[future] = spec
                 future.add_done_callback(done.put)
             if not running:
@@ -304,6 +326,11 @@ def _play_in(
             yield running.pop(future), None if is_broken else future.result()
     finally:
         pool.stop()
+
+
+def has_record(out: Path, key: str) -> bool:
+    """Whether an episode is finished."""
+    return _record(out, key).exists()
 
 
 def _record(out: Path, key: str) -> Path:

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from math import ceil
 
+from timeful.models.model_spec import ModelSpec
+from timeful.models.role import ModelRole
 from timeful.models.traffic import Limits
 
 _IN_PROCESS = 32
@@ -51,6 +53,16 @@ def is_limited(episode: object) -> bool:
     return has_role or bool(getattr(episode, "judge", None))
 
 
+def find_live_models(episodes: Sequence[object]) -> list[ModelSpec]:
+    """The models behind endpoints that the roles of episodes have, each once."""
+    values = [value for episode in episodes for value in _values(episode)]
+    choices = [value.choice if isinstance(value, ModelRole) else value for value in values]
+    return list(dict.fromkeys(c for c in choices if isinstance(c, ModelSpec) and c.is_live))
+
+
 def _has_role(episode: object, name: str) -> bool:
-    values = [getattr(episode, f.name) for f in fields(episode)] if is_dataclass(episode) else []
-    return any(getattr(value, name, False) is True for value in values)
+    return any(getattr(value, name, False) is True for value in _values(episode))
+
+
+def _values(episode: object) -> list[object]:
+    return [getattr(episode, f.name) for f in fields(episode)] if is_dataclass(episode) else []

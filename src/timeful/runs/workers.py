@@ -23,6 +23,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol, TypeVar
 
+from timeful.models.spending import Spending
 from timeful.models.traffic import TRAFFIC, Limits, Traffic
 from timeful.registry import import_file, imported_files
 
@@ -53,13 +54,12 @@ class ThreadPool:
 
     Args:
         limits: The number of threads, and the limits of their traffic to endpoints.
-        stop: Tells running tasks to end.
+        spending: What they spend; tells running tasks to end.
     """
 
-    def __init__(self, limits: Limits, stop: threading.Event) -> None:
+    def __init__(self, limits: Limits, spending: Spending) -> None:
         self.slots = limits.connections
-        self._traffic = Traffic(limits)
-        self._stop = stop
+        self._traffic = Traffic(limits, spending=spending.share())
         self._threads: set[threading.Thread] = set()
 
     def submit(self, work: Callable[..., T], *arguments: Any) -> "Future[T]":
@@ -82,7 +82,7 @@ class ThreadPool:
 
     def stop(self) -> None:
         """Tell the tasks to end, and wait a moment until they have."""
-        self._stop.set()
+        self._traffic.spending.end_run()
         for thread in list(self._threads):
             thread.join(_STOP_S / max(1, len(self._threads)))
 
@@ -98,11 +98,17 @@ class WorkerPool:
         processes: The number of processes.
         limits: The number of threads of all processes together, and the limits of their traffic to
             endpoints, which they share; None for one task a process, in its main thread.
+        spending: What all of them spend.
         is_single: Whether a process holds one task at a time; otherwise it has the next one ready.
     """
 
     def __init__(
-        self, processes: int, limits: Limits | None = None, *, is_single: bool = False
+        self,
+        processes: int,
+        limits: Limits | None = None,
+        spending: Spending | None = None,
+        *,
+        is_single: bool = False,
     ) -> None:
         self._folder = TemporaryDirectory(prefix="timeful-run-", ignore_cleanup_errors=True)
         setups = [
@@ -110,6 +116,7 @@ class WorkerPool:
                 folder=self._folder.name,
                 files=tuple(imported_files()),
                 limits=limits,
+                spending=spending,
                 index=index,
                 processes=processes,
             )
@@ -161,6 +168,7 @@ class _Setup:
     folder: str
     files: Sequence[Path]
     limits: Limits | None
+    spending: Spending | None
     index: int
     processes: int
 
@@ -230,19 +238,17 @@ class _Worker:
 def _serve(pipe: "Connection[Any, Any]", setup: _Setup) -> None:
     """Do tasks until the parent closes the pipe."""
     _prepare(setup)
-    traffic = None
-    if setup.limits is not None:
-        traffic = Traffic(
-            setup.limits,
-            folder=Path(setup.folder),
-            index=setup.index,
-            processes=setup.processes,
-        )
+    traffic = Traffic(
+        setup.limits or TRAFFIC.get().limits,
+        folder=Path(setup.folder),
+        index=setup.index,
+        processes=setup.processes,
+        spending=setup.spending,
+    )
     lock = threading.Lock()
 
     def do(number: int, task: bytes) -> None:
-        if traffic is not None:
-            TRAFFIC.set(traffic)
+        TRAFFIC.set(traffic)
         result = _do(task)
         with lock:
             pipe.send((number, result))

@@ -96,7 +96,7 @@ def test_an_endpoint_in_wall_time_is_timed_by_the_arrival_of_its_tokens(tmp_path
 
 def test_an_endpoint_that_fails_costs_the_episode_and_not_the_run(tmp_path: Path) -> None:
     pytest.importorskip("openai")
-    with FakeServer([Status(400)]) as server:
+    with FakeServer([Status(413)]) as server:
         results = run(tmp_path, SINGLE, model="openai:m", base_url=server.base_url)
     (row,) = results.episodes
     assert row.status == "failed"

@@ -156,8 +156,8 @@ def test_a_cassette_of_two_models_is_replayed_by_their_names(tmp_path: Path) -> 
     assert [row.tokens for row in again.episodes] == [row.tokens for row in first.episodes]
 
 
-def test_an_endpoint_that_refuses_fails_its_episodes_at_the_model(tmp_path: Path) -> None:
-    with FakeServer([Status(401, "bad key")]) as server:
+def test_an_endpoint_that_refuses_a_request_fails_its_episode(tmp_path: Path) -> None:
+    with FakeServer([Status(413, "too large: sk-secret")]) as server:
         finished = run(tmp_path, FEW, api_key="sk-secret", **live(server))
     assert len(finished.failed) == len(finished.episodes) == 3
     assert all(

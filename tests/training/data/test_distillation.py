@@ -352,7 +352,7 @@ def test_an_endpoint_that_fails_is_counted_and_asked_again(tmp_path: Path) -> No
 
     def script(body: Body) -> Iterator[Step]:
         if not is_well.is_set() and body["messages"][1]["content"].startswith(sick):
-            yield Status(400, "no")
+            yield Status(413, "no")
         else:
             yield from solving()(body)
 

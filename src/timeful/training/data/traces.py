@@ -15,7 +15,7 @@ the same bytes, whatever was interrupted and however many worked on it.
 """
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,10 +26,12 @@ from timeful.errors import SettingsError
 from timeful.experiments.rows import RowMaker
 from timeful.experiments.run import Watcher, make_job
 from timeful.experiments.sweep import PlannedEpisode
+from timeful.models.preflight import Preflight, make_models
+from timeful.models.spending import Budget, track_spending
 from timeful.models.traffic import Limits, under
 from timeful.records.folder import locked, open_folder
-from timeful.runs.batch import RUN, run_batch
-from timeful.runs.concurrency import choose_concurrency
+from timeful.runs.batch import RUN, has_record, run_batch
+from timeful.runs.concurrency import choose_concurrency, find_live_models
 from timeful.tasks.rows import TaskRow, summarize
 from timeful.training.data import generate
 from timeful.training.data.episodes import Episode, LeftOut, Run
@@ -73,7 +75,7 @@ class TraceResult:
     unjudged: list[str] = field(default_factory=list)
 
 
-def make_traces(
+def make_traces(  # noqa: PLR0913 - as `run_suite`
     settings: Settings,
     out: Path,
     *,
@@ -83,6 +85,8 @@ def make_traces(
     retry_failed: bool = False,
     watcher: Watcher | None = None,
     keys: Mapping[str, str],
+    preflight: Preflight | None = None,
+    budget: Budget | None = None,
 ) -> TraceResult:
     """Play the episodes that are missing, and make traces of all; or of a run that exists.
 
@@ -96,6 +100,8 @@ def make_traces(
         retry_failed: Play failed episodes again, and ask again where the judge gave no verdict.
         watcher: Follows the run.
         keys: The keys of endpoints by environment variable; never written to a file.
+        preflight: How the key of the teacher is checked; None for no check.
+        budget: The most that the episodes may spend on the teacher.
 
     Raises:
         SettingsError: If a setting is invalid, the run is not one of reasoning, or `out` is that
@@ -114,25 +120,34 @@ def make_traces(
         about = {"suite": NAME, "version": __version__, **identity}
         folder = open_folder(out, about, RUN, replace=replace)
 
-    def on_verdict(verdict: Verdict) -> None:
-        if verdict.error is not None and watcher is not None:
-            watcher.say(f"no verdict on {verdict.trace}: {verdict.error}")
+    say = watcher.say if watcher is not None else lambda _: None
 
-    with folder:
+    def on_verdict(verdict: Verdict) -> None:
+        if verdict.error is not None:
+            say(f"no verdict on {verdict.trace}: {verdict.error}")
+
+    with folder, ExitStack() as stack:
         if not settings.records:
             if watcher is not None:
                 watcher.start(len(episodes))
             processes, flight = choose_concurrency(episodes, workers=workers, limits=limits)
+            name = "" if teacher is None else teacher.api_key_name
+            missing = [episode for episode in episodes if not has_record(out, episode.key)]
+            models = make_models(find_live_models(missing), keys, key_name=name)
+            if preflight is not None:
+                preflight.check_keys(models, keys)
+            spending = stack.enter_context(track_spending(out, budget))
             run_batch(
                 [PlannedEpisode(key=e.key, settings=e.settings(), episode=e) for e in episodes],
                 make_job(
                     generate.play,
                     RowMaker(summarize=summarize, struct=TaskRow, fields=(), columns=()),
-                    api_key="" if teacher is None else keys.get(teacher.api_key_name, ""),
+                    api_key=keys.get(name, ""),
                 ),
                 out,
                 workers=processes,
                 limits=flight,
+                spending=spending,
                 retry_failed=retry_failed,
                 on_row=watcher.advance if watcher is not None else lambda _: None,
             )

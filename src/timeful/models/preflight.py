@@ -1,0 +1,191 @@
+"""Pre-flight: one probe request a model before a run, so that a refusal costs no episode."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from timeful.core.clock import monotonic_ns
+from timeful.core.source import Chunk
+from timeful.errors import ModelError, SettingsError
+from timeful.models.counting import MeteredSource
+from timeful.models.failures import TOOLS_HINT
+from timeful.models.live_answer import LiveModel
+from timeful.models.model import Prompt
+from timeful.models.model_spec import ModelSpec
+from timeful.models.spending import Spending
+from timeful.models.traffic import under
+from timeful.records.usage import Usage
+from timeful.tools import ToolSpec
+
+_TOKENS = 16
+_TEXT = "Reply with one word: ready"
+_TOOL = ToolSpec(name="report", description="Report that you are ready.")
+
+_SETTINGS = ("seed", "temperature", "max_tokens", "stream_options", "continuous_usage_stats")
+"""The fields of a request that a server may refuse and that can be left out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """What one request shows of a model.
+
+    Attributes:
+        model: The name of the model.
+        endpoint: Its address.
+        chunks: The number of parts of the answer.
+        real_s: The seconds of real time.
+        usage: The counts of the server.
+        has_reasoning: Whether reasoning is visible.
+        has_tools: Whether the server takes tools.
+        refused: The fields of a request that the server refuses, and that are left out.
+    """
+
+    model: str
+    endpoint: str
+    chunks: int
+    real_s: float
+    usage: Usage | None
+    has_reasoning: bool
+    has_tools: bool
+    refused: frozenset[str]
+
+    def lines(self) -> Iterator[str]:
+        """The probe in three lines."""
+        streams = "streams" if self.chunks > 1 else "one part"
+        tools = "takes tools" if self.has_tools else "refuses tools"
+        place = f"{self.model} at {self.endpoint}"
+        yield f"model     {place}: {streams}, {tools}, {self.real_s:.1f} s"
+        hidden = 0 if self.usage is None else self.usage.reasoning or 0
+        reasoning = "visible" if self.has_reasoning else "hidden" if hidden else "none"
+        counted = "estimated" if self.usage is None else self.usage.counted
+        yield f"tokens    {counted}; reasoning: {reasoning}"
+        taken = ", ".join(name for name in _SETTINGS if name not in self.refused)
+        refused = ", ".join(sorted(self.refused)) or "none"
+        yield f"settings  accepted: {taken}; refused and left out: {refused}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preflight:
+    """How endpoints are checked before a run.
+
+    Attributes:
+        needs_key: Whether an endpoint on another machine needs a key.
+    """
+
+    needs_key: bool = True
+
+    def check_keys(self, models: Mapping[LiveModel, str], keys: Mapping[str, str]) -> None:
+        """Check that keys are set; `models` and `keys` are as for `check`.
+
+        Raises:
+            SettingsError: If a key is missing.
+        """
+        for model, name in models.items():
+            is_missing = bool(name) and not keys.get(name) and not is_loopback(model.endpoint)
+            if self.needs_key and is_missing:
+                raise SettingsError(
+                    f"{model.name} at {model.endpoint} needs a key: set the environment variable "
+                    f"{name}, or give --no-key if the endpoint takes none"
+                )
+
+    def check(
+        self,
+        models: Mapping[LiveModel, str],
+        keys: Mapping[str, str],
+        say: Callable[[str], None],
+    ) -> None:
+        """Check models, and describe each in three lines.
+
+        Args:
+            models: The models, with their keys; each with the environment variable of its key.
+            keys: The keys by environment variable.
+            say: Shows a line.
+
+        Raises:
+            SettingsError: If a key is missing.
+            ModelError: If an endpoint refuses the key, the model or the settings, or if there is
+                no connection.
+        """
+        self.check_keys(models, keys)
+        for model in models:
+            with closing(model):
+                result = probe_model(model)
+            if isinstance(result, Probe):
+                say("\n".join(result.lines()))
+            else:
+                say(f"model     {model.name}: the probe failed, the run starts anyway: {result}")
+
+
+def make_models(
+    specs: Sequence[ModelSpec], keys: Mapping[str, str], *, key_name: str = ""
+) -> dict[LiveModel, str]:
+    """Make the models of names, each with the environment variable of its key.
+
+    Args:
+        specs: The names.
+        keys: The keys by environment variable.
+        key_name: The variable for all of them; by default that of each kind.
+    """
+    models: dict[LiveModel, str] = {}
+    for spec in specs:
+        name = key_name or spec.key_name
+        models[spec.connect(pace=None, api_key=keys.get(name, ""))] = name
+    return models
+
+
+def probe_model(model: LiveModel) -> Probe | ModelError:
+    """Send one short request, and another one without tools if the server refuses tools.
+
+    Args:
+        model: The model.
+
+    Returns:
+        What it shows; or an error that other requests may not meet, such as a broken stream.
+
+    Raises:
+        ModelError: If the endpoint refuses the key, the model or the settings, or if there is no
+            connection.
+    """
+    tools: tuple[ToolSpec, ...] = (_TOOL,)
+    while True:
+        probing = Spending(is_run=True)
+        try:
+            with under(None, probing):
+                return _ask(model, tools)
+        except ModelError as error:
+            if tools and TOOLS_HINT in str(error):
+                tools = ()
+            elif probing.stopped is not None:
+                raise
+            else:
+                return error
+
+
+def _ask(model: LiveModel, tools: tuple[ToolSpec, ...]) -> Probe:
+    began = monotonic_ns()
+    prompt = Prompt(render=lambda: _TEXT, label="probe", tools=tools)
+    source = model.open(prompt, max_tokens=_TOKENS, seed=1)
+    chunks: list[Chunk] = []
+    while isinstance(piece := source.pull(), Chunk):
+        chunks.append(piece)
+    return Probe(
+        model=model.name,
+        endpoint=model.endpoint,
+        chunks=len(chunks),
+        real_s=(monotonic_ns() - began) / 1e9,
+        usage=source.usage if isinstance(source, MeteredSource) else None,
+        has_reasoning=any(chunk.channel == "reasoning" for chunk in chunks),
+        has_tools=bool(tools),
+        refused=frozenset(getattr(model, "refused", ())),
+    )
+
+
+def is_loopback(base_url: str) -> bool:
+    """Whether an endpoint is on this machine, where servers need no key."""
+    host = urlsplit(base_url).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")

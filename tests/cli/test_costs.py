@@ -1,0 +1,167 @@
+"""Runs on paid endpoints: nothing burned by a refusal, budgets that stop and resume a run."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+import timeful
+from tests.experiments.flight_suite import suite
+from tests.servers.fake import Body, FakeServer, Say, Status, Step, Think
+from timeful.cli.suite_command import load_command
+from timeful.errors import BudgetError, ModelError, ModelRefusedError, SettingsError
+from timeful.models.chat import OpenAIModel
+from timeful.models.preflight import is_loopback, probe_model
+from timeful.models.spending import Budget
+from timeful.models.traffic import Limits
+
+FEW = ["--agent", "reactive", "--game", "freeway", "--seeds", "2", "--samples", "2"]
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+
+def run(server: FakeServer | str, out: Path, *options: str) -> Result:
+    url = server if isinstance(server, str) else server.base_url
+    arguments = [*FEW, "--model", "openai:m", "--base-url", url, "--out", str(out), *options]
+    return CliRunner().invoke(load_command("realtime"), [*arguments, "--workers", "1"])
+
+
+def records(out: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in (out / "episodes").glob("*.jsonl")}
+
+
+@pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 422])
+def test_a_refusal_ends_the_run_before_an_episode(tmp_path: Path, status: int) -> None:
+    with FakeServer([Status(status, "no")]) as server:
+        result = run(server, tmp_path)
+        assert len(server.requests) == 1
+    assert isinstance(result.exception, ModelRefusedError)
+    assert not records(tmp_path)
+
+
+def test_a_refused_connection_ends_the_run_before_an_episode(tmp_path: Path) -> None:
+    with FakeServer([]) as server:
+        url = server.base_url
+    assert isinstance(run(url, tmp_path).exception, ModelError)
+    assert not records(tmp_path)
+
+
+def test_a_missing_key_is_found_before_a_request(tmp_path: Path) -> None:
+    result = run("http://192.0.2.1/v1", tmp_path)
+    assert isinstance(result.exception, SettingsError)
+    assert not records(tmp_path)
+    assert is_loopback("http://localhost:8000/v1")
+    assert is_loopback("http://[::1]/v1")
+    assert not is_loopback("https://api.example.com/v1")
+
+
+def play(server: FakeServer, out: Path, **options: Any) -> Any:
+    """Play 24 episodes of three requests; each answer scores."""
+    return timeful.evaluate(
+        None, suite, out=out, url=server.base_url, number=range(24), **{"workers": 1, **options}
+    )
+
+
+def script(_: Body) -> Sequence[Step]:
+    return [Say("1", tokens=3)]
+
+
+@pytest.mark.parametrize("connections", [1, 4])
+def test_a_refusal_in_the_middle_keeps_what_is_finished(tmp_path: Path, connections: int) -> None:
+    requests = 0
+
+    def expire(body: Body) -> Sequence[Step]:
+        nonlocal requests
+        requests += 1
+        return [Status(401, "expired")] if requests > 40 else script(body)
+
+    with FakeServer(expire) as server:
+        with pytest.raises(ModelRefusedError):
+            play(server, tmp_path / "a", limits=Limits(connections=connections))
+        assert 0 < len(records(tmp_path / "a")) < 24
+        requests = -10_000
+        again, whole = play(server, tmp_path / "a"), play(server, tmp_path / "b")
+    assert again.rows == whole.rows
+    assert not again.failed
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_larger_budget_resumes_with_the_same_bytes(tmp_path: Path, workers: int) -> None:
+    with FakeServer(script) as server:
+        small = {"budget": Budget(tokens=400), "limits": Limits(connections=2), "workers": workers}
+        with pytest.raises(BudgetError):
+            play(server, tmp_path / "a", **small)
+        finished = records(tmp_path / "a")
+        assert 0 < len(finished) < 24
+        assert all(b'"episode-failed"' not in record for record in finished.values())
+        spent = json.loads((tmp_path / "a" / "spending.json").read_bytes())
+        assert 400 <= spent["prompt"] + spent["completion"] <= 420
+        with pytest.raises(BudgetError):
+            play(server, tmp_path / "a", **small)
+        assert records(tmp_path / "a") == finished
+        again = play(server, tmp_path / "a", budget=Budget(tokens=10_000))
+        whole = play(server, tmp_path / "b")
+    assert again.rows == whole.rows
+    assert not again.failed
+
+
+@pytest.mark.parametrize(
+    ("field", "words"),
+    [("temperature", "temperature"), ("max_tokens", "max_completion_tokens"), ("seed", "seed")],
+)
+def test_a_refused_field_is_left_out_and_named(field: str, words: str) -> None:
+    def answer(body: Body) -> Sequence[Step]:
+        return [Status(400, f"use no {field}: {words}")] if field in body else script(body)
+
+    with FakeServer(answer) as server:
+        model = OpenAIModel(model="m", base_url=server.base_url, temperature=0.5)
+        probe = probe_model(model)
+        model.close()
+    assert not isinstance(probe, ModelError)
+    assert probe.refused == {field}
+    assert len(list(probe.lines())) == 3
+
+
+def test_a_probe_shows_reasoning_tools_and_counts() -> None:
+    def answer(body: Body) -> Sequence[Step]:
+        return [Status(400, "no tools here")] if "tools" in body else [Think("hm"), Say("ready")]
+
+    with FakeServer(answer) as server:
+        model = OpenAIModel(model="m", base_url=server.base_url)
+        probe = probe_model(model)
+        model.close()
+    assert not isinstance(probe, ModelError)
+    assert (probe.has_tools, probe.has_reasoning, probe.chunks) == (False, True, 2)
+    assert probe.usage is not None
+    assert probe.usage.counted == "settled"
+
+
+def read_body(detail: Any) -> Callable[[Body], Sequence[Step]]:
+    return lambda _: [Status(422, body=detail)]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"detail": [{"loc": ["body", "seed"], "msg": "Extra inputs are not permitted"}]},
+        {"detail": "body.seed: Extra inputs are not permitted"},
+        {"message": "body.seed: Extra inputs are not permitted"},
+        {"error": "body.seed: Extra inputs are not permitted"},
+        {"error": {"message": "body.seed: Extra inputs are not permitted"}},
+        {"errors": [{"field": "body.seed", "message": "Extra inputs are not permitted"}]},
+        ["body.seed: Extra inputs are not permitted"],
+    ],
+)
+def test_the_words_of_a_server_are_shown_whatever_their_shape(body: Any) -> None:
+    with FakeServer(read_body(body)) as server:
+        model = OpenAIModel(model="m", base_url=server.base_url)
+        with pytest.raises(ModelRefusedError, match=r"body\.seed: Extra inputs are not permitted"):
+            probe_model(model)
+        model.close()
