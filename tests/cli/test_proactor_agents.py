@@ -224,5 +224,5 @@ def test_how_fast_people_are_changes_nothing_where_the_conversation_waits(tmp_pa
             play(tmp_path / "run", ["non-reasoning"], "--timing", timing, option, "50")
     with pytest.raises(SettingsError, match="spread"):
         play(tmp_path / "run", ["non-reasoning"], "--timing", "pace", "--spread", "3")
-    with pytest.raises(SettingsError, match="a pause must be 0 s or above"):
+    with pytest.raises(SettingsError, match="pause"):
         play(tmp_path / "run", ["non-reasoning"], "--timing", "pace", "--pause", "nan")

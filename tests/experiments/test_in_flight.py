@@ -183,7 +183,14 @@ def test_a_run_in_flight_is_stopped_and_resumed(
         options = ["--url", server.base_url, "--numbers", "64", "--connections", "64"]
         command = [sys.executable, "-m", "timeful", "run", "tests/experiments/flight_suite.py"]
         command += [*options, "--workers", workers, "--out", str(tmp_path / "run")]
-        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=-1)
+        process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            # A shell's background process has inherited that the signal is ignored.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
+        )
         assert done.wait(60)
         process.send_signal(number)
         process.communicate(timeout=20)

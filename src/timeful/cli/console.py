@@ -64,12 +64,15 @@ def console() -> Iterator[None]:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
     streams = sys.stdin, sys.stdout, sys.stderr
     sys.stdin = StringIO() if sys.stdin is None else sys.stdin
+    error = Console(sys.stderr, is_needed=False)
     sys.stdout = cast("TextIO", Console(sys.stdout, is_needed=True))
-    sys.stderr = cast("TextIO", Console(sys.stderr, is_needed=False))
+    sys.stderr = cast("TextIO", error)
     try:
         yield
     finally:
-        sys.stdin, sys.stdout, sys.stderr = streams
+        error.flush()
+        # A stream that failed is not given back: its flush at exit would be the exit code.
+        sys.stdin, sys.stdout, sys.stderr = *streams[:2], error.raw
 
 
 def terminal(stream: TextIO) -> TextIO:

@@ -217,7 +217,7 @@ def test_the_teller_tells_every_step_when_nothing_hurries_it(family: str) -> Non
         ('[problems]\nsets = ["sums"]\n[judge]\nbase_url = "http://x/v1"', "model"),
         ('[problems]\nsets = ["sums"]\nsizes = 3', "sizes"),
         ("each = 0\n[problems]\nsets = ['sums']", "each"),
-        ("problems = ", "cannot be read"),
+        ("problems = ", "traces.toml"),
     ],
 )
 def test_settings_that_cannot_work_are_refused_before_anything_is_played(
