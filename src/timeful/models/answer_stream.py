@@ -27,7 +27,9 @@ from timeful.models.failures import (
     read_status,
     read_unreachable,
 )
+from timeful.models.redaction import Redactor
 from timeful.models.request import Request
+from timeful.models.silence import Silence
 from timeful.models.sse import CallPiece, ThinkSplitter
 from timeful.models.stream_buffer import StreamBuffer
 from timeful.models.tool_call_assembler import ToolCallAssembler
@@ -35,6 +37,10 @@ from timeful.records.usage import Usage
 
 _LONGEST_BACKOFF_S = 8.0
 _LONGEST_RATE_BACKOFF_S = 60.0
+_AFTER_FINISH_S = 5.0
+"""For the counts and the end mark, after the reason why an answer ended."""
+_MOST_EMPTY = 1000
+"""Events of an answer that have news but no text."""
 
 
 class AnswerEvent(Protocol):
@@ -245,6 +251,11 @@ class _Attempt:
         self._meter = UsageMeter(request.max_tokens)
         self._splitter = ThinkSplitter(request.thinking)
         self._calls = ToolCallAssembler()
+        self._empty = 0
+        self._redactors: dict[Channel, Redactor] = {
+            "reasoning": Redactor(request.long_secrets),
+            "answer": Redactor(request.long_secrets),
+        }
         self._report: Report | None = None
         self.has_begun = False
         self._carried = 0  # tokens whose text is held back
@@ -277,6 +288,7 @@ class _Attempt:
                 # The budget was used up, however much the server sends.
                 tokens = self._request.max_tokens
                 await self._put_calls(self._calls.flush())
+                await self._put_held()
                 self._leave(End("length", tokens, None, self._attempt, self._waited_s))
 
     async def _next(self, events: AsyncIterator[AnswerEvent]) -> AnswerEvent | None:
@@ -300,11 +312,16 @@ class _Attempt:
         limit, idle_s = asyncio.timeout(None), self._request.timeouts.idle_s
         try:
             async with self._at_most(idle_s, "its next chunk", limit=limit):
-                with _Silence(limit, idle_s) as silence:
+                with Silence(limit, idle_s) as silence:
                     while event is not None:
                         silence.end()
                         if not await self._take(event):
                             return False
+                        if self._finish is not None and limit.when() is None:
+                            now = asyncio.get_running_loop().time()
+                            limit.reschedule(now + min(idle_s, _AFTER_FINISH_S))
+                        if silence.waited_s > self._request.timeouts.answer_s:
+                            raise ModelTimeoutError(f"{self._request} has no end")
                         silence.begin()
                         event = await self._next(events)
         except ModelTimeoutError:
@@ -314,6 +331,10 @@ class _Attempt:
 
     async def _take(self, event: AnswerEvent) -> bool:
         """Pass on new text; False if it exceeds the budget."""
+        if not event.text:
+            self._empty += 1
+            if self._empty > _MOST_EMPTY:
+                raise ModelError(f"{self._request} has {self._empty} events without text")
         if text := event.text:
             tokens = self._meter.add(text, self._report)
             if tokens is None:
@@ -330,6 +351,11 @@ class _Attempt:
         return True
 
     async def _put(self, channel: Channel, text: str) -> None:
+        feed = self._redactors[channel].feed
+        if (certain := feed(text)) or not text:
+            await self._pass(channel, certain)
+
+    async def _pass(self, channel: Channel, text: str) -> None:
         tokens, self._carried = self._carried, 0
         self.has_begun = True
         self._source.append(Chunk(text, tokens, channel), self._meter.enter(tokens, channel))
@@ -341,6 +367,12 @@ class _Attempt:
         """Pass on complete calls, if any; fragments cost their tokens on arrival."""
         if text or self._carried:
             await self._put("answer", text)
+
+    async def _put_held(self) -> None:
+        """Pass on the text that could have been the beginning of a key."""
+        for channel, redactor in self._redactors.items():
+            if text := redactor.flush():
+                await self._pass(channel, text)
 
     def _why(self, reason: str) -> Finish:
         if reason == "content_filter":
@@ -356,6 +388,7 @@ class _Attempt:
             await self._put(channel, text)
         if calls := self._calls.flush():
             await self._put("answer", calls)
+        await self._put_held()
         usage = self._meter.usage
         is_known = usage.counted != "estimated" or self._carried
         tokens = usage.completion if is_known else None
@@ -411,42 +444,6 @@ class _Attempt:
                 f"{self._request} kept us waiting more than {span_s:g} s for {event};"
                 f" {self._meter.total} tokens had come"
             ) from error
-
-
-class _Silence:
-    """Makes a limit expire when the server is silent for a span.
-
-    A stream waits for thousands of chunks; a timeout for each of them would be a third of its cost.
-    """
-
-    def __init__(self, limit: asyncio.Timeout, span_s: float) -> None:
-        self._limit = limit
-        self._span_s = span_s
-        self._loop = asyncio.get_running_loop()
-        self._began_at: float | None = None
-
-    def __enter__(self) -> "_Silence":
-        self._timer = self._loop.call_later(self._span_s, self._check)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._timer.cancel()
-
-    def begin(self) -> None:
-        """Wait for the server from now on."""
-        self._began_at = self._loop.time()
-
-    def end(self) -> None:
-        """Wait for something else than the server."""
-        self._began_at = None
-
-    def _check(self) -> None:
-        now = self._loop.time()
-        due = (now if self._began_at is None else self._began_at) + self._span_s
-        if due <= now:
-            self._limit.reschedule(now)
-        else:
-            self._timer = self._loop.call_at(due, self._check)
 
 
 def _after(error: ModelError, attempts: int) -> ModelError:

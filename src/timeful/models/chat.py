@@ -12,6 +12,7 @@ from timeful.models.event_loop_thread import ClientState, EventLoopThread
 from timeful.models.live_answer import load_client, start_answer
 from timeful.models.model import Prompt
 from timeful.models.pace import TOKEN_TIME, Pace
+from timeful.models.redaction import clean_key
 from timeful.models.request import Request, Timeouts, address
 from timeful.models.sse import Thinking
 from timeful.models.stream_buffer import StreamBuffer
@@ -71,6 +72,7 @@ class OpenAIModel:
             raise SettingsError(f"retries must be 0 or more, got {self.retries}")
         check_known("counting", self.counting, get_args(Counting))
         address(self.base_url)
+        object.__setattr__(self, "api_key", clean_key(self.api_key))
 
     @property
     def name(self) -> str:

@@ -32,6 +32,9 @@ class ClientState:
 AGAIN_S = 5.0
 """A cancelled stream that still runs after this time is cancelled again."""
 
+CLOSE_S = 30.0
+"""The longest wait for the end of all streams."""
+
 Work = Callable[[ClientState], Coroutine[None, None, None]]
 
 
@@ -58,7 +61,7 @@ class _RunningLoop:
             return
         self.loop.call_soon_threadsafe(self._enough.set)
         if self._thread is not threading.current_thread():
-            self._thread.join()
+            self._thread.join(CLOSE_S)  # a daemon: it cannot keep a program from its end
 
     def _run(self) -> None:
         # An `asyncio.Runner` would start a thread at its end, which an exiting interpreter refuses.

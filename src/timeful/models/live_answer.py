@@ -12,6 +12,7 @@ from timeful.models.answer_stream import Dialect, stream_answer
 from timeful.models.counting import LONGEST_SETTLED, Counting, PricedSource
 from timeful.models.event_loop_thread import ClientState, EventLoopThread
 from timeful.models.model import Model, Prompt
+from timeful.models.redaction import redact
 from timeful.models.request import Request
 from timeful.models.stream_buffer import READ_AHEAD, StreamBuffer
 
@@ -127,11 +128,12 @@ async def _feed(
     try:
         await stream_answer(request, source, shared, await _dialect(request, shared, connect))
     except ModelError as error:
-        over = error
         # Records keep the chain of an error, and its words may quote the key.
+        over = error
+        over.args = tuple(redact(str(arg), request.secrets) for arg in error.args)
         over.__cause__ = over.__context__ = None
     except Exception as bug:  # noqa: BLE001 - raised by the next pull
-        over = ModelError(f"{request} broke: {type(bug).__name__}: {bug}")
+        over = ModelError(f"{request} broke: {type(bug).__name__}: {request.quote(str(bug))}")
         over.__cause__ = bug
     finally:
         source.append(over)  # after an end nobody looks at it

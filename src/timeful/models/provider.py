@@ -13,6 +13,7 @@ from timeful.models.kinds import KINDS, PROVIDERS
 from timeful.models.live_answer import load_client, start_answer
 from timeful.models.model import Prompt
 from timeful.models.pace import TOKEN_TIME, Pace
+from timeful.models.redaction import clean_key
 from timeful.models.request import Request, Timeouts, address
 from timeful.models.stream_buffer import StreamBuffer
 from timeful.models.traffic import TRAFFIC
@@ -82,6 +83,7 @@ class ProviderModel:
         elif self.thinking is not None and (kind == "responses" or self.thinking < 1):
             raise SettingsError(f"{self.model} takes no {self.thinking} tokens of thinking")
         address(self._base_url)
+        object.__setattr__(self, "api_key", clean_key(self.api_key))
 
     @property
     def api(self) -> Api:

@@ -3,12 +3,13 @@
 import json
 from collections.abc import Mapping, Set
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from re import ASCII, sub
 from urllib.parse import urlsplit
 
 from timeful.errors import SettingsError
 from timeful.models.model import Message
+from timeful.models.redaction import find_secrets, redact
 from timeful.models.sse import Thinking
 from timeful.models.traffic import Gate
 from timeful.tools import ToolCall, ToolSpec
@@ -20,6 +21,9 @@ _BYTES, _ANSWER = 4, 1000
 """The usual bytes of a token, and the tokens of an answer of unknown length."""
 
 
+_SHORTEST_IN_ANSWERS = 12
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeouts:
     """Time limits in seconds of real time, all above 0.
@@ -28,6 +32,7 @@ class Timeouts:
         connect_s: For a connection.
         first_token_s: From the request to its first token; it includes hidden reasoning.
         idle_s: Between two chunks; keep-alive comments do not count.
+        answer_s: For all chunks after the first, without the time in which nothing is read.
         backoff_s: Before the first retry, and twice as long before each further one, up to 8 s.
             After a rate limit it is doubled up to 60 s; if the server names a wait
             (Retry-After), that counts instead.
@@ -37,12 +42,12 @@ class Timeouts:
     connect_s: float = 10.0
     first_token_s: float = 300.0
     idle_s: float = 60.0
+    answer_s: float = 3600.0
     backoff_s: float = 0.5
     patience_s: float = 900.0
 
     def __post_init__(self) -> None:
-        limits = (self.connect_s, self.first_token_s, self.idle_s, self.backoff_s, self.patience_s)
-        if not min(limits) > 0:
+        if not min(astuple(self)) > 0:
             raise SettingsError(f"timeouts must be above 0, got {self}")
 
 
@@ -55,10 +60,11 @@ def address(base_url: str) -> str:
     try:
         url = urlsplit(base_url)
         is_valid = url.scheme in ("http", "https") and url.hostname and url.port != 0
+        is_valid = is_valid and "@" not in url.path  # of a password with a slash
     except ValueError:  # a port that is no number, or a bracket without its end
         is_valid = False
     if not is_valid:
-        shown = base_url.rpartition("@")[2]  # without a password
+        shown = base_url.rpartition("@")[2].partition("?")[0]  # without a password
         raise SettingsError(f"base_url must look like http://host:port/v1, got {shown!r}")
     if url.path.rstrip("/").endswith("/chat/completions"):
         raise SettingsError("base_url ends before /chat/completions, usually with /v1")
@@ -120,6 +126,16 @@ class Request:
         answer = _ANSWER if self.max_tokens is None else min(self.max_tokens, _ANSWER)
         return prompt + answer
 
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The forms of its key and its password, which are kept nowhere."""
+        return find_secrets(self.base_url, self.api_key)
+
+    @property
+    def long_secrets(self) -> tuple[str, ...]:
+        """Those that are removed from answers too: a short key may be a word, such as "EMPTY"."""
+        return tuple(secret for secret in self.secrets if len(secret) >= _SHORTEST_IN_ANSWERS)
+
     def wire(self) -> list[dict[str, object]]:
         """The messages in the format of the API."""
         return [_wire(message) for message in self.messages]
@@ -129,8 +145,7 @@ class Request:
 
     def quote(self, text: str) -> str:
         """Shorten a server's message to one printable line without the key."""
-        if len(self.api_key) > 3:
-            text = text.replace(self.api_key, "<key>")
+        text = redact(text, self.secrets)
         text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
         return text if len(text) <= 300 else f"{text[:300]}..."
 

@@ -19,7 +19,7 @@ keep: nothing; all of it is the answer.
 """
 
 _FIELDS = (b"data", b"event", b"id", b"retry")
-_LONGEST_EVENT = 1 << 24
+_LONGEST_EVENT = 1 << 23
 _OPEN, _CLOSE = "<think>", "</think>"
 
 
@@ -228,7 +228,7 @@ class SseParser:
     """
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._rest = bytearray()
         self._data: list[bytes] = []
         self._size = 0  # of what came since the last event
 
@@ -238,10 +238,14 @@ class SseParser:
         Raises:
             ModelError: If a line is not one of server-sent events.
         """
-        *lines, self._rest = (self._rest + received).split(b"\n")
         self._size += len(received)
         if self._size > _LONGEST_EVENT:
             raise ModelError(f"the server sent an event of more than {_LONGEST_EVENT} bytes")
+        complete, end, rest = received.rpartition(b"\n")
+        lines = bytes(self._rest + complete).split(b"\n") if end else []
+        if end:
+            self._rest.clear()
+        self._rest += rest
         return [data for line in lines for data in self._line(line.removesuffix(b"\r"))]
 
     def flush(self) -> list[bytes]:
