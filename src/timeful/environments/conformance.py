@@ -29,7 +29,7 @@ NONSENSE = ("", " ", "nonsense", "\n", "é", "<", "1 2 3")
 
 @dataclass(slots=True)
 class Counts:
-    """What the checks of a world have tried."""
+    """The numbers of things that the checks of a world tried."""
 
     episodes: int = 0
     changes: int = 0
@@ -53,7 +53,7 @@ class World:
         actions: Proposes a list of actions for a view, with a `numpy.random.Generator`.
         seed: The seed of the random players.
         patience: The number of changes after which the players stop acting.
-        longest: The most changes of an episode in which nobody acts any more.
+        longest: The most changes of an episode after the players stop acting.
         rewards_add_up: Whether the score is the sum of all rewards.
         can_repeat: Whether an action that is taken twice at one instant may count twice.
 

@@ -150,7 +150,7 @@ async def stream_answer(
 
     A failure before the first chunk is tried again, up to `request.retries` times: if no
     connection came about or it broke, and on status 408, 409 and 5xx. If the source can restart, so
-    is a stream that breaks or stalls: in simulated time nobody can tell. A rate limit (429, or a
+    is a stream that breaks or stalls: in simulated time it has no effect. A rate limit (429, or a
     wait that the server names) is waited out, for at most `timeouts.patience_s` in all. A
     repetition without a field that the server does not know counts as an attempt, not as a retry.
 

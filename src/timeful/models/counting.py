@@ -1,4 +1,4 @@
-"""Token counts of live models: tokens that nobody sees must still take time.
+"""Token counts of live models: hidden tokens take time too.
 
 A client turns each message of its server into a `Report`, whatever the dialect. A `UsageMeter`
 joins the reports and the visible text into the tokens of each chunk and the `Usage` of the answer.
@@ -347,7 +347,7 @@ class _Repeat:
     """Finds what is new in an answer that is given again, since its stream broke.
 
     What was passed on is known to the agent at its instants, and stays. An answer that begins with
-    the same text goes on after it; another answer goes on after as many tokens.
+    the same text is continued there; another answer, after as many tokens.
 
     Args:
         passed: The chunks that were passed on.

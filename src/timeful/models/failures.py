@@ -1,4 +1,4 @@
-"""What a failed attempt of a request means: another attempt, a failed episode, or a stopped run."""
+"""Failed attempts of a request: another attempt, a failed episode, or a stopped run."""
 
 from re import search
 from typing import TYPE_CHECKING

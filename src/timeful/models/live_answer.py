@@ -136,4 +136,4 @@ async def _feed(
         over = ModelError(f"{request} broke: {type(bug).__name__}: {request.quote(str(bug))}")
         over.__cause__ = bug
     finally:
-        source.append(over)  # after an end nobody looks at it
+        source.append(over)  # has no effect after an end

@@ -31,7 +31,7 @@ _DRAIN_S = 0.5
 _LONGEST_ERROR = 1 << 16
 
 _DONE = ChatChunk(choices=[Choice(finish_reason="stop")])
-"""What the end mark says if there was no finish reason before."""
+"""The meaning of an end mark without a finish reason before it."""
 
 _OPTIONAL = {
     RUNNING: f"{RUNNING}|stream_options",

@@ -29,7 +29,7 @@ _SETTINGS = ("seed", "temperature", "max_tokens", "stream_options", "continuous_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """What one request shows of a model.
+    """The properties of a model that one request shows.
 
     Attributes:
         model: The name of the model.

@@ -200,7 +200,7 @@ def _timed_chunks(recording: Recording) -> list[TimedChunk]:
 
 
 def _end(recording: Recording, room: int | None) -> End | ModelError:
-    """What follows the chunks of a recording."""
+    """The end that follows the chunks of a recording."""
     end, recorded = recording.end, recording.room
     if end is not None:
         # An answer that was stopped because there was no time for more ends after its room.
