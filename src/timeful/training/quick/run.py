@@ -2,21 +2,18 @@
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 
 from timeful.records.folder import FolderKind
 from timeful.runs.workers import WorkerPool
-from timeful.training.quick.steps import EXAMS, Step, perform
+from timeful.training.quick.steps import Step, perform
 
 QUICK = FolderKind(noun="run", contents=("seed-*", "fraction-*"))
 """The folder of an embedded run."""
 
 Watch = Callable[[Step], None]
 """Called after each step, whether it was done now, done before, or failed."""
-
-_PHASES = (("teach",), ("measure",), ("learn",), tuple(EXAMS))
-"""Steps of a phase do not depend on each other."""
 
 
 def run_steps(
@@ -34,49 +31,47 @@ def run_steps(
         A line for each step that failed or was skipped.
     """
     os.environ.update(_QUIET)
-    failures: list[str] = []
-    for kinds in _PHASES:
-        ready = []
-        for step in (step for step in steps if step.kind in kinds):
-            if not step.is_done and all(path.exists() for path in step.needs):
-                ready.append(step)
-                continue
-            if not step.is_done:
-                failures.append(f"{step.name}: skipped, because a step that it needs failed")
+    todo: list[Step] = []
+    for step in steps:
+        if step.is_done:
             watch(step)
-        failures += _run_phase(ready, workers, watch, do)
+        else:
+            todo.append(step)
+    failures = _do_steps(todo, workers, watch, do) if todo else []
+    for step in todo:
+        failures.append(f"{step.name}: skipped, because a step that it needs failed")
+        watch(step)
     return failures
 
 
-def _run_phase(
-    steps: Sequence[Step], workers: int, watch: Watch, do: Callable[[Step], None]
+def _do_steps(
+    todo: list[Step], workers: int, watch: Watch, do: Callable[[Step], None]
 ) -> list[str]:
-    if not steps:
-        return []
+    """Do each step as soon as what it needs is there; removes the steps that were tried."""
     failures: list[str] = []
-    todo = list(steps)
-    pool = WorkerPool(min(workers, len(steps)))
+    suspects: set[Step] = set()
+    running: dict[Future[None], Step] = {}
+    pool = WorkerPool(min(workers, len(todo)), is_single=True)
     try:
-        futures = {pool.submit(do, step): step for step in steps}
-        for future in as_completed(futures):
-            error, step = future.exception(), futures[future]
-            if isinstance(error, BrokenProcessPool):
-                raise error
-            if error is not None:
-                failures.append(f"{step.name}: {type(error).__name__}: {error}")
-            todo.remove(step)
-            watch(step)
-    except BrokenProcessPool:
-        if len(steps) == 1:
-            failures.append(f"{steps[0].name}: its process died")
-            watch(steps[0])
-            return failures
-        # The step whose process died is unknown: each of the others runs alone.
-        pool.stop()
-        return failures + [line for step in todo for line in _run_phase([step], 1, watch, do)]
+        while True:
+            for step in [step for step in todo if all(path.exists() for path in step.needs)]:
+                todo.remove(step)
+                running[pool.submit(do, step)] = step
+            if not running:
+                return failures
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                step, error = running.pop(future), future.exception()
+                if isinstance(error, BrokenProcessPool) and step not in suspects:
+                    suspects.add(step)  # what killed its process may have been another program
+                    todo.insert(0, step)
+                    continue
+                if error is not None:
+                    died = isinstance(error, BrokenProcessPool)
+                    why = "its process died" if died else f"{type(error).__name__}: {error}"
+                    failures.append(f"{step.name}: {why}")
+                watch(step)
     finally:
         pool.stop()
-    return failures
 
 
 _QUIET = {
