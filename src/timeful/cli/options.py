@@ -9,10 +9,11 @@ from click.core import ParameterSource
 
 from timeful.errors import SettingsError
 from timeful.models.preflight import Preflight
+from timeful.models.prices import read_prices
 from timeful.models.spending import Budget
 from timeful.models.traffic import Limits
 
-ENDPOINT_NAMES = ("connections", "rpm", "tpm", "no_key", "max_tokens_total")
+ENDPOINT_NAMES = ("connections", "rpm", "tpm", "no_key", "max_tokens_total", "price")
 """The options of runs that have an effect on endpoints alone."""
 
 FILE = click.Path(path_type=Path)
@@ -55,6 +56,12 @@ def spending_options() -> list[click.Parameter]:
             type=click.IntRange(min=1),
             help="Most tokens of the whole run, prompts included.  [default: no limit]",
         ),
+        click.Option(
+            ["--price"],
+            multiple=True,
+            metavar="[MODEL=]IN,[CACHED,]OUT",
+            help="Price of a model in USD per million tokens. Repeatable.",
+        ),
     ]
 
 
@@ -62,7 +69,7 @@ def read_spending(values: Mapping[str, Any]) -> dict[str, Any]:
     """Read the check of endpoints and the budget, as arguments of a run."""
     return {
         "preflight": Preflight(needs_key=not values["no_key"]),
-        "budget": Budget(tokens=values["max_tokens_total"]),
+        "budget": Budget(tokens=values["max_tokens_total"], prices=read_prices(values["price"])),
     }
 
 

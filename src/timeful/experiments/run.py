@@ -24,6 +24,7 @@ from timeful.experiments.sweep import (
 )
 from timeful.models.kinds import ApiKey
 from timeful.models.preflight import Preflight, make_models
+from timeful.models.prices import describe_prices
 from timeful.models.spending import Budget, track_spending
 from timeful.models.traffic import Limits, under
 from timeful.records.events import EpisodeEnded, EpisodeFailed, EpisodeStarted
@@ -235,6 +236,7 @@ def _play(
     workers, limits = choose_concurrency(
         [step.episode for step in plan], workers=options.workers, limits=options.limits
     )
+    prices = _describe_prices(suite, plan, options)
     with open_folder(out, settings, RUN, replace=options.replace) as is_resumed:
         if is_resumed and suite.baseline is not None:
             finished = finished_rows(out, job, plan)
@@ -242,6 +244,8 @@ def _play(
                 [(step.episode, finished[step.key]) for step in plan if step.key in finished]
             )
         missing = [step.episode for step in plan if not has_record(out, step.key)]
+        if missing and prices:
+            _say(options, prices)
         # Agents in files have endpoints and keys of their own.
         if options.preflight is not None and missing and suite.key_names is None:
             models = make_models(find_live_models(missing), options.keys)
@@ -268,6 +272,14 @@ def _play(
         report = write_report(suite, rows, out, settings, options=options.free)
         results = _results(suite, report, out, problems)
     return results, [(step.episode, row) for step, row in zip(plan, rows, strict=True)]
+
+
+def _describe_prices(suite: Suite, plan: Sequence[PlannedEpisode], options: _Options) -> str:
+    """The prices of the models in lines; none of models in files, which a suite itself reads."""
+    if suite.key_names is not None:
+        return ""
+    given = {} if options.budget is None else options.budget.prices
+    return "\n".join(describe_prices(find_live_models([step.episode for step in plan]), given))
 
 
 def choose_keys(episodes: Sequence[object], keys: Mapping[str, str]) -> ApiKey:

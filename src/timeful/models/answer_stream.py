@@ -28,7 +28,7 @@ from timeful.models.failures import (
     read_unreachable,
 )
 from timeful.models.redaction import Redactor
-from timeful.models.request import Request
+from timeful.models.request import Request, address
 from timeful.models.silence import Silence
 from timeful.models.sse import CallPiece, ThinkSplitter
 from timeful.models.stream_buffer import StreamBuffer
@@ -167,7 +167,10 @@ async def stream_answer(
         sent_at = monotonic_ns()
         try:
             with request.gate.spending.measured(
-                request.model, attempt.read_usage, is_retry=attempts > 1
+                request.model,
+                address(request.base_url),
+                attempt.read_usage,
+                is_retry=attempts > 1,
             ):
                 await attempt.run(dialect)
             return

@@ -100,6 +100,11 @@ class ModelSpec:
         return not self.is_own and is_sampled(self.spec)
 
     @property
+    def name(self) -> str:
+        """Its name at the server of its endpoint."""
+        return self.spec.partition(":")[2] if self.is_live else self.spec
+
+    @property
     def endpoint(self) -> str | None:
         """Where it is reached, without credentials; None if nowhere."""
         return address(self._base_url) if self._base_url else None

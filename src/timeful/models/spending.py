@@ -14,38 +14,13 @@ import msgspec
 
 from timeful.core.clock import monotonic_ns
 from timeful.errors import BudgetError, ModelError, RecordError, check_range
+from timeful.models.prices import Price, find_price
 from timeful.models.shared_state import State
 from timeful.records.store import write_atomically
 from timeful.records.usage import Usage
 
-_MILLION = 1_000_000
-
 SPENDING = "spending.json"
 """The file of a run folder with what all sessions of the run spent."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Price:
-    """The price of a model in USD per million tokens.
-
-    Args:
-        prompt: Of a prompt.
-        completion: Of generated tokens, reasoning included.
-
-    Raises:
-        SettingsError: If a price is below 0.
-    """
-
-    prompt: float
-    completion: float
-
-    def __post_init__(self) -> None:
-        for name, value in (("prompt", self.prompt), ("completion", self.completion)):
-            check_range(f"the price of {name} tokens", value, least=0)
-
-    def cost(self, prompt: float, completion: float) -> float:
-        """The price of tokens in USD."""
-        return (prompt * self.prompt + completion * self.completion) / _MILLION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +32,7 @@ class Budget:
     Args:
         tokens: The most tokens, prompts included; None for no limit.
         cost: The most USD; None for no limit.
-        prices: The known prices by the name of the model.
+        prices: Prices given by hand by the name of the model; see `prices.price_of`.
 
     Raises:
         SettingsError: If a limit is not above 0.
@@ -189,11 +164,14 @@ class Spending:
         return Spent(**{name: getattr(now, name) + getattr(self.earlier, name) for name in _NAMES})
 
     @contextmanager
-    def measured(self, model: str, read: Callable[[], Usage], *, is_retry: bool) -> Iterator[None]:
+    def measured(
+        self, model: str, endpoint: str, read: Callable[[], Usage], *, is_retry: bool
+    ) -> Iterator[None]:
         """Send a request in the block, and count what it costs.
 
         Args:
             model: The name of the model.
+            endpoint: The address of its server.
             read: Reads the usage after the block.
             is_retry: Whether the request repeats another one.
 
@@ -213,12 +191,14 @@ class Spending:
         finally:
             usage = read()
             prompt, completion = usage.prompt or 0, usage.completion
-            price = self.budget.prices.get(model)
+            price = find_price(model, endpoint, self.budget.prices)
             self._add(
                 answers=bool(completion),
                 prompt=prompt,
                 completion=completion,
-                cost=0.0 if price is None else price.cost(prompt, completion),
+                cost=0.0
+                if price is None
+                else price.cost(prompt, completion, cached=usage.cached or 0),
                 in_flight=-1,
             )
 
