@@ -2,16 +2,15 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from timeful.errors import SettingsError
-from timeful.models.preflight import Preflight
-from timeful.models.prices import read_prices
-from timeful.models.spending import Budget
-from timeful.models.traffic import Limits
+
+if TYPE_CHECKING:
+    from timeful.models.traffic import Limits
 
 ENDPOINT_NAMES = ("connections", "rpm", "tpm", "no_key", "max_tokens_total", "price")
 """The options of runs that have an effect on endpoints alone."""
@@ -67,19 +66,25 @@ def spending_options() -> list[click.Parameter]:
 
 def read_spending(values: Mapping[str, Any]) -> dict[str, Any]:
     """Read the check of endpoints and the budget, as arguments of a run."""
+    from timeful.models.preflight import Preflight
+    from timeful.models.prices import read_prices
+    from timeful.models.spending import Budget
+
     return {
         "preflight": Preflight(needs_key=not values["no_key"]),
         "budget": Budget(tokens=values["max_tokens_total"], prices=read_prices(values["price"])),
     }
 
 
-def read_limits(values: Mapping[str, Any], *, connections: int) -> Limits | None:
+def read_limits(values: Mapping[str, Any], *, connections: int) -> "Limits | None":
     """Read the limits of the traffic to endpoints; None if none is given.
 
     Args:
         values: The values of the options.
         connections: The connections if a rate alone is given.
     """
+    from timeful.models.traffic import Limits
+
     given = {name: values[name] for name in ("connections", "rpm", "tpm") if values.get(name)}
     return Limits(**{"connections": connections, **given}) if given else None
 

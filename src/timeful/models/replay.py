@@ -22,7 +22,6 @@ from timeful.errors import (
 )
 from timeful.models.cassette import Recording, describe, key, load, scan, shown
 from timeful.models.counting import TimedChunk, settle
-from timeful.models.least_squares import line_through
 from timeful.models.model import Prompt
 from timeful.models.pace import Pace
 from timeful.models.scripted import ListSource
@@ -112,6 +111,8 @@ class ReplayModel:
             points = [
                 point for _, recording in self._recordings() for point in _arrivals(recording)
             ]
+            from timeful.models.least_squares import line_through  # noqa: PLC0415 - imports numpy
+
             return line_through(points).pace
         except ModelError as error:
             raise SettingsError(
