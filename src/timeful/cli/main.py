@@ -144,6 +144,7 @@ app = Lazy(
         "prepare": "timeful.cli.prepare:prepare",
         "games": "timeful.cli.games:games",
         "report": "timeful.cli.report:report",
+        "view": "timeful.cli.view:view",
         "show": "timeful.cli.show:show",
         "metrics": "timeful.cli.main:metrics",
         "rewards": "timeful.cli.rewards:rewards",

@@ -1,0 +1,1 @@
+"""The viewer: records as pages, in a browser or in one file; read `schema.py` first."""

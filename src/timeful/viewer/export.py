@@ -1,0 +1,195 @@
+"""A page that needs no server: one HTML file, or a folder that opens from a disk."""
+
+import gzip
+from base64 import b64encode
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from timeful.errors import SettingsError
+from timeful.records.store import write_atomically
+from timeful.viewer.catalogue import PARTS, Runs
+from timeful.viewer.page import load_code, render_page
+from timeful.viewer.schema import Frames, Lanes, Rows, Texts
+
+LARGEST_FILE = 50 << 20
+LEVEL = 6
+WITHOUT = ("prompts", "texts", "states")
+"""The parts that an export can leave out."""
+
+Where = Callable[[dict[str, Any]], bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What goes into an export.
+
+    Attributes:
+        where: The values of columns of the episodes to keep, as texts; all by default.
+        without: The parts to leave out: "prompts", "texts" (with prompts) and "states".
+    """
+
+    where: tuple[tuple[str, str], ...] = ()
+    without: Collection[str] = ()
+
+
+def export_page(runs: Runs, choice: Choice = Choice(), *, title: str = "timeful") -> str:
+    """One HTML file with everything in it; the same records give the same bytes."""
+    data = [(name, _pack(value)) for name, value in _values(runs, choice)]
+    return render_page(load_code(), store="inline", title=title, data=data)
+
+
+def export_file(runs: Runs, path: Path, choice: Choice, *, is_single: bool = False) -> int:
+    """Write one HTML file.
+
+    Args:
+        runs: The runs.
+        path: The file.
+        choice: What goes into it.
+        is_single: Whether the file may have more than 50 MB.
+
+    Returns:
+        The number of bytes.
+
+    Raises:
+        SettingsError: If the file is too large.
+    """
+    size, data = 0, []
+    for name, value in _values(runs, choice):
+        data.append((name, _pack(value)))
+        size += len(data[-1][1])
+        if size > LARGEST_FILE and not is_single:
+            raise SettingsError(
+                f"{path} would have more than {LARGEST_FILE >> 20} MB; export a folder "
+                f"(--export {path.with_suffix('')}/), fewer episodes (--episodes), or add --single"
+            )
+    page = render_page(load_code(), store="inline", title=_title(runs), data=data).encode()
+    write_atomically(path, page)
+    return len(page)
+
+
+def export_folder(runs: Runs, folder: Path, choice: Choice) -> int:
+    """Write a folder: `index.html`, `page.js`, `page.css` and `data/*.js`.
+
+    Returns:
+        The number of bytes.
+
+    Raises:
+        SettingsError: If the folder holds something else.
+    """
+    if folder.exists() and any(folder.iterdir()) and not (folder / "page.js").exists():
+        raise SettingsError(f"{folder} is not empty and holds no page; give another --export")
+    code, size = load_code(), 0
+    page = render_page(code, store="folder", title=_title(runs))
+    (folder / "data").mkdir(parents=True, exist_ok=True)
+    for name, text in (("page.js", code.script), ("page.css", code.style), ("index.html", page)):
+        write_atomically(folder / name, text.encode())
+        size += len(text.encode())
+    for name, value in _values(runs, choice):
+        script = f'timefulData("{name}", "{_pack(value)}");\n'.encode()
+        write_atomically(folder / "data" / f"{name}.js", script)
+        size += len(script)
+    return size
+
+
+def _title(runs: Runs) -> str:
+    names = [run.name for run in runs.runs]
+    return f"timeful: {names[0]}" if len(names) == 1 else "timeful"
+
+
+def _pack(value: bytes) -> str:
+    return b64encode(gzip.compress(value, LEVEL, mtime=0)).decode()
+
+
+def _values(runs: Runs, choice: Choice) -> Iterator[tuple[str, bytes]]:
+    """All values of an export, by name."""
+    catalogue = runs.catalogue(has_times=False)
+    catalogue.left_out = sorted(choice.without)
+    for entry in catalogue.runs:
+        entry.path = entry.name
+    tables = {entry.number: runs.rows(entry.number, budget=1 << 30) for entry in catalogue.runs}
+    kept = {number: _kept(rows, choice) for number, rows in tables.items()}
+    for entry in catalogue.runs:
+        entry.episodes = len(kept[entry.number])
+    yield "catalogue", msgspec.json.encode(catalogue)
+    for number, rows in tables.items():
+        yield f"rows-{number}", msgspec.json.encode(_select(rows, kept[number]))
+        for place, episode in enumerate(kept[number]):
+            for part in PARTS:
+                value = runs.part(number, episode, part)
+                yield f"part-{number}-{place}-{part}", _leave_out(value, part, choice.without)
+
+
+def _kept(rows: Rows, choice: Choice) -> list[int]:
+    """The numbers of the episodes that are chosen.
+
+    Raises:
+        SettingsError: If a column is unknown, or nothing is left.
+    """
+    columns = {column.name: column.values for column in rows.columns}
+    kept = list(range(len(rows.keys)))
+    for name, text in choice.where:
+        if name not in columns and name != "key":
+            raise SettingsError(
+                f"the episodes have no column {name!r}; they have {', '.join(columns)}"
+            )
+        values = rows.keys if name == "key" else columns[name]
+        kept = [place for place in kept if _plain(values[place]) == text]
+    if choice.where and not kept:
+        raise SettingsError("no episode has these values; see --episodes")
+    return kept
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _select(rows: Rows, kept: list[int]) -> Rows:
+    rows.keys = [rows.keys[place] for place in kept]
+    for column in rows.columns:
+        column.values = [column.values[place] for place in kept]
+    return rows
+
+
+def _leave_out(value: bytes, part: str, without: Collection[str]) -> bytes:
+    """A part without prompts, texts or states."""
+    if not without:
+        return value
+    if part == "frames" and "states" in without:
+        return msgspec.json.encode(Frames(reason="The states were left out of this export."))
+    if part == "texts" and {"texts", "prompts"} & {*without}:
+        texts = msgspec.json.decode(value, type=Texts)
+        for thought in texts.thoughts:
+            thought.messages = None
+            if "texts" in without:
+                thought.text = thought.answer = ""
+                thought.undelivered = []
+                thought.chunks.length = [0] * len(thought.chunks.length)
+        texts.strings = []
+        if "texts" in without:
+            texts.events = []
+        return msgspec.json.encode(texts)
+    if part == "lanes" and "texts" in without:
+        lanes = msgspec.json.decode(value, type=Lanes)
+        lanes.has_texts = False
+        _blank_labels(lanes)
+        return msgspec.json.encode(lanes)
+    return value
+
+
+def _blank_labels(lanes: Lanes) -> None:
+    """Leave out the labels of actions, events and notes, which may quote a model or a person."""
+    for place, kind in enumerate(lanes.marks.kind):
+        if kind in ("action", "note", "event", "failure"):
+            lanes.marks.label[place] = -1
+    used = {
+        *lanes.marks.label,
+        *(*lanes.spans.label, *lanes.verdicts.slot),
+        *(*lanes.thoughts.cause, *lanes.thoughts.model, *lanes.thoughts.purpose),
+    }
+    lanes.verdicts.reason = [-1] * len(lanes.verdicts.reason)
+    lanes.error = None if lanes.error is None else lanes.error.partition(":")[0]
+    lanes.strings = [text if place in used else "" for place, text in enumerate(lanes.strings)]

@@ -1,0 +1,485 @@
+"""The lanes of an episode: spans, marks, links and verdicts, by module and by kind of lane."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, get_args
+
+from timeful.records.events import (
+    Acted,
+    CallEnded,
+    CallStarted,
+    Entry,
+    EpisodeEnded,
+    EpisodeFailed,
+    Happened,
+    Looked,
+    Noted,
+    Observed,
+    Polled,
+    ThoughtEnded,
+    ThoughtPaused,
+    ThoughtResumed,
+    ThoughtStarted,
+    Turned,
+    Within,
+)
+from timeful.records.verdicts import Judgement, end_of, judge
+from timeful.viewer.reading import RawRecord
+from timeful.viewer.schema import (
+    LONGEST_LABEL,
+    Lane,
+    LaneKind,
+    LinkKind,
+    Links,
+    MarkKind,
+    Marks,
+    Spans,
+    SpanState,
+    Thoughts,
+    Verdicts,
+)
+
+_KINDS: tuple[LaneKind, ...] = get_args(LaneKind)
+_LONGEST = 2**53 - 1
+
+LaneKey = tuple[str, LaneKind, str, int]
+"""Module, kind, name, and the number of a lane among those of its name."""
+
+
+class Strings:
+    """A table of texts, each once."""
+
+    def __init__(self) -> None:
+        self.values: list[str] = []
+        self._places: dict[str, int] = {}
+
+    def whole(self, text: str) -> int:
+        """The position of a text."""
+        if text not in self._places:
+            self._places[text] = len(self.values)
+            self.values.append(text)
+        return self._places[text]
+
+    def label(self, text: str) -> int:
+        """The position of a text that is cut to the length of a label, on one line; -1 for none."""
+        if not text:
+            return -1
+        head = " ".join(text[: 4 * LONGEST_LABEL].split())
+        is_short = len(head) <= LONGEST_LABEL
+        return self.whole(head if is_short else f"{head[: LONGEST_LABEL - 1]}…")
+
+
+def delta(values: Sequence[int]) -> list[int]:
+    """The first number, then the difference of each from the one before."""
+    return [b - a for a, b in zip((0, *values), values, strict=False)]
+
+
+@dataclass(slots=True, kw_only=True)
+class _Thought:
+    """A thought on its way: `since` is when its state began; None after its end."""
+
+    event: ThoughtStarted
+    line: int
+    row: int
+    since: int | None
+    state: SpanState = "running"
+    spans: list[tuple[int, int, SpanState]] = field(default_factory=list)
+    end: int = -1
+    tokens: int = 0
+    cause: str = ""
+    last: SpanState = "unended"
+    is_late: bool = False
+
+    def move(self, at: int, state: SpanState) -> None:
+        if self.since is not None:
+            self.spans.append((self.since, at - self.since, self.state))
+            self.since, self.state = at, state
+
+
+@dataclass(slots=True, kw_only=True)
+class _Group:
+    """The events of one module, and what is drawn of them; lanes are keys until the end."""
+
+    module: str
+    entries: list[Entry] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+    thoughts: dict[int, _Thought] = field(default_factory=dict)
+    every_thought: list[_Thought] = field(default_factory=list)
+    spans: list[tuple[int, int, SpanState, int, str, LaneKey]] = field(default_factory=list)
+    marks: list[list[Any]] = field(default_factory=list)
+    links: list[tuple[int, int, LinkKind, LaneKey, LaneKey, int]] = field(default_factory=list)
+    calls: dict[int, tuple[int, int, str, int]] = field(default_factory=dict)
+    rows: dict[tuple[LaneKind, str], list[int]] = field(default_factory=dict)
+
+    def key(self, kind: LaneKind, name: str = "", row: int = 0) -> LaneKey:
+        return (self.module, kind, name or kind, row)
+
+    def row(self, kind: LaneKind, name: str, start: int, end: int) -> int:
+        """The first lane of a name that is free from an instant to another."""
+        ends = self.rows.setdefault((kind, name), [])
+        for row, until in enumerate(ends):
+            if until <= start:
+                ends[row] = end
+                return row
+        ends.append(end)
+        return len(ends) - 1
+
+    def mark(self, kind: MarkKind, event: Entry, line: int, label: str, lane: LaneKey) -> list[Any]:
+        mark = [event.at, kind, line, label, 0, lane]
+        self.marks.append(mark)
+        return mark
+
+
+def split_modules(record: RawRecord) -> list[_Group]:
+    """The events of the agent, then those of each module, in the order of their first event."""
+    groups = {"": _Group(module="")}
+    for line, event in zip(record.lines, record.entries, strict=True):
+        module, inner = ("", event)
+        if isinstance(event, Within):
+            module, inner = event.module, event.what
+            if inner.at != event.at:
+                inner = _at(inner, event.at)
+        group = groups.setdefault(module, _Group(module=module))
+        group.entries.append(inner)
+        group.lines.append(line)
+    return list(groups.values())
+
+
+def _at(event: Any, at: int) -> Any:
+    """The event at another instant, that of the line around it."""
+    return type(event)(
+        **{name: getattr(event, name) for name in event.__struct_fields__ if name != "at"}, at=at
+    )
+
+
+def pack_groups(groups: Sequence[_Group], record: RawRecord, strings: Strings) -> dict[str, Any]:
+    """The columns of `Lanes` that are drawn."""
+    judgements = []
+    end = max((event.at for event in record.entries), default=0)
+    for group in groups:
+        _read_worlds(group)
+        _read_visibility(group)
+        _read_thoughts(group, end)
+        _read_calls(group, end)
+        judgement = judge(group.entries)
+        _read_slots(group, judgement)
+        judgements.append(judgement)
+    groups[0].marks += [
+        [unknown.at, "unknown", line, unknown.name, 0, groups[0].key("notes")]
+        for line, unknown in record.unknown
+    ]
+    keys = _order_lanes(groups, judgements)
+    places = {key: place for place, key in enumerate(keys)}
+    thoughts = sorted(
+        ((group, thought) for group in groups for thought in group.every_thought),
+        key=lambda pair: (pair[1].event.at, pair[1].line),
+    )
+    numbers = {id(thought): place for place, (_, thought) in enumerate(thoughts)}
+    return {
+        "lanes": [_lane(key, keys) for key in keys],
+        "verdicts": _verdicts(groups, judgements, places, numbers, strings),
+        "thoughts": _thought_columns(thoughts, places, strings),
+        "spans": _span_columns(groups, places, numbers, strings),
+        "marks": _mark_columns(groups, places, strings),
+        "links": _link_columns(groups, places),
+    }
+
+
+# --- reading ---------------------------------------------------------------------------------
+
+
+def _read_worlds(group: _Group) -> None:
+    """Marks of what happened, was done and was noted."""
+    world, actions, notes = group.key("world"), group.key("actions"), group.key("notes")
+    for line, event in zip(group.lines, group.entries, strict=True):
+        match event:
+            case Turned():
+                group.mark("turn", event, line, event.action, world)
+            case Happened():
+                group.mark("event", event, line, _happening(event), world)
+            case Polled():
+                group.mark("poll", event, line, f"{event.found} new", world)
+            case Acted():
+                group.mark("action", event, line, event.action, actions)
+            case Noted():
+                group.mark("note", event, line, f"{event.topic}: {event.text}", notes)
+            case EpisodeEnded():
+                group.mark("end", event, line, event.reason, world)
+            case EpisodeFailed():
+                group.mark("failure", event, line, f"{event.boundary}: {event.error}", world)
+
+
+def _read_visibility(group: _Group) -> None:
+    """When the agent could see what happened, and when it looked."""
+    world = group.key("world")
+    marks = {mark[2]: mark for mark in group.marks}
+    hidden: dict[int, list[Any]] = {}
+    unread: list[tuple[int, int]] = []
+    for line, event in zip(group.lines, group.entries, strict=True):
+        match event:
+            case Turned() | Happened():
+                number = event.turn if isinstance(event, Turned) else event.number
+                hidden[number] = marks[line]
+                marks[line][4] = -1
+            case Observed():
+                unread.append((event.turn, event.at))
+                if (mark := hidden.pop(event.turn, None)) is not None:
+                    mark[4] = max(event.at - mark[0], 0)
+                    if mark[4]:
+                        group.links.append((mark[0], mark[4], "seen", world, world, line))
+            case Looked():
+                for turn, at in unread:
+                    if turn <= event.through and event.at > at:
+                        group.links.append((at, event.at - at, "looked", world, world, line))
+                unread = [item for item in unread if item[0] > event.through]
+
+
+def _happening(event: Happened) -> str:
+    """What happened, with the short values of its data."""
+    values = [
+        str(value)
+        for value in list(event.data.values())[:3]
+        if isinstance(value, str | int) and not isinstance(value, bool) and _is_short(value)
+    ]
+    return " ".join([event.what, *values])
+
+
+def _is_short(value: str | int) -> bool:
+    """Whether a value is a name or a count, and no instant or text."""
+    return len(value) <= 24 if isinstance(value, str) else abs(value) < 1_000_000
+
+
+def _read_thoughts(group: _Group, end: int) -> None:
+    for line, event in zip(group.lines, group.entries, strict=True):
+        match event:
+            case ThoughtStarted():
+                thought = _Thought(event=event, line=line, row=0, since=event.at)
+                group.thoughts[event.thought] = thought
+                group.every_thought.append(thought)
+            case ThoughtPaused() if event.thought in group.thoughts:
+                group.thoughts[event.thought].move(event.at, "paused")
+                group.thoughts[event.thought].tokens = event.tokens
+            case ThoughtResumed() if event.thought in group.thoughts:
+                group.thoughts[event.thought].move(event.at, "running")
+            case ThoughtEnded() if event.thought in group.thoughts:
+                thought = group.thoughts[event.thought]
+                thought.last = _span_state(event)
+                thought.move(event.at, "running")
+                thought.since, thought.end = None, event.at
+                thought.tokens, thought.cause = event.tokens, event.cause or ""
+    for thought in group.every_thought:
+        thought.move(end, "running")
+        thought.since = None
+        start, until = thought.event.at, end if thought.end < 0 else thought.end
+        name = _purpose(thought.event)
+        thought.row = group.row("thoughts", name, start, max(until, start))
+        if thought.event.limit is not None:
+            limit = min(thought.event.limit, _LONGEST)
+            key = group.key("deadlines")
+            group.spans.append((start, limit, "limit", thought.line, "", key))
+    _link_actions(group)
+
+
+def _link_actions(group: _Group) -> None:
+    """Tie each action to the thought that ended at its instant, the last before it."""
+    ended: _Thought | None = None
+    for line, event in zip(group.lines, group.entries, strict=True):
+        if isinstance(event, ThoughtEnded):
+            ended = group.thoughts.get(event.thought)
+        elif isinstance(event, Acted) and ended is not None and ended.end == event.at:
+            source = _thought_key(group, ended)
+            group.links.append((event.at, 0, "acted", source, group.key("actions"), line))
+
+
+def _purpose(event: ThoughtStarted) -> str:
+    return event.purpose[:LONGEST_LABEL] or "thought"
+
+
+def _span_state(event: ThoughtEnded | CallEnded) -> SpanState:
+    match end_of(event):
+        case "cut":
+            return "cut"
+        case "cancelled":
+            return "cancelled"
+        case "orphaned":
+            return "orphaned"
+        case "failed":
+            return "failed"
+    return "completed" if event.state == "completed" else "unended"
+
+
+def _read_calls(group: _Group, end: int) -> None:
+    """Calls of tools, and the tools of a world that answers with `reply`."""
+    acted = -1
+    for line, event in zip(group.lines, group.entries, strict=True):
+        match event:
+            case CallStarted():
+                group.calls[event.call] = (event.at, line, event.tool, 0)
+            case CallEnded() if event.call in group.calls:
+                start, begun, tool, _ = group.calls.pop(event.call)
+                _add_call(group, start, event.at, _span_state(event), begun, tool)
+            case Acted() if event.legal:
+                acted = event.at
+            case Happened(what="reply") if acted >= 0:
+                tool = str(event.data.get("tool", "tool"))
+                _add_call(group, acted, event.at, "completed", line, tool)
+    for start, begun, tool, _ in group.calls.values():
+        _add_call(group, start, end, "unended", begun, tool)
+
+
+def _add_call(group: _Group, start: int, end: int, state: SpanState, line: int, tool: str) -> None:
+    row = group.row("tools", "tools", start, end)
+    group.spans.append((start, end - start, state, line, tool, group.key("tools", row=row)))
+
+
+def _read_slots(group: _Group, judgement: Judgement) -> None:
+    for slot in judgement.slots:
+        if slot.deadline is None:
+            continue
+        start = min(max(slot.opens, 0), _LONGEST)
+        end = min(max(slot.deadline, start), _LONGEST)
+        row = group.row("deadlines", "deadlines", start, end)
+        key = group.key("deadlines", row=row)
+        line = group.lines[slot.event]
+        group.spans.append((start, end - start, "window", line, slot.name, key))
+
+
+# --- writing ---------------------------------------------------------------------------------
+
+
+def _order_lanes(groups: Sequence[_Group], judgements: Sequence[Judgement]) -> list[LaneKey]:
+    """All lanes that have something in them, from top to bottom."""
+    keys: list[LaneKey] = []
+    for group, judgement in zip(groups, judgements, strict=True):
+        own = {span[-1] for span in group.spans} | {mark[-1] for mark in group.marks}
+        own |= {_thought_key(group, thought) for thought in group.every_thought}
+        if judgement.verdicts:
+            own.add(group.key("actions"))
+        if any(isinstance(event, Turned | Happened) for event in group.entries):
+            own.add(group.key("score"))
+        first = {key: place for place, key in enumerate(_thought_keys(group))}
+        keys += sorted(
+            own, key=lambda key: (_KINDS.index(key[1]), first.get((*key[:3], 0), 0), key[3])
+        )
+    return keys
+
+
+def _thought_keys(group: _Group) -> list[LaneKey]:
+    """The first lane of each purpose, in the order in which they began."""
+    purposes = dict.fromkeys(_purpose(thought.event) for thought in group.every_thought)
+    return [group.key("thoughts", purpose) for purpose in purposes]
+
+
+def _thought_key(group: _Group, thought: _Thought) -> LaneKey:
+    return group.key("thoughts", _purpose(thought.event), thought.row)
+
+
+def _lane(key: LaneKey, keys: Sequence[LaneKey]) -> Lane:
+    module, kind, name, row = key
+    is_single = not any(other[:3] == key[:3] and other[3] != row for other in keys)
+    return Lane(name=name if is_single else f"{name} {row + 1}", kind=kind, module=module)
+
+
+def _thought_columns(
+    thoughts: Sequence[tuple[_Group, _Thought]], places: dict[LaneKey, int], strings: Strings
+) -> Thoughts:
+    columns = Thoughts(start=delta([thought.event.at for _, thought in thoughts]))
+    for group, thought in thoughts:
+        columns.number.append(thought.event.thought)
+        columns.lane.append(places[_thought_key(group, thought)])
+        columns.line.append(thought.line)
+        columns.end.append(thought.end)
+        columns.tokens.append(thought.tokens)
+        columns.state.append(thought.last)
+        columns.cause.append(strings.label(thought.cause))
+        columns.model.append(strings.label(thought.event.model))
+        columns.purpose.append(strings.label(_purpose(thought.event)))
+        columns.is_late.append(int(thought.is_late))
+    return columns
+
+
+def _span_columns(
+    groups: Sequence[_Group], places: dict[LaneKey, int], numbers: dict[int, int], strings: Strings
+) -> Spans:
+    rows: list[tuple[int, int, SpanState, int, str, int, int]] = []
+    for group in groups:
+        rows += [(*span[:5], places[span[5]], -1) for span in group.spans]
+        for thought in group.every_thought:
+            place, number = places[_thought_key(group, thought)], numbers[id(thought)]
+            label = f"#{thought.event.thought}"
+            *stretches, (start, length, state) = thought.spans or [(thought.event.at, 0, "running")]
+            del state
+            rows += [(*stretch, thought.line, label, place, number) for stretch in stretches]
+            rows.append((start, length, thought.last, thought.line, label, place, number))
+    rows.sort(key=lambda row: (row[0], row[5], row[3]))
+    return Spans(
+        start=delta([row[0] for row in rows]),
+        length=[row[1] for row in rows],
+        state=[row[2] for row in rows],
+        line=[row[3] for row in rows],
+        label=[strings.label(row[4]) for row in rows],
+        lane=[row[5] for row in rows],
+        thought=[row[6] for row in rows],
+    )
+
+
+def _mark_columns(groups: Sequence[_Group], places: dict[LaneKey, int], strings: Strings) -> Marks:
+    marks = sorted(
+        (mark for group in groups for mark in group.marks), key=lambda mark: (mark[0], mark[2])
+    )
+    return Marks(
+        at=delta([mark[0] for mark in marks]),
+        kind=[mark[1] for mark in marks],
+        line=[mark[2] for mark in marks],
+        label=[strings.label(mark[3]) for mark in marks],
+        seen=[mark[4] for mark in marks],
+        lane=[places[mark[5]] for mark in marks],
+    )
+
+
+def _link_columns(groups: Sequence[_Group], places: dict[LaneKey, int]) -> Links:
+    links = sorted(
+        (link for group in groups for link in group.links), key=lambda link: (link[0], link[5])
+    )
+    return Links(
+        at=delta([link[0] for link in links]),
+        length=[link[1] for link in links],
+        kind=[link[2] for link in links],
+        source=[places[link[3]] for link in links],
+        target=[places[link[4]] for link in links],
+        line=[link[5] for link in links],
+    )
+
+
+def _bounded(span: int | None) -> int | None:
+    return None if span is None else min(max(span, -_LONGEST), _LONGEST)
+
+
+def _verdicts(
+    groups: Sequence[_Group],
+    judgements: Sequence[Judgement],
+    places: dict[LaneKey, int],
+    numbers: dict[int, int],
+    strings: Strings,
+) -> Verdicts:
+    rows = []
+    for group, judgement in zip(groups, judgements, strict=True):
+        for verdict in judgement.verdicts:
+            thought = None if verdict.thought is None else group.thoughts.get(verdict.thought)
+            key = group.key("actions")
+            if thought is not None:
+                key = _thought_key(group, thought)
+                thought.is_late |= verdict.kind == "too late"
+            number = -1 if thought is None else numbers[id(thought)]
+            rows.append((verdict.at, group.lines[verdict.event], places[key], verdict, number))
+    rows.sort(key=lambda row: row[:2])
+    return Verdicts(
+        at=delta([row[0] for row in rows]),
+        line=[row[1] for row in rows],
+        lane=[row[2] for row in rows],
+        kind=[row[3].kind for row in rows],
+        slot=[strings.label(row[3].slot) for row in rows],
+        slack=[_bounded(row[3].slack) for row in rows],
+        reason=[strings.label(row[3].reason) for row in rows],
+        thought=[row[4] for row in rows],
+    )

@@ -1,0 +1,277 @@
+"""An episode as lanes, texts and frames: pure functions of its record."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from timeful.records.events import (
+    Entry,
+    EpisodeEnded,
+    EpisodeFailed,
+    EpisodeStarted,
+    Happened,
+    Observed,
+    Sampled,
+    ThoughtChunk,
+    ThoughtEnded,
+    ThoughtPaused,
+    ThoughtStarted,
+    Turned,
+    Within,
+)
+from timeful.viewer.frames import pack_frames
+from timeful.viewer.lanes import Strings, delta, pack_groups, split_modules
+from timeful.viewer.reading import RawRecord, from_events
+from timeful.viewer.schema import (
+    LONGEST_LABEL,
+    Chunks,
+    Frames,
+    Lanes,
+    Scores,
+    Texts,
+    ThoughtText,
+)
+
+LAST = 2**53 - 1
+"""The last instant that a page can show: 104 days."""
+
+_LONGEST_FIELD = 64 << 10
+_MOST_ABOUT = 200
+_REPETITIONS = ("seed", "game_seed", "sample", "run", "episode", "repetition")
+_HIDDEN = ("key", "suite", "model", "mode", "clock", "timing", "part", "place")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pack:
+    """The three parts of an episode."""
+
+    lanes: Lanes
+    texts: Texts
+    frames: Frames
+
+    def part(self, name: str) -> bytes:
+        """One part as JSON: "lanes", "texts" or "frames"."""
+        return msgspec.json.encode(getattr(self, name))
+
+
+def pack_episode(record: RawRecord | Iterable[Entry]) -> Pack:
+    """Pack an episode, of any list of events.
+
+    Args:
+        record: The record as `read_raw` reads it, or its events.
+    """
+    if not isinstance(record, RawRecord):
+        record = from_events(record)
+    record = _bound(record)
+    strings = Strings()
+    groups = split_modules(record)
+    parts = pack_groups(groups, record, strings)
+    lanes = Lanes(
+        **_head(record),
+        **parts,
+        scores=_scores(record),
+        counts=dict(sorted(_count(parts["verdicts"].kind).items())),
+        strings=strings.values,
+    )
+    return Pack(lanes=lanes, texts=_texts(record, lanes), frames=pack_frames(record))
+
+
+def _bound(record: RawRecord) -> RawRecord:
+    """Move instants that no page can show to the last one that it can."""
+    if all(0 <= event.at <= LAST for event in record.entries):
+        return record
+    record.entries = [
+        event
+        if 0 <= event.at <= LAST
+        else msgspec.structs.replace(event, at=min(max(event.at, 0), LAST))
+        for event in record.entries
+    ]
+    record.notices.append("instants before 0 or after 104 days are shown at these ends")
+    return record
+
+
+def _count(kinds: Iterable[str]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for kind in kinds:
+        counts[kind] = counts.get(kind, 0) + 1
+    return counts
+
+
+def _head(record: RawRecord) -> dict[str, Any]:
+    """What the first line of a page tells."""
+    settings, end = record.settings, record.end
+    episode = settings.get("episode")
+    episode = episode if isinstance(episode, dict) else settings
+    entries = (e.what if isinstance(e, Within) else e for e in record.entries)
+    has_texts = any(
+        isinstance(e, ThoughtChunk) or (isinstance(e, ThoughtStarted) and e.messages is not None)
+        for e in entries
+    )
+    scores = [e.score for e in record.entries if isinstance(e, Turned | Happened | EpisodeEnded)]
+    clock = str(episode.get("clock", settings.get("clock", "virtual")))
+    stand_in = episode.get("stand_in")
+    failed = isinstance(end, EpisodeFailed)
+    return {
+        "title": _title(episode) or record.name,
+        "about": about(settings),
+        "status": "open" if end is None else "failed" if failed else "ok",
+        "error": f"{end.boundary}: {end.error}" if isinstance(end, EpisodeFailed) else None,
+        "score": scores[-1] if scores else None,
+        "stand_in": stand_in if isinstance(stand_in, bool) else None,
+        "clock": clock if clock in ("token", "wall") else "virtual",
+        "end": max((event.at for event in record.entries), default=0),
+        "lines": record.count,
+        "has_texts": has_texts,
+        "notices": record.notices,
+    }
+
+
+def _title(episode: dict[str, Any]) -> str:
+    """The names in the settings of an episode, and its seeds."""
+    names = [
+        str(value)
+        for name, value in episode.items()
+        if isinstance(value, str) and value and name not in _HIDDEN
+    ]
+    seeds = [
+        f"{name.replace('game_', '')} {value}"
+        for name, value in episode.items()
+        if name in _REPETITIONS and isinstance(value, int)
+    ]
+    return " · ".join([*dict.fromkeys(names), *seeds])[: 2 * LONGEST_LABEL]
+
+
+def about(settings: Any, prefix: str = "") -> list[tuple[str, str]]:
+    """Settings as pairs of a name and a short text; inner ones are named `world.horizon`."""
+    pairs: list[tuple[str, str]] = []
+    stack = [(prefix, settings)]
+    while stack and len(pairs) < _MOST_ABOUT:
+        name, value = stack.pop()
+        if isinstance(value, dict):
+            inner = [(f"{name}.{key}" if name else str(key), v) for key, v in value.items()]
+            stack += reversed(inner)
+        elif value is not None:
+            text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+            pairs.append((name.removeprefix("episode."), text[:LONGEST_LABEL]))
+    return pairs
+
+
+def _scores(record: RawRecord) -> Scores:
+    scores = Scores()
+    instants: list[int] = []
+    for event in record.entries:
+        if isinstance(event, Turned | Happened | EpisodeEnded) and (
+            not scores.score or scores.score[-1] != event.score
+        ):
+            instants.append(event.at)
+            scores.score.append(event.score)
+    scores.at = delta(instants)
+    return scores
+
+
+def _texts(record: RawRecord, lanes: Lanes) -> Texts:
+    """The words of the thoughts, in the order of the lanes, and the fields of the events."""
+    strings, channels = Strings(), Strings()
+    by_line: dict[int, ThoughtText] = {}
+    current: dict[tuple[str, int], tuple[ThoughtText, list[str], list[int]]] = {}
+    events: list[tuple[int, str]] = []
+    for line, event in zip(record.lines, record.entries, strict=True):
+        module, inner = ("", event)
+        if isinstance(event, Within):
+            module, inner = event.module, event.what
+        if isinstance(inner, ThoughtChunk):
+            if (module, inner.thought) in current:
+                _add_chunk(inner, *current[module, inner.thought], channels)
+            continue
+        if isinstance(inner, ThoughtStarted):
+            text = _begin(inner, strings)
+            by_line[line] = text
+            current[module, inner.thought] = (text, [], [])
+        elif isinstance(inner, ThoughtEnded | ThoughtPaused) and (
+            (module, inner.thought) in current
+        ):
+            _add_end(inner, current[module, inner.thought][0])
+        events.append((line, _fields(event)))
+    for text, pieces, instants in current.values():
+        text.text, text.chunks.at = "".join(pieces), delta(instants)
+    events += [(line, _encode_short(unknown.fields)) for line, unknown in record.unknown]
+    thoughts = [by_line[line] for line in lanes.thoughts.line]
+    return Texts(thoughts=thoughts, events=events, strings=strings.values, channels=channels.values)
+
+
+def _begin(event: ThoughtStarted, strings: Strings) -> ThoughtText:
+    messages = event.messages
+    return ThoughtText(
+        seed=event.seed,
+        limit=event.limit,
+        max_tokens=event.max_tokens,
+        messages=None if messages is None else [(r, strings.whole(text)) for r, text in messages],
+        chunks=Chunks(),
+        text="",
+        answer="",
+        undelivered=[],
+    )
+
+
+def _add_chunk(
+    event: ThoughtChunk, text: ThoughtText, pieces: list[str], instants: list[int], names: Strings
+) -> None:
+    pieces.append(event.text)
+    instants.append(event.at)
+    text.chunks.tokens.append(event.tokens)
+    text.chunks.length.append(utf16_length(event.text))
+    text.chunks.channel.append(names.whole(event.channel))
+
+
+def utf16_length(text: str) -> int:
+    """The length of a text in a page's language."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le")) // 2
+
+
+def _add_end(event: ThoughtEnded | ThoughtPaused, text: ThoughtText) -> None:
+    if isinstance(event, ThoughtPaused):
+        if event.undelivered:
+            text.undelivered.append((event.at, event.undelivered))
+        return
+    text.answer = event.answer
+    if not isinstance(event.usage, msgspec.UnsetType):
+        text.usage = msgspec.to_builtins(event.usage)
+
+
+def _fields(event: Entry) -> str:
+    """An event as JSON text, without what is elsewhere in the pack."""
+    fields = msgspec.to_builtins(event)
+    inner = fields["what"] if isinstance(event, Within) else fields
+    match event.what if isinstance(event, Within) else event:
+        case ThoughtStarted():
+            inner.pop("messages")
+        case ThoughtPaused():
+            inner.pop("undelivered")
+        case ThoughtEnded():
+            inner.pop("answer")
+        case Observed():
+            inner.pop("state")
+        case Sampled():
+            for name in ("prompt_ids", "ids", "logprobs"):
+                inner[name] = f"{len(inner[name])} values"
+        case EpisodeStarted():
+            pass
+    return _encode_short(fields)
+
+
+def _encode_short(fields: dict[str, Any]) -> str:
+    text = msgspec.json.encode(fields)
+    if len(text) > _LONGEST_FIELD:
+        text = msgspec.json.encode(_cut(fields))
+    return text.decode()
+
+
+def _cut(value: Any) -> Any:
+    """A JSON value with texts of at most 64 kB."""
+    if isinstance(value, str) and len(value) > _LONGEST_FIELD:
+        return f"{value[:_LONGEST_FIELD]}… ({len(value)} characters, cut)"
+    if isinstance(value, dict):
+        return {key: _cut(item) for key, item in value.items()}
+    return [_cut(item) for item in value] if isinstance(value, list) else value

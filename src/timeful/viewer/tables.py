@@ -1,0 +1,236 @@
+"""The table of a run: its rows as columns, its results as matrices, its journal as curves."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from timeful.core.units import in_seconds
+from timeful.errors import RecordError
+from timeful.files import LONGEST_LINE, decode
+from timeful.records.events import EpisodeEnded, EpisodeFailed
+from timeful.reports.results import ResultRow, read_results
+from timeful.viewer.reading import parse_lines
+from timeful.viewer.schema import Column, Curve, Matrix, MatrixCell, Rows
+
+MOST_LEVELS = 20
+_MOST_LEAD = 12
+_LAST = ("sha256", "error", "key", "status")
+_OUTCOMES = (
+    *("score", "utility", "value", "balanced", "correct", "AC", "scored"),
+    *("late_turns", "late", "lost", "turns", "tokens", "ended", "ended_s"),
+)
+"""Columns that are shown first, after those that identify an episode."""
+
+_TAIL = 64 << 10
+
+
+def read_rows(root: Path) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """The rows of `rows.jsonl` by key, later ones first; and what could not be read."""
+    rows: dict[str, dict[str, Any]] = {}
+    notices: list[str] = []
+    decoder = msgspec.json.Decoder(dict[str, Any])
+    path = root / "rows.jsonl"
+    if not path.is_file():
+        return rows, notices
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                if not line.endswith(b"\n"):
+                    break  # it is being written
+                try:
+                    value = decode(line, decoder)
+                    row = value["row"]
+                    rows[str(value["key"])] = row if isinstance(row, dict) else {}
+                except (msgspec.DecodeError, KeyError):
+                    notices.append(f"rows.jsonl, line {number} is no row")
+    except OSError as error:
+        notices.append(f"rows.jsonl cannot be read: {error.strerror}")
+    return rows, notices[:20]
+
+
+def read_row(path: Path) -> dict[str, Any]:
+    """A row from the beginning and the end of a record, where a run's index has none.
+
+    Raises:
+        RecordError: If the record cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            first = file.readline(LONGEST_LINE)
+            file.seek(max(path.stat().st_size - _TAIL, 0))
+            last = file.read(_TAIL).split(b"\n")
+    except OSError as error:
+        raise RecordError(f"cannot read {path.name}: {error.strerror}") from None
+    # The first piece of the tail is a part of a line where the record is longer than the tail.
+    record = parse_lines([first, *(line for line in last[1:] if line)], path.name)
+    episode = record.settings.get("episode")
+    row = dict(episode) if isinstance(episode, dict) else dict(record.settings)
+    if "suite" in record.settings:
+        row.setdefault("suite", record.settings["suite"])
+    end = record.end
+    row["status"] = "open" if end is None else "ok"
+    if isinstance(end, EpisodeEnded):
+        row |= {"score": end.score, "turns": end.turns}
+    if isinstance(end, EpisodeFailed):
+        row |= {"status": "failed", "error": f"{end.boundary}: {end.error}"}
+    if end is not None:
+        row["ended"] = in_seconds(end.at)
+    return row
+
+
+def make_rows(
+    run: int,
+    keys: Sequence[str],
+    rows: Sequence[dict[str, Any]],
+    *,
+    matrices: list[Matrix],
+    curves: list[Curve],
+    pending: int,
+    notices: list[str],
+) -> Rows:
+    """Rows as columns of scalars; values that are lists or tables are left out."""
+    rows = [with_group(row) for row in rows]
+    names = dict.fromkeys(name for row in rows for name, value in row.items() if is_scalar(value))
+    columns = [_column(name, [row.get(name) for row in rows]) for name in names]
+    columns = [column for column in columns if any(value is not None for value in column.values)]
+    columns.sort(key=lambda column: column.name in _LAST)
+    used = {name for matrix in matrices for cell in matrix.cells for name in cell.where}
+    present = {column.name for column in columns}
+    for matrix in matrices:
+        for cell in matrix.cells:
+            cell.where = {k: v for k, v in cell.where.items() if k in present}
+    return Rows(
+        run=run,
+        keys=list(keys),
+        columns=columns,
+        lead=_lead(columns, used),
+        matrices=matrices,
+        curves=curves,
+        pending=pending,
+        notices=notices,
+    )
+
+
+def with_group(row: dict[str, Any]) -> dict[str, Any]:
+    """A row with the group that results of tasks name: a game, or a set of problems."""
+    if isinstance(row.get("case"), str) and "family" in row and "group" not in row:
+        return {**row, "group": row["case"].partition("/")[0]}
+    return row
+
+
+def is_scalar(value: Any) -> bool:
+    """Whether a value fits into a column."""
+    return value is None or isinstance(value, str | int | float | bool)
+
+
+def _column(name: str, values: list[Any]) -> Column:
+    values = [value if is_scalar(value) else None for value in values]
+    kinds = {type(value) for value in values if value is not None}
+    kind: Literal["number", "text", "flag"]
+    if kinds == {bool}:
+        kind = "flag"
+    elif kinds and kinds <= {int, float}:
+        kind = "number"
+    else:
+        kind = "text"
+        values = [None if value is None else str(value) for value in values]
+    distinct = list(dict.fromkeys(values))
+    levels: list[Any] = distinct if len(distinct) <= MOST_LEVELS else []
+    levels.sort(key=lambda value: (value is None, value or ("" if kind == "text" else 0)))
+    return Column(name=name, kind=kind, values=values, levels=levels)
+
+
+def _lead(columns: Sequence[Column], used: Iterable[str]) -> list[str]:
+    """What tells episodes apart, then their outcomes."""
+    by_name = {column.name: column for column in columns}
+    varied = {c.name for c in columns if len(c.levels) != 1}
+    seeds = ("game_seed", "seed", "sample", "run", "episode", "dialogue")
+    names = [c.name for c in columns if c.name in varied and c.name in used]
+    names += [name for name in (*seeds, *_OUTCOMES) if name in by_name]
+    if by_name.get("status") and by_name["status"].levels != ["ok"]:
+        names.append("status")
+    names += [c.name for c in columns if c.name in varied and c.name not in _LAST]
+    return list(dict.fromkeys(names))[:_MOST_LEAD]
+
+
+def read_matrices(root: Path) -> tuple[list[Matrix], list[str]]:
+    """The results of a run, one matrix for each experiment and metric."""
+    path = root / "results.json"
+    if not path.is_file():
+        return [], []
+    try:
+        results = read_results(path)
+    except RecordError as error:
+        return [], [str(error)]
+    groups: dict[tuple[str, str], list[ResultRow]] = {}
+    for row in results:
+        groups.setdefault((row.experiment, row.metric), []).append(row)
+    return [_matrix(*name, rows) for name, rows in groups.items()], []
+
+
+def _matrix(experiment: str, metric: str, results: Sequence[ResultRow]) -> Matrix:
+    ours = {row.method for row in results if row.value is not None}
+    methods = list(dict.fromkeys(row.method for row in results))
+    methods.sort(key=lambda method: method not in ours)
+    settings = list(dict.fromkeys(row.setting for row in results))
+    cells = [
+        MatrixCell(
+            row=methods.index(row.method),
+            column=settings.index(row.setting),
+            value=row.value,
+            low=row.low,
+            high=row.high,
+            n=row.n,
+            failed=row.failed,
+            published=row.published,
+            source=row.source,
+            stand_in=row.stand_in,
+            where=dict(row.where),
+        )
+        for row in results
+    ]
+    return Matrix(experiment=experiment, metric=metric, rows=methods, columns=settings, cells=cells)
+
+
+def read_curves(root: Path) -> list[Curve]:
+    """The journal of a training: each number over its updates."""
+    path = root / "metrics.jsonl"
+    if not path.is_file():
+        return []
+    rows: list[dict[str, Any]] = []
+    decoder = msgspec.json.Decoder(dict[str, Any])
+    try:
+        with path.open("rb") as file:
+            for line in file:
+                try:
+                    rows.append(_flat(decode(line, decoder)))
+                except msgspec.DecodeError:
+                    continue
+    except OSError:
+        return []
+    names = dict.fromkeys(name for row in rows for name, value in row.items() if _is_number(value))
+    step = next((name for name in ("step", "update", "global_step") if name in names), None)
+    x = [_number(row.get(step or "")) or float(place) for place, row in enumerate(rows)]
+    return [
+        Curve(name=name, x=x, y=[_number(row.get(name)) for row in rows])
+        for name in names
+        if name != step
+    ]
+
+
+def _flat(row: dict[str, Any]) -> dict[str, Any]:
+    """A line of a journal with the numbers of its inner tables, such as those of each budget."""
+    inner = {
+        f"{name}.{k}": v for name, t in row.items() if isinstance(t, dict) for k, v in t.items()
+    }
+    return {**{name: value for name, value in row.items() if not isinstance(value, dict)}, **inner}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if _is_number(value) else None
