@@ -10,7 +10,6 @@ from msgspec import UNSET
 from timeful.core.kernel import Kernel
 from timeful.core.source import Chunk, End, Source, TokenSource
 from timeful.core.stream import Stream
-from timeful.models.counting import MeteredSource
 from timeful.models.model import Guidance
 from timeful.records.events import (
     Noted,
@@ -21,6 +20,7 @@ from timeful.records.events import (
     ThoughtResumed,
 )
 from timeful.records.recorder import Recorder
+from timeful.records.usage import Usage
 
 
 class Thought:
@@ -144,7 +144,7 @@ class ThoughtRecorder:
         else:
             if stream.end is not None:
                 self.on_end(stream.end)
-            usage = self.source.usage if isinstance(self.source, MeteredSource) else None
+            usage: Usage | None = getattr(self.source, "usage", None)  # of a MeteredSource
             if usage is not None and usage.reported is not None:
                 self._note_total(usage.reported, usage.completion)
             self.recorder.write(

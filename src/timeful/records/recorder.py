@@ -38,14 +38,15 @@ class Recorder:
         """Append one event."""
         self.events.append(event)
         line = self._encode(event) + b"\n"
+        kind = type(event)
         if isinstance(event, EpisodeStarted):
             same = msgspec.structs.replace(event, settings=identity(event.settings))
             self._hash.update(self._encode(same) + b"\n")
-        elif not isinstance(event, Wall):
+        elif kind is not Wall:
             self._hash.update(line)
         if self._file is not None:
             self._file.write(line)
-            if isinstance(event, _DECISIONS):
+            if kind in _DECISIONS:
                 self._file.flush()
 
     @property
