@@ -472,5 +472,6 @@ def show(results: Results, remark: str = "") -> None:
             f"{results.failed[0].error}"
         )
         print("again    the same command with --retry-failed")
+    print(f"look     {program} view {shlex.quote(str(results.out))}")
     if results.failed or results.problems:
         sys.exit(1)

@@ -1,13 +1,18 @@
 """`timeful view`: look at runs and episodes in a browser, or in one file."""
 
+import logging
+import sys
+import webbrowser
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from timeful.cli.options import FILE
+from timeful.cli.options import FILE, refuse_idle
 
 if TYPE_CHECKING:
+    from timeful.viewer.catalogue import Runs
     from timeful.viewer.export import Choice
 
 
@@ -28,29 +33,72 @@ if TYPE_CHECKING:
     help="Part to leave out of an export. Repeatable.",
 )
 @click.option("--single", is_flag=True, help="Allow one file of more than 50 MB.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=7800,
+    show_default=True,
+    help="Port; the next free one if it is taken.",
+)
+@click.option(
+    "--open/--no-open", "opens", default=None, help="Open a browser.  [default: open at a terminal]"
+)
+@click.option("--no-token", is_flag=True, help="Serve without a token.")
 def view(
     paths: tuple[Path, ...],
     export: Path | None,
     where: tuple[str, ...],
     without: tuple[str, ...],
     single: bool,
+    host: str,
+    port: int,
+    opens: bool | None,
+    no_token: bool,
 ) -> None:
     """Show runs and episodes as a page, with every thought and action on one timeline.
 
-    PATH is a run, a folder of runs, a training or a record; the folder `runs` by default. With
-    --export the page is a file that opens without a network.
+    PATH is a run, a folder of runs, a training or a record; the folder `runs` by default. Without
+    a run there, three bundled examples are shown. The page is served to this machine until Ctrl-C;
+    with --export it is a file that opens without a network.
     """
     from timeful.errors import SettingsError
-    from timeful.viewer.catalogue import Runs
+    from timeful.viewer.catalogue import EXAMPLES, Runs
 
-    chosen = paths or (Path("runs"),)
+    need = (export is not None, "--export")
+    refuse_idle({"where": need, "without": need, "single": need})
+    need = (export is None, "a server, so no --export")
+    refuse_idle(dict.fromkeys(("host", "port", "opens", "no_token"), need))
     for path in paths:
         if not path.exists():
             raise SettingsError(f"{path} does not exist; give a run, a folder of runs or a record")
-    if export is None:
-        raise SettingsError("give --export FILE.html; there is no server yet")
-    runs = Runs(chosen)
-    _export(runs, export, _choice(where, without), single=single)
+    runs = Runs(paths or (Path("runs"),), examples=EXAMPLES)
+    if export is not None:
+        _export(runs, export, _choice(where, without), single=single)
+    else:
+        _serve(runs, host, port, opens=opens, no_token=no_token)
+
+
+def _serve(runs: "Runs", host: str, port: int, *, opens: bool | None, no_token: bool) -> None:
+    from timeful.errors import SettingsError
+    from timeful.viewer.guard import is_loopback
+    from timeful.viewer.server import bind, make_token, serve
+
+    if not is_loopback(host):
+        if no_token:
+            raise SettingsError(f"{host} is reached from other machines: leave out --no-token")
+        print(f"warning  other machines can reach {host}; each needs the token", file=sys.stderr)
+    bound, address = bind(host, port)
+    token = "" if no_token else make_token()
+    url = address.url + (f"?token={token}" if token else "")
+    print(f"look     {url}", flush=True)
+    print("stop     Ctrl-C", file=sys.stderr, flush=True)
+    if sys.stdout.isatty() if opens is None else opens:
+        webbrowser.open(url)
+    # asyncio warns of each client that leaves during a stream, which is no fault.
+    logging.getLogger("asyncio").setLevel(logging.ERROR)
+    with suppress(KeyboardInterrupt):
+        serve(runs, bound, address, token)
 
 
 def _choice(where: tuple[str, ...], without: tuple[str, ...]) -> "Choice":
@@ -66,11 +114,9 @@ def _choice(where: tuple[str, ...], without: tuple[str, ...]) -> "Choice":
     return Choice(where=tuple(pairs), without=without)
 
 
-def _export(runs: "object", path: Path, choice: "Choice", *, single: bool) -> None:
-    from timeful.viewer.catalogue import Runs
+def _export(runs: "Runs", path: Path, choice: "Choice", *, single: bool) -> None:
     from timeful.viewer.export import export_file, export_folder
 
-    assert isinstance(runs, Runs)
     if path.suffix.lower() in (".html", ".htm"):
         size = export_file(runs, path, choice, is_single=single)
     else:

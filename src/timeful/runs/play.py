@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from inspect import signature
 from pathlib import Path
 from traceback import format_exception
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from timeful.agents.connection import Interface
 from timeful.agents.session import Agent, Transcripts
@@ -23,6 +23,9 @@ from timeful.records.recorder import Recorder
 from timeful.registry import is_file_name, load
 from timeful.runs.episode import EpisodeSetting, boundary_of, run_episode
 from timeful.seeding import child_seed
+
+if TYPE_CHECKING:
+    from timeful.viewer.inline import EpisodePage
 
 World = str | Game | Environment | Callable[..., Game | Environment]
 """A world: a name, a game, an environment, or a function that makes one of these."""
@@ -85,6 +88,13 @@ class Episode:
                 recorder.write(event)
         finally:
             recorder.close()
+
+    def view(self) -> "EpisodePage":
+        """Show the episode on a timeline: in a notebook below the cell, else in a browser."""
+        # Workers play episodes and show none: they do not load the page.
+        from timeful.viewer.inline import view_events  # noqa: PLC0415
+
+        return view_events(self.events)
 
 
 def play(

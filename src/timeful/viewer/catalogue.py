@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from timeful.core.clock import monotonic_ns
 from timeful.errors import RecordError
 from timeful.files import decode
 from timeful.records.folder import SETTINGS
@@ -23,11 +24,18 @@ from timeful.viewer.reading import RawRecord, read_raw
 from timeful.viewer.schema import Catalogue, Rows, RunEntry
 from timeful.viewer.tables import make_rows, read_curves, read_matrices, read_row, read_rows
 
+EXAMPLES = Path(__file__).with_name("examples")
+"""Records that are shown where there is no run."""
+
 PARTS = ("lanes", "texts", "frames")
 MOST_RUNS = 2_000
 _DEPTH = 4
 _CACHE_BYTES = 64 << 20
 _PACKED_AT_ONCE = 8
+_FEW = 20
+"""The most records that are read for the first page where a run has no index."""
+_SEARCH_NS = 1_000_000_000
+"""The time between two searches for new runs."""
 
 Fill = Callable[[RawRecord], RawRecord]
 """Completes a record that has answers only, by playing the episode again."""
@@ -44,9 +52,14 @@ class Run:
     kind: Any
     keys: list[str] = field(default_factory=list)
     paths: dict[str, Path] = field(default_factory=dict)
+    seen: tuple[int, ...] = ()
 
     def refresh(self) -> None:
         """Find new episodes; a record that is being written gets its final path when it is done."""
+        seen = tuple(_changed_ns(path) for path in (self.root, self.root / "episodes"))
+        if self.kind != "training" and self.keys and seen == self.seen:
+            return
+        self.seen = seen
         for path in _record_paths(self.root):
             key = _key(path, self.root)
             if key not in self.paths:
@@ -76,6 +89,8 @@ class Runs:
         self._fill = fill
         self._examples = examples
         self._lock = Lock()
+        self._next_search = 0
+        self._tables: dict[Path, tuple[Any, Any]] = {}
         self._packing = BoundedSemaphore(_PACKED_AT_ONCE)
         self._numbers: dict[Path, Run] = {}
         self._packs: OrderedDict[tuple[Any, ...], dict[str, bytes]] = OrderedDict()
@@ -85,13 +100,16 @@ class Runs:
     def runs(self) -> list[Run]:
         """All runs, in the order in which they were found."""
         with self._lock:
-            for root, base, kind in self._find():
-                if root not in self._numbers and len(self._numbers) < MOST_RUNS:
-                    name = _name(root, base)
-                    self._numbers[root] = Run(
-                        number=len(self._numbers), root=root, base=base, name=name, kind=kind
-                    )
+            if monotonic_ns() >= self._next_search:
+                for root, base, kind in self._find():
+                    self._add(root, base, kind)
+                self._next_search = monotonic_ns() + _SEARCH_NS
             return list(self._numbers.values())
+
+    def _add(self, root: Path, base: Path, kind: str) -> None:
+        if root not in self._numbers and len(self._numbers) < MOST_RUNS:
+            number, name = len(self._numbers), _name(root, base)
+            self._numbers[root] = Run(number=number, root=root, base=base, name=name, kind=kind)
 
     def _find(self) -> Iterator[tuple[Path, Path, str]]:
         is_empty = True
@@ -101,8 +119,9 @@ class Runs:
                 is_empty = False
                 yield root, base if base.is_dir() and root != base else base.parent, kind
         if is_empty and self._examples is not None:
-            for path in sorted(self._examples.glob("*.jsonl")):
-                yield path.resolve(), self._examples.resolve(), "example"
+            for path in sorted(self._examples.iterdir()):
+                if path.is_dir():
+                    yield path.resolve(), self._examples.resolve(), "example"
 
     def run(self, number: int) -> Run:
         """A run by its number, with its episodes.
@@ -148,16 +167,19 @@ class Runs:
             stand_in=None,
         )
         try:
-            settings = read_settings(run)
             with self._lock:
                 run.refresh()
-            rows, _ = read_rows(run.root)
+            settings = read_settings(run)
+            rows, _ = self._read_rows(run)
             entry.suite = str(settings.get("suite", ""))
             entry.about = about({k: v for k, v in settings.items() if k != "suite"})[:40]
             entry.changed = _changed(run.root)
             entry.episodes = len(run.keys)
-            entry.failed = sum(row.get("status") == "failed" for row in rows.values())
-            flags = {row.get("stand_in") for row in rows.values()} - {None}
+            table = list(rows.values())
+            if not table and len(run.keys) <= _FEW:
+                table = [self._head(self._checked(run, key))[0] or {} for key in run.keys]
+            entry.failed = sum(row.get("status") == "failed" for row in table)
+            flags = {row.get("stand_in") for row in table} - {None}
             entry.stand_in = True if flags == {True} else False if flags else None
             parts = [path for path in run.paths.values() if path.suffix == ".part"]
             if parts:
@@ -174,17 +196,15 @@ class Runs:
             budget: The most records to read for rows that the index lacks.
         """
         run = self.run(number)
-        rows, notices = read_rows(run.root)
+        rows, notices = self._read_rows(run)
+        rows = dict(rows)
         pending = 0
         for key in run.keys:
             if key in rows:
                 continue
             try:
-                path = self._checked(run, key)
-                head = self._heads.get((path, path.stat().st_size))
-                if head is None and budget > 0:
-                    budget -= 1
-                    head = self._heads[path, path.stat().st_size] = read_row(path)
+                head, is_new = self._head(self._checked(run, key), may_read=budget > 0)
+                budget -= is_new
                 pending += head is None
                 rows[key] = head or {}
             except (OSError, RecordError) as error:
@@ -199,6 +219,22 @@ class Runs:
             pending=pending,
             notices=[*notices, *more],
         )
+
+    def _head(self, path: Path, *, may_read: bool = True) -> tuple[dict[str, Any] | None, bool]:
+        """The row of a record, and whether it was read now; None if it was not."""
+        key = (path, _size(path))
+        if key in self._heads or not may_read:
+            return self._heads.get(key), False
+        return self._heads.setdefault(key, read_row(path)), True
+
+    def _read_rows(self, run: Run) -> tuple[dict[str, dict[str, Any]], list[str]]:
+        """The index of a run; it is read again when it has changed."""
+        path = run.root / "rows.jsonl"
+        state = (_changed_ns(path), _size(path))
+        if (known := self._tables.get(run.root)) is None or known[0] != state:
+            known = self._tables[run.root] = (state, read_rows(run.root))
+        rows: tuple[dict[str, dict[str, Any]], list[str]] = known[1]
+        return rows
 
     def record(self, number: int, episode: int) -> RawRecord:
         """A record by the numbers of its run and episode.
@@ -283,11 +319,11 @@ def read_settings(run: Run) -> dict[str, Any]:
         RecordError: If they cannot be read.
     """
     if run.root.is_file():
-        row = read_row(run.root)
-        return {"suite": row.get("suite", "")}
+        return {"suite": read_row(run.root).get("suite", "")}
     path = run.root / SETTINGS
     if not path.exists():
-        return {}
+        first = next(iter(run.paths.values()), None)
+        return {} if first is None else {"suite": read_row(first).get("suite", "")}
     try:
         return decode(path.read_bytes(), dict[str, Any])
     except (OSError, msgspec.DecodeError) as error:
@@ -323,7 +359,7 @@ def _record_paths(root: Path) -> Iterable[Path]:
     return sorted(
         path
         for path in walk("*.jsonl*")
-        if path.suffix in (".jsonl", ".part") and (folder is inner or path.name not in _LOGS)
+        if path.suffix in (".jsonl", ".part", ".xz") and (folder is inner or path.name not in _LOGS)
     )
 
 
@@ -360,6 +396,13 @@ def _changed(root: Path) -> float | None:
         except OSError:
             continue
     return times[0] if times else None
+
+
+def _changed_ns(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return -1
 
 
 def _size(path: Path) -> int:

@@ -2,7 +2,7 @@
 
 import gzip
 from base64 import b64encode
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,17 +10,20 @@ from typing import Any
 import msgspec
 
 from timeful.errors import SettingsError
+from timeful.records.events import Entry
 from timeful.records.store import write_atomically
+from timeful.version import __version__
 from timeful.viewer.catalogue import PARTS, Runs
+from timeful.viewer.pack import pack_episode
 from timeful.viewer.page import load_code, render_page
-from timeful.viewer.schema import Frames, Lanes, Rows, Texts
+from timeful.viewer.reading import from_events
+from timeful.viewer.schema import Catalogue, Frames, Lanes, Rows, RunEntry, Texts
+from timeful.viewer.tables import make_rows, row_of
 
 LARGEST_FILE = 50 << 20
 LEVEL = 6
 WITHOUT = ("prompts", "texts", "states")
 """The parts that an export can leave out."""
-
-Where = Callable[[dict[str, Any]], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +43,32 @@ def export_page(runs: Runs, choice: Choice = Choice(), *, title: str = "timeful"
     """One HTML file with everything in it; the same records give the same bytes."""
     data = [(name, _pack(value)) for name, value in _values(runs, choice)]
     return render_page(load_code(), store="inline", title=title, data=data)
+
+
+def episode_page(events: Iterable[Entry], *, name: str = "episode") -> str:
+    """One HTML file with a single episode, from its events."""
+    record = from_events(events, name)
+    pack = pack_episode(record)
+    row = row_of(record)
+    entry = RunEntry(
+        number=0,
+        name=pack.lanes.title,
+        path=name,
+        kind="records",
+        suite=str(row.get("suite", "")),
+        state="done",
+        episodes=1,
+        failed=int(row["status"] == "failed"),
+        stand_in=pack.lanes.stand_in,
+    )
+    rows = make_rows(0, [name], [row], matrices=[], curves=[], pending=0, notices=[])
+    values = [
+        ("catalogue", msgspec.json.encode(Catalogue(version=__version__, runs=[entry]))),
+        ("rows-0", msgspec.json.encode(rows)),
+        *((f"part-0-0-{part}", pack.part(part)) for part in PARTS),
+    ]
+    data = [(key, _pack(value)) for key, value in values]
+    return render_page(load_code(), store="inline", title=pack.lanes.title, data=data)
 
 
 def export_file(runs: Runs, path: Path, choice: Choice, *, is_single: bool = False) -> int:

@@ -1,6 +1,7 @@
 """Reading records that may be torn, foreign, growing or invented; no line is lost."""
 
 import json
+import lzma
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -66,10 +67,12 @@ def read_raw(path: Path) -> RawRecord:
         RecordError: If the file cannot be read at all.
     """
     try:
-        with path.open("rb") as file:
+        # Records that come with the package are packed.
+        with lzma.open(path) if path.suffix == ".xz" else path.open("rb") as file:
             return parse_lines(_lines(file), path.name)
-    except OSError as error:
-        raise RecordError(f"cannot read {path}: {error.strerror or error}") from None
+    except (OSError, lzma.LZMAError, EOFError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise RecordError(f"cannot read {path}: {reason}") from None
 
 
 def from_events(events: Iterable[Entry], name: str = "episode") -> RawRecord:

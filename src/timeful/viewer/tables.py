@@ -11,7 +11,7 @@ from timeful.errors import RecordError
 from timeful.files import LONGEST_LINE, decode
 from timeful.records.events import EpisodeEnded, EpisodeFailed
 from timeful.reports.results import ResultRow, read_results
-from timeful.viewer.reading import parse_lines
+from timeful.viewer.reading import RawRecord, parse_lines, read_raw
 from timeful.viewer.schema import Column, Curve, Matrix, MatrixCell, Rows
 
 MOST_LEVELS = 20
@@ -56,15 +56,11 @@ def read_row(path: Path) -> dict[str, Any]:
     Raises:
         RecordError: If the record cannot be read.
     """
-    try:
-        with path.open("rb") as file:
-            first = file.readline(LONGEST_LINE)
-            file.seek(max(path.stat().st_size - _TAIL, 0))
-            last = file.read(_TAIL).split(b"\n")
-    except OSError as error:
-        raise RecordError(f"cannot read {path.name}: {error.strerror}") from None
-    # The first piece of the tail is a part of a line where the record is longer than the tail.
-    record = parse_lines([first, *(line for line in last[1:] if line)], path.name)
+    return row_of(read_raw(path) if path.suffix == ".xz" else _read_ends(path))
+
+
+def row_of(record: RawRecord) -> dict[str, Any]:
+    """The row of a record: the settings of its episode, and how it ended."""
     episode = record.settings.get("episode")
     row = dict(episode) if isinstance(episode, dict) else dict(record.settings)
     if "suite" in record.settings:
@@ -78,6 +74,19 @@ def read_row(path: Path) -> dict[str, Any]:
     if end is not None:
         row["ended"] = in_seconds(end.at)
     return row
+
+
+def _read_ends(path: Path) -> RawRecord:
+    """The first line of a record and its last ones."""
+    try:
+        with path.open("rb") as file:
+            first = file.readline(LONGEST_LINE)
+            file.seek(max(path.stat().st_size - _TAIL, 0))
+            last = file.read(_TAIL).split(b"\n")
+    except OSError as error:
+        raise RecordError(f"cannot read {path.name}: {error.strerror}") from None
+    # The first piece of the tail is a part of a line where the record is longer than the tail.
+    return parse_lines([first, *(line for line in last[1:] if line)], path.name)
 
 
 def make_rows(
