@@ -287,6 +287,11 @@ def told(question: Question, briefing: Briefing = USUAL) -> str:
     return "\n".join(message.content for message in triage_prompt(question, briefing).messages)
 
 
+def test_decisions_and_sections_have_default_limits_of_tokens() -> None:
+    assert triage_prompt(opened(), USUAL).most_tokens == 8_192
+    assert write_prompt(task(10), 1, ()).most_tokens == 16_384
+
+
 def test_who_sorts_emails_is_told_what_counts_and_what_takes_how_long_in_this_world() -> None:
     scoring = replace(SETTINGS.scoring, timeout_penalty=7.25, late_reward=0.125)
     world = replace(SETTINGS, scoring=scoring, handle=seconds(3.5))

@@ -402,9 +402,11 @@ def test_a_server_without_native_calls_is_refused_with_the_way_out(
 def test_a_passing_failure_is_tried_again_and_counted(connect: Connect, status: int) -> None:
     failure = [Status(status, headers={"retry-after-ms": "1"})]
     with FakeServer(answers(failure, [Say("left")])) as server:
-        chunks, end = read(connect(server).open(ask(), max_tokens=None, seed=1))
+        source = connect(server).open(ask(), max_tokens=None, seed=1)
+        chunks, end = read(source)
     assert said(chunks) == "left"
     assert end.attempts == 2
+    assert source.failure is None, "there is an answer"
 
 
 def test_a_connection_that_dies_before_the_first_chunk_is_tried_again(connect: Connect) -> None:
@@ -471,6 +473,7 @@ def test_retries_end(connect: Connect) -> None:
         with pytest.raises(ModelError, match=r"status 503.*too busy.*attempt 2, the last"):
             read(source)
         assert len(server.requests) == 2
+        assert "status 503" in source.failure
 
 
 def test_a_server_may_ask_for_a_wait_that_is_too_long(connect: Connect) -> None:

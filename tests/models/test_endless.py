@@ -1,16 +1,18 @@
 """Answers without an end, and answers that are slow to read: all have bounds."""
 
 import json
-from itertools import repeat
+from dataclasses import replace
+from itertools import chain, repeat
 from typing import Any
 
 import pytest
 
 from tests.models.asking import ask, read, said
-from tests.servers.fake import Call, FakeServer, Raw
+from tests.servers.fake import Call, FakeServer, Raw, Say, Status
 from timeful.errors import ModelError
-from timeful.models import event_loop_thread
+from timeful.models import answer_stream, event_loop_thread, request
 from timeful.models.chat import OpenAIModel
+from timeful.models.model import Prompt
 from timeful.models.request import Timeouts
 from timeful.models.sse import CallPiece, Function, SseParser
 from timeful.models.tool_call_assembler import ToolCallAssembler
@@ -36,12 +38,48 @@ def _loopback(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_finish_reason_that_is_repeated_ends_the_answer() -> None:
-    end = Raw(_event({}, "stop"))
-    with FakeServer(lambda _: [Raw(_event({"content": "done"})), *repeat(end, 900)]) as server:
-        model, source = _open(server, idle_s=0.05)
+    text, end = Raw(_event({"content": "done"})), Raw(_event({}, "stop"))
+    with FakeServer(lambda _: chain([text], repeat(end))) as server:
+        model, source = _open(server)
         chunks, last = read(source)
         model.close()
     assert (said(chunks), last.finish) == ("done", "stop")
+
+
+def test_text_after_the_finish_reason_ends_by_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answer_stream, "_AFTER_FINISH_S", 0.05)
+    text, end = Raw(_event({"content": "more "})), Raw(_event({}, "stop"))
+    with FakeServer(lambda _: chain([end], repeat(text))) as server:
+        model, source = _open(server)
+        assert read(source)[1].finish == "stop"
+        model.close()
+
+
+@pytest.mark.parametrize(
+    ("prompt", "sent"), [(ask(), None), (replace(ask(), most_tokens=30), 30)], ids=["any", "own"]
+)
+def test_an_answer_without_a_limit_has_a_default_one(
+    monkeypatch: pytest.MonkeyPatch, prompt: Prompt, sent: int | None
+) -> None:
+    monkeypatch.setattr(request, "MOST_TOKENS", 40)
+    with FakeServer(lambda _: repeat(Say("word "))) as server:
+        model = OpenAIModel(model="fake", base_url=server.base_url)
+        chunks, last = read(model.open(prompt, max_tokens=None, seed=1))
+        model.close()
+    assert (len(chunks), last.finish, last.tokens) == (sent or 40, "length", sent or 40)
+    assert server.requests[0].body.get("max_tokens") == sent
+
+
+def test_a_default_limit_that_a_server_refuses_is_kept_here() -> None:
+    def script(body: dict[str, Any]) -> Any:
+        is_refused = "max_tokens" in body
+        return [Status(400, "max_tokens is too large")] if is_refused else repeat(Say("word "))
+
+    with FakeServer(script) as server:
+        model = OpenAIModel(model="fake", base_url=server.base_url)
+        chunks, _ = read(model.open(replace(ask(), most_tokens=30), max_tokens=None, seed=1))
+        model.close()
+    assert len(chunks) == 30
 
 
 @pytest.mark.parametrize("step", [0, 1])

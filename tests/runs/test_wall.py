@@ -15,6 +15,7 @@ from timeful.core.source import Chunk, End
 from timeful.core.units import milliseconds
 from timeful.models.model import Prompt
 from timeful.models.pace import Pace
+from timeful.records.events import ThoughtStarted
 
 
 class Stalled:
@@ -22,6 +23,7 @@ class Stalled:
 
     def __init__(self, model: "StalledModel") -> None:
         self._model = model
+        self.failure = model.failure
         self._first = [Chunk("hm", 1)] if model.begins else []
         self._notify: Callable[[], None] = lambda: None
         self._is_closed = False
@@ -45,8 +47,9 @@ class StalledModel:
     name, live = "stalled", True
     pace: Pace | None = None
 
-    def __init__(self, *, begins: bool) -> None:
+    def __init__(self, *, begins: bool, failure: str | None = None) -> None:
         self.begins = begins
+        self.failure = failure
         self.in_flight = self.most = 0
 
     def open(self, prompt: Prompt, *, max_tokens: int | None, seed: int) -> Stalled:
@@ -79,3 +82,31 @@ def test_the_world_moves_on_beside_a_model_that_stalls(which: int, begins: bool)
     assert model.most == 1, "one request in flight a thread"
     assert other.most <= 1
     assert model.in_flight == other.in_flight == 0, "and none is left behind"
+
+
+@pytest.mark.parametrize("which", range(6))
+def test_a_model_whose_attempts_all_failed_is_no_result(which: int) -> None:
+    models = [StalledModel(begins=False, failure="status 500") for _ in range(2)]
+    played = play(agents(*models)[which], turns=40, step=50, clock=FakeMachine().clock())
+    assert played.actions == "s" * 40, "the world did not wait"
+    assert (played.failure.boundary, "status 500" in played.failure.error) == ("model", True)
+
+
+@pytest.mark.parametrize("which", [3, 4, 5])
+def test_one_dead_model_of_two_is_no_result(which: int) -> None:
+    dead, alive = StalledModel(begins=False, failure="status 500"), StalledModel(begins=True)
+    alive.name = "alive"
+    for reactor, planner in ((dead, alive), (alive, dead)):
+        clock = FakeMachine().clock()
+        played = play(agents(reactor, planner)[which], turns=40, step=50, clock=clock)
+        has_asked = any(
+            isinstance(event, ThoughtStarted) and event.model == "stalled"
+            for event in played.events
+        )
+        assert played.ok != has_asked
+
+
+def test_a_model_that_answered_once_is_a_result() -> None:
+    model = StalledModel(begins=True, failure="status 500")
+    agent = agents(model, model)[0]
+    assert play(agent, turns=4, step=50, clock=FakeMachine().clock()).ok

@@ -158,10 +158,16 @@ class ThoughtRecorder:
                     text_sha256=sha256(stream.text().encode()).hexdigest(),
                     answer=stream.text("answer"),
                     usage=UNSET if usage is None else usage,
+                    failure=self._failure() or UNSET,
                 )
             )
             if isinstance(self.source, TokenSource):
                 self._tell_tokens(self.source, stream.tokens)
+
+    def _failure(self) -> str | None:
+        """The error of its last attempt; in simulated time an attempt has no effect."""
+        # Not by the protocol `AttemptedSource`, whose check takes longer than all else here.
+        return getattr(self.source, "failure", None) if self.kernel.clock.is_wall else None
 
     def _note_total(self, reported: int, counted: int) -> None:
         text = f"the total of {reported} tokens is below the {counted} that the server had counted"

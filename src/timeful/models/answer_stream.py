@@ -178,6 +178,7 @@ async def stream_answer(
             continue
         except (StatusError, UnreachableError, ModelTimeoutError, RetryableError) as error:
             failure = attempt.read_failure(error)
+            source.note_failure(request.quote(str(failure.error)))
         finally:
             request.gate.leave()
             request.gate.correct(attempt.tokens - request.expected_tokens)
@@ -251,7 +252,7 @@ class _Attempt:
         self._attempt = attempt
         self._waited_s = waited_s
         self._shared = shared
-        self._meter = UsageMeter(request.max_tokens)
+        self._meter = UsageMeter(request.most_tokens)
         self._splitter = ThinkSplitter(request.thinking)
         self._calls = ToolCallAssembler()
         self._empty = 0
@@ -289,7 +290,7 @@ class _Attempt:
                 await self._end()
             else:
                 # The budget was used up, however much the server sends.
-                tokens = self._request.max_tokens
+                tokens = self._request.most_tokens
                 await self._put_calls(self._calls.flush())
                 await self._put_held()
                 self._leave(End("length", tokens, None, self._attempt, self._waited_s))
@@ -320,11 +321,13 @@ class _Attempt:
                         silence.end()
                         if not await self._take(event):
                             return False
+                        if self._finish is not None and self._empty > _MOST_EMPTY:
+                            return True
                         if self._finish is not None and limit.when() is None:
                             now = asyncio.get_running_loop().time()
                             limit.reschedule(now + min(idle_s, _AFTER_FINISH_S))
                         if silence.waited_s > self._request.timeouts.answer_s:
-                            raise ModelTimeoutError(f"{self._request} has no end")
+                            raise ModelError(f"{self._request} has no end")
                         silence.begin()
                         event = await self._next(events)
         except ModelTimeoutError:
@@ -336,7 +339,7 @@ class _Attempt:
         """Pass on new text; False if it exceeds the budget."""
         if not event.text:
             self._empty += 1
-            if self._empty > _MOST_EMPTY:
+            if self._empty > _MOST_EMPTY and self._finish is None:
                 raise ModelError(f"{self._request} has {self._empty} events without text")
         if text := event.text:
             tokens = self._meter.add(text, self._report)

@@ -61,6 +61,16 @@ class MeteredSource(Source, Protocol):
         ...
 
 
+@runtime_checkable
+class AttemptedSource(Source, Protocol):
+    """A source whose request may be sent several times."""
+
+    @property
+    def failure(self) -> str | None:
+        """The error of the last attempt, as long as no part of an answer has come."""
+        ...
+
+
 class Report(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The counts in one message of a server; None where it reports nothing.
 

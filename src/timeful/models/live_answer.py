@@ -69,7 +69,7 @@ def start_answer(
 
     The budget is sent to the server and kept here as well (see `TokenCounter`): a stream that goes
     beyond it is closed, and ends with finish "length". If a priced prompt has room for fewer
-    tokens, these are the budget.
+    tokens, these are the budget. Without any, it is the default of the prompt, else `MOST_TOKENS`.
 
     Args:
         prompt: The prompt.
@@ -86,7 +86,9 @@ def start_answer(
     room = None if pricing is None else pricing.room
     if room is not None:
         max_tokens = room if max_tokens is None else min(room, max_tokens)
-    request = replace(make_request(max_tokens), is_budget_by_time=room is not None)
+    is_default = max_tokens is None and prompt.most_tokens is not None
+    max_tokens = prompt.most_tokens if is_default else max_tokens
+    request = replace(make_request(max_tokens), is_soft_limit=is_default or room is not None)
 
     async def work(shared: ClientState) -> None:
         await _feed(request, answer, shared, connect)
@@ -134,6 +136,6 @@ async def _feed(
         over.__cause__ = over.__context__ = None
     except Exception as bug:  # noqa: BLE001 - raised by the next pull
         over = ModelError(f"{request} broke: {type(bug).__name__}: {request.quote(str(bug))}")
-        over.__cause__ = bug
+        over.__traceback__ = bug.__traceback__
     finally:
         source.append(over)  # has no effect after an end

@@ -75,6 +75,8 @@ class Prompt:
         tools: Offered to the endpoint as its own API has it. A call is returned as a part of the
             answer, `<tool_call>{"name": ..., "arguments": {...}, "id": ...}</tool_call>`, which
             is the form of models without such an API.
+        most_tokens: The most tokens of an answer of an endpoint to a thought without `max_tokens`.
+            It is no part of the request's name on a cassette.
         pricing: How its tokens become time; None if they count when they arrive.
     """
 
@@ -83,6 +85,7 @@ class Prompt:
     view: object = None
     guidance: tuple[Guidance, ...] = ()
     tools: tuple[ToolSpec, ...] = ()
+    most_tokens: int | None = None
     pricing: Pricing | None = field(default=None, compare=False)
     _messages: tuple[Message, ...] | None = field(default=None, init=False, repr=False)
 

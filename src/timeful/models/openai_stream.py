@@ -227,4 +227,4 @@ def _is_budget_too_large(
     """Whether the server refuses a budget that is only what there is time for."""
     has_budget = "max_tokens" in body or "max_completion_tokens" in body
     is_refused = status in (400, 422) and search(_BUDGET, words)
-    return request.is_budget_by_time and has_budget and bool(is_refused)
+    return request.is_soft_limit and has_budget and bool(is_refused)

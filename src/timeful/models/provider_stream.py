@@ -101,7 +101,7 @@ class ProviderDialect:
     async def answer(self, request: Request) -> AsyncIterator[AsyncIterator[ProviderEvent]]:
         """Send a request and stream its answer; see `answer_stream.Dialect`."""
         most = request.max_tokens
-        if request.is_budget_by_time and self._too_large and most and most >= self._too_large:
+        if request.is_soft_limit and self._too_large and most and most >= self._too_large:
             request = replace(request, max_tokens=None)
         settings = fit_settings(request, self._model.profile)
         has_begun = False
@@ -122,7 +122,7 @@ class ProviderDialect:
             yield
         except StatusError as error:
             is_refused = error.status in (400, 422) and search(_BUDGET, error.words)
-            if not (is_refused and request.is_budget_by_time and request.max_tokens):
+            if not (is_refused and request.is_soft_limit and request.max_tokens):
                 raise
             self._too_large = request.max_tokens
             raise RepeatError from error

@@ -23,7 +23,7 @@ from timeful.models.cassette import (
     prepare,
     shown,
 )
-from timeful.models.counting import MeteredSource
+from timeful.models.counting import AttemptedSource, MeteredSource
 from timeful.models.model import Model, Prompt
 from timeful.records.usage import Usage
 
@@ -119,6 +119,10 @@ class _RecordingSource:
     @property
     def usage(self) -> Usage | None:
         return None if self._metered is None else self._metered.usage
+
+    @property
+    def failure(self) -> str | None:
+        return self._inner.failure if isinstance(self._inner, AttemptedSource) else None
 
     def pull(self) -> Chunk | End:
         try:

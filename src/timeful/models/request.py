@@ -23,6 +23,9 @@ _BYTES, _ANSWER = 4, 1000
 
 _SHORTEST_IN_ANSWERS = 12
 
+MOST_TOKENS = 1 << 17
+"""The most tokens of an answer without any other limit, above what models generate."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeouts:
@@ -76,8 +79,8 @@ class Request:
     """One request to one endpoint.
 
     `options` are further fields of the body, such as the seed and the temperature. Each attempt
-    passes the `gate`. `is_budget_by_time` says that `max_tokens` is only what there is time for: a
-    server that finds it too large may generate more, which is cut here.
+    passes the `gate`. `is_soft_limit` says that `max_tokens` is only what there is time for, or a
+    default: a server that finds it too large may generate more, which is cut here.
     """
 
     base_url: str
@@ -92,7 +95,7 @@ class Request:
     retries: int
     gate: Gate
     tools: tuple[ToolSpec, ...] = ()
-    is_budget_by_time: bool = False
+    is_soft_limit: bool = False
 
     def body(self, refused: Set[str], *, too_large: int | None = None) -> dict[str, object]:
         """The fields beyond model and messages, without those that the server refused.
@@ -109,7 +112,7 @@ class Request:
         if self.tools:
             body["tools"] = [tool.schema() for tool in self.tools]
         is_too_large = (
-            self.is_budget_by_time
+            self.is_soft_limit
             and too_large is not None
             and self.max_tokens is not None
             and self.max_tokens >= too_large
@@ -118,6 +121,11 @@ class Request:
             limit = "max_completion_tokens" if "max_tokens" in refused else "max_tokens"
             body[limit] = self.max_tokens
         return {name: value for name, value in body.items() if name not in refused}
+
+    @property
+    def most_tokens(self) -> int:
+        """The tokens after which the answer is cut here."""
+        return MOST_TOKENS if self.max_tokens is None else self.max_tokens
 
     @property
     def expected_tokens(self) -> int:

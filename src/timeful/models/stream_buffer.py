@@ -52,6 +52,8 @@ class StreamBuffer:
         self._tokens = 0
         self._is_closed = False
         self._is_over = False
+        self._failure: str | None = None
+        self._has_answer = False
         self._notify: Callable[[], None] | None = None
         self._wake: Callable[[], None] | None = None
         self._stop: Callable[[], object] | None = None
@@ -73,6 +75,11 @@ class StreamBuffer:
             if usage is None or not self._tokens:
                 return usage
             return replace(usage, completion=usage.completion + self._tokens)
+
+    @property
+    def failure(self) -> str | None:
+        """The error of the last attempt, as long as no part of an answer has come."""
+        return None if self._has_answer else self._failure
 
     def pull(self) -> Chunk | End:
         """Return the next piece, waiting until it has come; after `close`, a closed end.
@@ -147,6 +154,10 @@ class StreamBuffer:
         """Measure arrivals from now on: a request is about to be sent, perhaps again."""
         self._began = monotonic_ns()
 
+    def note_failure(self, words: str) -> None:
+        """Keep the error of an attempt, which may be followed by another one."""
+        self._failure = words
+
     def restart(self) -> None:
         """Drop what was not pulled: the answer comes again from its beginning."""
         with self._lock:
@@ -182,6 +193,7 @@ class StreamBuffer:
         """
         with self._lock:
             self._is_over = self._is_over or isinstance(piece, End)
+            self._has_answer = self._has_answer or not isinstance(piece, Exception)
             if self._is_closed:
                 return
             self._pieces.append((piece, monotonic_ns() - self._began, usage))

@@ -94,7 +94,8 @@ class ThoughtEnded(Entry, frozen=True, kw_only=True, tag="thought-ended"):
     """A thought ended: completed, cancelled, failed or orphaned. Each ends exactly once.
 
     `text_sha256` is of all its text on both channels; `answer` is the text of the answer. `usage`
-    is left out where no server counts tokens.
+    is left out where no server counts tokens. `failure` is the error of the last attempt of a
+    request, where attempts failed under a wall clock and no part of an answer came.
     """
 
     thought: int
@@ -105,6 +106,7 @@ class ThoughtEnded(Entry, frozen=True, kw_only=True, tag="thought-ended"):
     text_sha256: str
     answer: str
     usage: Usage | msgspec.UnsetType = msgspec.UNSET
+    failure: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class Sampled(Entry, frozen=True, kw_only=True, tag="sampled"):

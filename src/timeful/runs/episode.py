@@ -21,6 +21,7 @@ from timeful.errors import (
     WorldError,
 )
 from timeful.records.events import Boundary, EpisodeEnded, EpisodeFailed, EpisodeStarted, Wall
+from timeful.records.outage import find_outage
 from timeful.records.recorder import Recorder
 from timeful.version import __version__
 
@@ -99,6 +100,8 @@ def run_episode(
             kernel.start(agent(session), name="agent")
             kernel.run_until(connection.world)
             session.guard.check_dropped()
+        if outage := find_outage(recorder.events):
+            raise ModelError(outage)
         end = EpisodeEnded(
             at=kernel.now, reason="world over", turns=connection.turn, score=connection.score
         )

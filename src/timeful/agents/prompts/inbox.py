@@ -45,6 +45,9 @@ be shown to you again at a later look."""
 
 _USUAL = InboxSettings()
 
+_MOST_WRITTEN, _MOST_DECIDED = 16_384, 8_192
+"""The most tokens of a section and of a decision, reasoning included."""
+
 PricedBy = Literal["decision", "tokens"]
 """A decision takes a constant time, as in Table 17, or the time of its tokens."""
 
@@ -102,7 +105,12 @@ def write_prompt(task: MainTask, number: int, before: Sequence[str]) -> Prompt:
         before: The texts of the sections before it.
     """
     writing = Writing(task=task, number=number, before=tuple(before))
-    return Prompt(label="main", render=lambda: _writing(writing), view=writing)
+    return Prompt(
+        label="main",
+        render=lambda: _writing(writing),
+        view=writing,
+        most_tokens=_MOST_WRITTEN,
+    )
 
 
 def _writing(writing: Writing) -> list[Message]:
@@ -131,6 +139,7 @@ def triage_prompt(question: Question, briefing: Briefing) -> Prompt:
             Message("user", _format_question(question, hints=briefing.hints)),
         ],
         view=question,
+        most_tokens=_MOST_DECIDED,
     )
 
 

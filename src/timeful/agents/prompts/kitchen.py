@@ -26,6 +26,9 @@ from timeful.models.model import Guidance, Message, Prompt
 
 _USUAL = KitchenSettings()
 
+_MOST_TOKENS = 8_192
+"""The most tokens of an answer, reasoning included."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
@@ -65,7 +68,7 @@ def control(situation: Situation, briefing: Briefing) -> Prompt:
             Message("user", state(situation)),
         )
 
-    return Prompt(label="control", render=render, view=situation)
+    return Prompt(label="control", render=render, view=situation, most_tokens=_MOST_TOKENS)
 
 
 FORMS: Forms = {
