@@ -32,9 +32,9 @@ def test_a_run_ends_with_a_table_the_report_and_what_to_try_next(tmp_path: Path)
     run = timeful(*SMALL, "--seeds", "2", "--samples", "1", "--out", str(tmp_path / "run"))
     assert run.returncode == 0, run.stderr
     lines = run.stdout.splitlines()
-    assert max(map(len, lines[:-3])) <= 80
+    assert max(map(len, lines[:-4])) <= 80
     assert "Stand-in: search reasoner, no language model was run." in lines
-    assert [line.split()[0] for line in lines[-3:]] == ["report", "records", "next"]
+    assert [line.split()[0] for line in lines[-4:]] == ["report", "records", "next", "look"]
     assert run.stderr.splitlines()[-1] == "6 of 6 episodes"
     for name in ("report.html", "results.json", "table.csv", "episodes.csv", "settings.json"):
         assert (tmp_path / "run" / name).stat().st_size > 0

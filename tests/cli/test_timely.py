@@ -44,14 +44,14 @@ def test_a_run_prints_tables_in_80_columns_that_name_its_stand_ins(
 ) -> None:
     out = tmp_path / "run"
     lines = ran(*arguments, "--out", str(out)).splitlines()
-    assert max(map(len, lines[:-3])) <= 80
+    assert max(map(len, lines[:-4])) <= 80
     assert any(line.startswith("Table 1") for line in lines)
     assert "Stand-in: rules work on the cases; no language model was run." in lines
-    assert [line.split()[0] for line in lines[-3:]] == ["report", "records", "next"]
+    assert [line.split()[0] for line in lines[-4:]] == ["report", "records", "next", "look"]
     for name in ("report.html", "results.json", "table.csv", "episodes.csv", "settings.json"):
         assert (out / name).stat().st_size > 0
     again = ran("report", str(out))
-    assert again.splitlines()[:-3] == lines[:-3]
+    assert again.splitlines()[:-4] == lines[:-4]
     record = next((out / "episodes").glob("*.jsonl"))
     assert "episode-started" in ran("show", str(record))
 
@@ -180,9 +180,9 @@ def test_an_endpoint_needs_a_baseline_first_and_is_told_how_to_make_it(tmp_path:
         assert command[:2] == ["baseline", "timely/reasoning"]
         lines = ran(*command, "--out", str(tmp_path / "unhurried")).splitlines()
         table = next(i for i, line in enumerate(lines) if line.startswith("Unhurried"))
-        assert max(map(len, lines[table:-4])) <= 80
+        assert max(map(len, lines[table:-5])) <= 80
         assert lines[table + 2].split()[0] == "openai:qwen3-8b"
-        assert lines[-4].startswith("kept     2 baselines in ")
+        assert lines[-5].startswith("kept     2 baselines in ")
         asked = len(server.requests)
         assert asked == 1 + 2 * 2  # a probe comes first
         out = ran(*REASONING, *model, "--budget", "2x", "--out", str(tmp_path / "run"))
