@@ -232,7 +232,11 @@ def test_what_a_model_does_wrong_with_calls_is_counted_and_not_fatal(tmp_path: P
 
 
 def test_in_wall_time_a_server_that_stalls_is_cut_at_the_deadline(tmp_path: Path) -> None:
-    with FakeServer(lambda body: [Say("Well, "), Hang()]) as server:
+    def stall(body: Body) -> list[Step]:
+        is_probe = body["messages"][-1]["content"].endswith("ready")
+        return [Say("ready")] if is_probe else [Say("Well, "), Hang()]
+
+    with FakeServer(stall) as server:
         ran(
             *("run", "timely/reasoning", "--case", "sums", "--size", "1", "--clock", "wall"),
             *(*live(server, tmp_path), "--budget", "0.3s", "--out", str(tmp_path / "run")),
