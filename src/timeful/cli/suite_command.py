@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -460,7 +461,9 @@ def show(results: Results, remark: str = "") -> None:
         print(remark)
     print(f"report   {results.report()}")
     print(f"records  {results.out / 'episodes'}")
-    program = sys.argv[0] if Path(sys.argv[0]).name == "timeful" else "timeful"
+    name = sys.argv[0]
+    is_found = Path(name).name != "timeful" or name == shutil.which("timeful")
+    program = "timeful" if is_found else name
     records = sorted((results.out / "episodes").glob("*.jsonl"))
     if records:
         print(f"next     {program} show {records[0]}")
