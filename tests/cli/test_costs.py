@@ -40,23 +40,40 @@ def records(out: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 422])
 def test_a_refusal_ends_the_run_before_an_episode(tmp_path: Path, status: int) -> None:
     with FakeServer([Status(status, "no")]) as server:
-        result = run(server, tmp_path)
+        result = run(server, tmp_path / "runs" / "a")
         assert len(server.requests) == 1
     assert isinstance(result.exception, ModelRefusedError)
-    assert not records(tmp_path)
+    assert not any(tmp_path.iterdir())
 
 
 def test_a_refused_connection_ends_the_run_before_an_episode(tmp_path: Path) -> None:
     with FakeServer([]) as server:
         url = server.base_url
-    assert isinstance(run(url, tmp_path).exception, ModelError)
-    assert not records(tmp_path)
+    assert isinstance(run(url, tmp_path / "a").exception, ModelError)
+    assert not any(tmp_path.iterdir())
 
 
 def test_a_missing_key_is_found_before_a_request(tmp_path: Path) -> None:
-    result = run("http://192.0.2.1/v1", tmp_path)
+    result = run("http://192.0.2.1/v1", tmp_path / "a")
     assert isinstance(result.exception, SettingsError)
-    assert not records(tmp_path)
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_key_that_no_header_takes_is_found_before_a_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk\nx")
+    with FakeServer([]) as server:
+        assert isinstance(run(server, tmp_path / "a").exception, SettingsError)
+        assert not server.requests
+    assert not any(tmp_path.iterdir())
+
+
+def test_other_work_in_the_folder_is_found_before_a_request(tmp_path: Path) -> None:
+    with FakeServer([]) as server:
+        (tmp_path / "file").touch()
+        assert isinstance(run(server, tmp_path).exception, SettingsError)
+        assert not server.requests
     assert is_loopback("http://localhost:8000/v1")
     assert is_loopback("http://[::1]/v1")
     assert not is_loopback("https://api.example.com/v1")

@@ -1,6 +1,7 @@
 """Answers without an end, and answers that are slow to read: all have bounds."""
 
 import json
+import zlib
 from dataclasses import replace
 from itertools import chain, repeat
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.models.asking import ask, read, said
-from tests.servers.fake import Call, FakeServer, Raw, Say, Status
+from tests.servers.fake import Call, FakeServer, Raw, Say, Start, Status
 from timeful.errors import ModelError
 from timeful.models import answer_stream, event_loop_thread, request
 from timeful.models.chat import OpenAIModel
@@ -99,6 +100,16 @@ def test_an_answer_has_a_limit_of_real_time() -> None:
         with pytest.raises(ModelError):
             read(source)
         model.close()
+
+
+def test_a_compressed_answer_is_refused() -> None:
+    packed = zlib.compress(bytes(1 << 20))
+    with FakeServer([Start({"Content-Encoding": "deflate"}), Raw(packed)]) as server:
+        model, source = _open(server)
+        with pytest.raises(ModelError, match="deflate"):
+            read(source)
+        model.close()
+    assert server.requests[0].headers["accept-encoding"] == "identity"
 
 
 def test_fragments_of_a_call_are_read_once() -> None:

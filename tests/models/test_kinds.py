@@ -69,6 +69,13 @@ def test_one_key_stays_a_text_and_several_go_by_their_variables() -> None:
     assert find_key("vllm:m", mixed) == ""
 
 
+def test_a_key_that_is_used_is_checked_and_stripped() -> None:
+    keys = {"OPENAI_API_KEY": "o\n", "ANTHROPIC_API_KEY": "a\nb"}
+    assert choose_keys([episode("openai:m")], keys) == "o"
+    with pytest.raises(SettingsError):
+        choose_keys([episode("openai:m", "anthropic:c")], keys)
+
+
 def test_the_address_of_the_environment_is_for_openai_alone() -> None:
     endpoint = Endpoint(openai_url="http://env:1/v1")
     assert endpoint.url_for("openai:m") == endpoint.url_for("responses:m") == "http://env:1/v1"

@@ -1,11 +1,16 @@
 """Claude, Gemini and Responses, against servers on loopback that speak their dialects."""
 
+import json
 import pickle
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import chain, repeat
 from pathlib import Path
 from threading import Event
+from traceback import format_exception
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -18,6 +23,7 @@ from tests.servers.fake import (
     Hang,
     Raw,
     Say,
+    Start,
     Status,
     Think,
     Usage,
@@ -25,6 +31,7 @@ from tests.servers.fake import (
 from tests.servers.providers import DIALECTS, MODEL
 from timeful.core.source import Chunk, End
 from timeful.errors import ModelError, ModelRefusedError, ModelTimeoutError, SettingsError
+from timeful.models import provider_clients
 from timeful.models.counting import PricedSource
 from timeful.models.model import Message, Pricing, Prompt
 from timeful.models.provider import APIS, ProviderModel
@@ -326,6 +333,52 @@ def test_answers_share_connections(api: str, connect: Connect) -> None:
             read(model.open(ask(), max_tokens=None, seed=1))
             assert server.requests[-1].over.wait(PATIENCE_S)
         assert server.connections < count
+
+
+def test_answers_are_requested_and_read_as_they_are(api: str, connect: Connect) -> None:
+    packed = zlib.compress(bytes(1 << 20))
+    script = [Start({"Content-Encoding": "deflate"}), Raw(packed)]
+    with serve(api, script) as server:
+        with pytest.raises(ModelError, match="deflate"):
+            read(connect(server, api, retries=0).open(ask(), max_tokens=None, seed=1))
+        assert server.requests[0].headers["accept-encoding"] == "identity"
+
+
+def test_an_event_without_an_end_is_an_error(
+    api: str, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(provider_clients, "LONGEST_EVENT", 1 << 16)
+    script = chain([Raw(b'data: {"x": "')], repeat(Raw(bytes(1 << 14))))
+    with serve(api, script) as server, pytest.raises(ModelError, match="65536 bytes"):
+        read(connect(server, api, retries=0).open(ask(), max_tokens=None, seed=1))
+
+
+def test_many_events_are_no_long_event(
+    api: str, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(provider_clients, "LONGEST_EVENT", 1 << 10)
+    with serve(api, [Say("word ")] * 300) as server:
+        chunks, _ = read(connect(server, api).open(ask(), max_tokens=None, seed=1))
+    assert len(chunks) == 300
+
+
+@pytest.mark.parametrize("kind", ["status", "malformed", "answer"])
+def test_the_key_is_in_no_error_and_no_answer(api: str, connect: Connect, kind: str) -> None:
+    key = "sk-CANARY/7+x"
+    scripts = {
+        "status": [Status(401, f"wrong key: {key} or {quote(key, safe='')}")],
+        "malformed": [Raw(f"data: [{json.dumps(key)}]\n\n".encode())],
+        "answer": [Say(f"it is {key[:6]}"), Say(key[6:])],
+    }
+    with serve(api, scripts[kind]) as server:
+        source = connect(server, api, api_key=f"{key}\n", retries=0).open(
+            ask(), max_tokens=None, seed=1
+        )
+        try:
+            text = said(read(source)[0])
+        except ModelError as error:
+            text = "".join(format_exception(error))
+    assert "CANARY" not in text
 
 
 def test_a_model_travels_to_another_process(api: str, connect: Connect) -> None:

@@ -101,7 +101,9 @@ class Wait:
 
 @dataclass(frozen=True)
 class Start:
-    """Send the headers now, before there is anything to say."""
+    """Send the headers now, before there is anything to say; with these in addition."""
+
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -284,6 +286,7 @@ class Answer:
         self._is_over = False
         self._usage = Usage(completion=-1)
         self._finish: str | None = "stop"
+        self._headers: Mapping[str, str] = {}
 
     def give(self, steps: Iterator[Step]) -> None:
         for step in steps:
@@ -321,7 +324,8 @@ class Answer:
                 self._finish = reason
             case Wait(ms):
                 self._listen(ms / 1000)
-            case Start():
+            case Start(headers):
+                self._headers = headers
                 self._start()
             case Hang(keep_alive):
                 self._hang(keep_alive)
@@ -355,6 +359,8 @@ class Answer:
             self._handler.send_response(200)
             self._handler.send_header("Content-Type", "text/event-stream")
             self._handler.send_header("Transfer-Encoding", "chunked")
+            for name, value in self._headers.items():
+                self._handler.send_header(name, value)
             self._handler.end_headers()
 
     def _event(self, event: dict[str, object]) -> None:

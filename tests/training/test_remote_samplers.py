@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from traceback import format_exception
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -17,6 +18,7 @@ pytest.importorskip("openai", reason="a server is asked through the extra `opena
 from msgspec.structs import replace
 from trl import GRPOConfig
 
+from tests.servers.fake import FakeServer, Status
 from tests.serving.here import Here
 from tests.training.material import checkpoint, config
 from tests.training.test_grpo import gaps_of, train
@@ -281,3 +283,18 @@ def test_trl_is_told_of_vllm_in_its_own_words_and_corrects_once(start: Path, rat
     # Against the sampler's probabilities the ratio is right as it is.
     assert told["vllm_importance_sampling_correction"] == (ratio == "trainer")
     assert _vllm(config(start, start)) == {}
+
+
+def test_the_key_is_stripped_and_in_no_error(start: Path) -> None:
+    key = "sk-CANARY/7+x"
+    with FakeServer([Status(401, f"wrong key: Bearer {key}")]) as server:
+        sampler = ServerSampler(
+            load(start), base_url=server.base_url, served="m", api_key=f"{key}\n"
+        )
+        with pytest.raises(ModelError) as caught:
+            sampler.generate([request(0)])
+        with pytest.raises(ModelError) as refused:
+            sampler.load_adapter("a", start)
+        sampler.close()
+    for error in (caught.value, refused.value):
+        assert "CANARY" not in "".join(format_exception(error))

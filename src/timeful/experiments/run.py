@@ -25,10 +25,18 @@ from timeful.experiments.sweep import (
 from timeful.models.kinds import ApiKey
 from timeful.models.preflight import Preflight, make_models
 from timeful.models.prices import describe_prices
+from timeful.models.redaction import clean_key
 from timeful.models.spending import Budget, track_spending
 from timeful.models.traffic import Limits, under
 from timeful.records.events import EpisodeEnded, EpisodeFailed, EpisodeStarted
-from timeful.records.folder import check_path, open_folder, read_settings
+from timeful.records.folder import (
+    SETTINGS,
+    check_folder,
+    check_path,
+    differences,
+    open_folder,
+    read_settings,
+)
 from timeful.records.recorder import Recorder, read_record
 from timeful.records.summary import foreign_record
 from timeful.records.usage_total import UsageTotal
@@ -236,20 +244,13 @@ def _play(
     workers, limits = choose_concurrency(
         [step.episode for step in plan], workers=options.workers, limits=options.limits
     )
-    prices = _describe_prices(suite, plan, options)
+    _check_endpoints(suite, plan, out, settings, options)
     with open_folder(out, settings, RUN, replace=options.replace) as is_resumed:
         if is_resumed and suite.baseline is not None:
             finished = finished_rows(out, job, plan)
             suite.baseline.check(
                 [(step.episode, finished[step.key]) for step in plan if step.key in finished]
             )
-        missing = [step.episode for step in plan if not has_record(out, step.key)]
-        if missing and prices:
-            _say(options, prices)
-        # Agents in files have endpoints and keys of their own.
-        if options.preflight is not None and missing and suite.key_names is None:
-            models = make_models(find_live_models(missing), options.keys)
-            options.preflight.check(models, options.keys, partial(_say, options))
         if options.watcher is not None:
             options.watcher.start(len(plan))
         with track_spending(out, options.budget) as spending:
@@ -274,21 +275,41 @@ def _play(
     return results, [(step.episode, row) for step, row in zip(plan, rows, strict=True)]
 
 
-def _describe_prices(suite: Suite, plan: Sequence[PlannedEpisode], options: _Options) -> str:
-    """The prices of the models in lines; none of models in files, which a suite itself reads."""
+def _check_endpoints(
+    suite: Suite,
+    plan: Sequence[PlannedEpisode],
+    out: Path,
+    settings: Mapping[str, Any],
+    options: _Options,
+) -> None:
+    """Show prices and check endpoints before anything is written, if episodes are missing.
+
+    Agents in files have endpoints and keys of their own, which their suite reads.
+    """
     if suite.key_names is not None:
-        return ""
+        return
+    if not options.replace:
+        check_folder(out, settings, RUN)
+    is_same = (out / SETTINGS).exists() and not differences(out / SETTINGS, settings, RUN.locations)
+    missing = [step.episode for step in plan if not (is_same and has_record(out, step.key))]
     given = {} if options.budget is None else options.budget.prices
-    return "\n".join(describe_prices(find_live_models([step.episode for step in plan]), given))
+    prices = "\n".join(describe_prices(find_live_models([step.episode for step in plan]), given))
+    if missing and prices:
+        _say(options, prices)
+    if options.preflight is not None:
+        models = make_models(find_live_models(missing), options.keys)
+        options.preflight.check(models, options.keys, partial(_say, options))
 
 
 def choose_keys(episodes: Sequence[object], keys: Mapping[str, str]) -> ApiKey:
     """The key of all models of the episodes; or several by their variables, if they differ.
 
     Raises:
-        SettingsError: If the variable of a provider's key is not set.
+        SettingsError: If the variable of a provider's key is not set, or its key cannot be sent.
     """
     models = find_live_models(episodes)
+    used = {model.key_name for model in models}
+    keys = {name: clean_key(key) if name in used else key for name, key in keys.items()}
     for model in sorted(models, key=lambda model: model.spec):
         if model.needs_key and not keys.get(model.key_name):
             raise SettingsError(f"{model.spec} needs a key: set {model.key_name}")

@@ -9,7 +9,7 @@ import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Set
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from re import search
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import openai
 
@@ -19,6 +19,7 @@ from timeful.models.answer_stream import (
     StatusError,
     UnreachableError,
 )
+from timeful.models.bounded_bodies import bound_bodies
 from timeful.models.event_loop_thread import ClientState
 from timeful.models.failures import find_words
 from timeful.models.request import RUNNING, Request, requested_wait
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from openai.types.chat import ChatCompletionMessageParam
 
 _DRAIN_S = 0.5
-_LONGEST_ERROR = 1 << 16
 
 _DONE = ChatChunk(choices=[Choice(finish_reason="stop")])
 """The meaning of an end mark without a finish reason before it."""
@@ -57,50 +57,26 @@ async def connect(request: Request, shared: ClientState) -> "ChatDialect":
     return ChatDialect(await shared.cleanup.enter_async_context(client))
 
 
-def make_client(request: Request) -> openai.AsyncOpenAI:
-    """Make a client without retries of its own; the caller closes it."""
+def make_client(request: Request, *, longest_event: int | None = None) -> openai.AsyncOpenAI:
+    """Make a client without retries of its own; the caller closes it. See `bound_bodies`."""
     times = request.timeouts
     # Reads have no limit here: silence is measured in tokens, not in bytes (see `answer_stream`).
     timeout = openai.Timeout(None, connect=times.connect_s, write=times.connect_s)
+    http = openai.DefaultAsyncHttpxClient(
+        timeout=timeout,
+        limits=_http.Limits(max_connections=None, max_keepalive_connections=None),
+    )
+    bound_bodies(http, longest_event=longest_event)
     client = openai.AsyncOpenAI(
         base_url=request.base_url,
         api_key=request.api_key,
         max_retries=0,
         timeout=timeout,
-        http_client=openai.DefaultAsyncHttpxClient(
-            timeout=timeout,
-            limits=_http.Limits(max_connections=None, max_keepalive_connections=None),
-            event_hooks={"response": [_bound]},
-        ),
+        http_client=http,
     )
     # The client would take these from the environment, and send them to any server.
     client.organization = client.project = None
     return client
-
-
-async def _bound(response: Any) -> None:
-    """Read no more than the beginning of an error's body, and as it is."""
-    if response.status_code >= 400:
-        response.headers.pop("content-encoding", None)  # a little may unfold to gigabytes
-        response.stream = _Beginning(response.stream)
-
-
-class _Beginning(_http.AsyncByteStream):  # type: ignore[misc, name-defined]
-    """The first bytes of a stream."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        left = _LONGEST_ERROR
-        async for part in self._stream:
-            yield part[:left]
-            left -= len(part)
-            if left <= 0:
-                return
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
 
 
 class ChatDialect:
@@ -122,14 +98,9 @@ class ChatDialect:
             messages=cast("list[ChatCompletionMessageParam]", request.wire()),
             stream=True,
             extra_body=body,
-            extra_headers={"Accept-Encoding": "identity"},
         )
         with self._translate_errors(request, body):
             async with opening as response:
-                encoding = response.headers.get("content-encoding", "identity")
-                if encoding != "identity":
-                    words = f"the answer has the encoding {encoding!r}, which was not requested"
-                    raise StatusError(words, status=None, is_final=True)
                 # Not `iter_bytes`, which costs as much as all else that is done with a chunk.
                 received = aiter(cast("AsyncIterator[bytes]", response.http_response.stream))
                 reader = _Reader(received)

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 
 from pydantic_ai.models import Model, create_async_httpx2_client
 
+from timeful.models.bounded_bodies import bound_bodies
 from timeful.models.request import Request
+from timeful.models.sse import LONGEST_EVENT
 
 if TYPE_CHECKING:
     from timeful.models.provider import Api
@@ -20,17 +22,25 @@ def make_model(api: "Api", request: Request, cleanup: AsyncExitStack) -> Model:
 
 
 def _anthropic(request: Request, cleanup: AsyncExitStack) -> Model:
-    from anthropic import AsyncAnthropic, Timeout  # noqa: PLC0415 - of an extra of its own
+    from anthropic import (  # noqa: PLC0415 - of an extra of its own
+        AsyncAnthropic,
+        DefaultAsyncHttpxClient,
+        Timeout,
+    )
     from pydantic_ai.models.anthropic import AnthropicModel  # noqa: PLC0415
     from pydantic_ai.providers.anthropic import AnthropicProvider  # noqa: PLC0415
 
     connect_s = request.timeouts.connect_s
+    # Reads have no limit here: silence is measured in tokens (see `answer_stream`).
+    timeout = Timeout(None, connect=connect_s, write=connect_s)
+    http = DefaultAsyncHttpxClient(timeout=timeout)
+    bound_bodies(http, longest_event=LONGEST_EVENT)
     client = AsyncAnthropic(
         api_key=request.api_key,
         base_url=request.base_url,
         max_retries=0,
-        # Reads have no limit here: silence is measured in tokens (see `answer_stream`).
-        timeout=Timeout(None, connect=connect_s, write=connect_s),
+        timeout=timeout,
+        http_client=http,
     )
     cleanup.push_async_callback(client.close)
     return AnthropicModel(request.model, provider=AnthropicProvider(anthropic_client=client))
@@ -45,6 +55,7 @@ def _google(request: Request, cleanup: AsyncExitStack) -> Model:
     # This client takes a limit for reads only: longer than any that is kept in `answer_stream`.
     longest_s = max(times.first_token_s, times.idle_s) + _MINUTE_S
     http = create_async_httpx2_client(timeout=Timeout(longest_s, connect=times.connect_s))
+    bound_bodies(http, longest_event=LONGEST_EVENT)
     cleanup.push_async_callback(http.aclose)
     provider = GoogleProvider(api_key=request.api_key, base_url=request.base_url, http_client=http)
     return GoogleModel(request.model, provider=provider)
@@ -56,6 +67,6 @@ def _responses(request: Request, cleanup: AsyncExitStack) -> Model:
 
     from timeful.models.openai_stream import make_client  # noqa: PLC0415
 
-    client = make_client(request)
+    client = make_client(request, longest_event=LONGEST_EVENT)
     cleanup.push_async_callback(client.close)
     return OpenAIResponsesModel(request.model, provider=OpenAIProvider(openai_client=client))

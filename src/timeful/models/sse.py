@@ -19,7 +19,8 @@ keep: nothing; all of it is the answer.
 """
 
 _FIELDS = (b"data", b"event", b"id", b"retry")
-_LONGEST_EVENT = 1 << 23
+LONGEST_EVENT = 1 << 23
+"""The most bytes of an event."""
 _OPEN, _CLOSE = "<think>", "</think>"
 
 
@@ -239,8 +240,8 @@ class SseParser:
             ModelError: If a line is not one of server-sent events.
         """
         self._size += len(received)
-        if self._size > _LONGEST_EVENT:
-            raise ModelError(f"the server sent an event of more than {_LONGEST_EVENT} bytes")
+        if self._size > LONGEST_EVENT:
+            raise ModelError(f"the server sent an event of more than {LONGEST_EVENT} bytes")
         complete, end, rest = received.rpartition(b"\n")
         lines = bytes(self._rest + complete).split(b"\n") if end else []
         if end:

@@ -19,6 +19,7 @@ from timeful.errors import ModelError
 from timeful.models.local.checkpoint import Checkpoint
 from timeful.models.local.request import Completion, Request
 from timeful.models.local.sampler import Sampler
+from timeful.models.redaction import clean_key, find_secrets, redact
 from timeful.training.folder import POLICY
 
 _AT_ONCE = 64
@@ -50,7 +51,9 @@ class ServerSampler(Sampler):
         super().__init__(checkpoint)
         from openai import OpenAI  # noqa: PLC0415 - an extra, and slow to load
 
-        self._client = OpenAI(base_url=base_url, api_key=api_key or "none", max_retries=4)
+        key = clean_key(api_key) or "none"
+        self._client = OpenAI(base_url=base_url, api_key=key, max_retries=4)
+        self._secrets = find_secrets(base_url, key)
         self._served = served
         self.refresh: Callable[[int], str] | None = None
         self._held = 0
@@ -84,9 +87,9 @@ class ServerSampler(Sampler):
             self._client.post("/load_lora_adapter", body=body, cast_to=str)
         except BadRequestError as error:
             if "already been loaded" not in str(error):
-                raise ModelError(f"the server refuses the adapter {folder}: {error}") from error
+                raise self._failed(f"the server refuses the adapter {folder}", error) from None
         except APIError as error:
-            raise ModelError(f"the server did not load the adapter {folder}: {error}") from error
+            raise self._failed(f"the server did not load the adapter {folder}", error) from None
 
     def drop_adapter(self, name: str) -> None:
         """Have the server forget an adapter; one that it does not know is none."""
@@ -115,8 +118,12 @@ class ServerSampler(Sampler):
                 },
             )
         except APIError as error:
-            raise ModelError(f"the rollout server failed: {error}") from error
+            raise self._failed("the rollout server failed", error) from None
         return read(answer.to_dict(), self._held if self.refresh else 0)
+
+    def _failed(self, problem: str, error: Exception) -> ModelError:
+        """An error in the words of the server, which may quote the key; so may its cause."""
+        return ModelError(f"{problem}: {redact(str(error), self._secrets)}")
 
 
 class Pusher:
