@@ -96,6 +96,7 @@ def write_record(path: Path, events: list[Any]) -> Path:
 def write_run(folder: Path, count: int = 2, **fields: Any) -> Path:
     """A run of several episodes with an index and results."""
     lines = []
+    folder.mkdir(parents=True, exist_ok=True)
     for number in range(count):
         path = write_record(folder / "episodes" / f"e{number}.jsonl", game())
         row = {"game": "snake", "seed": number, "status": "ok", "score": 2.0, **fields}

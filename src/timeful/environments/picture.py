@@ -1,11 +1,13 @@
 """Pictures of worlds: a few drawings in a box of 100 by 100, from a state in a record.
 
-A world of one's own gets pictures from a function `picture(state) -> Picture | None`, given as an
-attribute of the world that is registered.
+A world that is registered by name has pictures if it has an attribute `picture`: a function from
+the state of its view to a Picture, or to None.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from textwrap import wrap
 from typing import Any, Literal
 
 Role = Literal["ink", "quiet", "good", "bad", "own", "other", "paper"]
@@ -55,3 +57,32 @@ def label(role: Role, x: float, y: float, size: float, text: str) -> Operation:
 def _short(value: float) -> float:
     """A number with at most two digits after the point, so that equal drawings are equal."""
     return round(float(value), 2)
+
+
+def paragraph(
+    role: Role, x: float, y: float, size: float, text: str, *, most: int
+) -> list[Operation]:
+    """A text in lines that fit the box from x to its right edge, at most so many."""
+    width = max(int((SIZE - x) / (size * 0.55)), 8)
+    step = size * 1.35
+    lines = enumerate(_wrapped(text, width, most))
+    return [label(role, x, y + place * step, size, part) for place, part in lines if part]
+
+
+@lru_cache(maxsize=4_096)
+def _wrapped(text: str, width: int, most: int) -> list[str]:
+    lines = [part for line in text.splitlines() for part in wrap(line, width) or [""]]
+    return lines if len(lines) <= most else [*lines[: most - 1], "…"]
+
+
+def bar(
+    role: Role, x: float, y: float, width: float, height: float, share: float
+) -> list[Operation]:
+    """A bar that is filled by a share from 0 to 1."""
+    share = min(max(share, 0.0), 1.0)
+    return [box("quiet", x, y, width, height), rect(role, x, y, width * share, height)]
+
+
+def in_seconds(span: object) -> str:
+    """An instant or span of a state, in seconds."""
+    return f"{span / 1e9:.1f} s" if isinstance(span, int) else "?"

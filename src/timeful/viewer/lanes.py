@@ -1,5 +1,6 @@
 """The lanes of an episode: spans, marks, links and verdicts, by module and by kind of lane."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args
@@ -176,7 +177,7 @@ def pack_groups(groups: Sequence[_Group], record: RawRecord, strings: Strings) -
     )
     numbers = {id(thought): place for place, (_, thought) in enumerate(thoughts)}
     return {
-        "lanes": [_lane(key, keys) for key in keys],
+        "lanes": _lanes(keys),
         "verdicts": _verdicts(groups, judgements, places, numbers, strings),
         "thoughts": _thought_columns(thoughts, places, strings),
         "spans": _span_columns(groups, places, numbers, strings),
@@ -353,6 +354,7 @@ def _order_lanes(groups: Sequence[_Group], judgements: Sequence[Judgement]) -> l
     for group, judgement in zip(groups, judgements, strict=True):
         own = {span[-1] for span in group.spans} | {mark[-1] for mark in group.marks}
         own |= {_thought_key(group, thought) for thought in group.every_thought}
+        own |= {key for link in group.links for key in link[3:5]}
         if judgement.verdicts:
             own.add(group.key("actions"))
         if any(isinstance(event, Turned | Happened) for event in group.entries):
@@ -374,10 +376,17 @@ def _thought_key(group: _Group, thought: _Thought) -> LaneKey:
     return group.key("thoughts", _purpose(thought.event), thought.row)
 
 
-def _lane(key: LaneKey, keys: Sequence[LaneKey]) -> Lane:
-    module, kind, name, row = key
-    is_single = not any(other[:3] == key[:3] and other[3] != row for other in keys)
-    return Lane(name=name if is_single else f"{name} {row + 1}", kind=kind, module=module)
+def _lanes(keys: Sequence[LaneKey]) -> list[Lane]:
+    """The lanes; those of one name are numbered."""
+    counts = Counter(key[:3] for key in keys)
+    return [
+        Lane(
+            name=key[2] if counts[key[:3]] == 1 else f"{key[2]} {key[3] + 1}",
+            kind=key[1],
+            module=key[0],
+        )
+        for key in keys
+    ]
 
 
 def _thought_columns(

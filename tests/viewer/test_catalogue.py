@@ -1,0 +1,137 @@
+"""What the catalogue finds, and what it says of what it cannot read."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.viewer.material import game, write_record, write_run
+from timeful.errors import RecordError
+from timeful.viewer.catalogue import Runs
+from timeful.viewer.schema import Rows
+
+
+def columns(rows: Rows) -> dict[str, list[object]]:
+    return {column.name: list(column.values) for column in rows.columns}
+
+
+def test_runs_are_found_below_a_folder_and_a_record_alone(tmp_path: Path) -> None:
+    write_run(tmp_path / "a" / "deep" / "run")
+    write_record(tmp_path / "loose" / "one.jsonl", game())
+    runs = Runs([tmp_path])
+    assert [(run.name, run.kind) for run in runs.runs] == [
+        ("a/deep/run", "run"),
+        ("loose", "records"),
+    ]
+    single = Runs([tmp_path / "loose" / "one.jsonl"])
+    assert single.run(0).keys == ["one"]
+    assert single.rows(0).keys == ["one"]
+
+
+def test_a_table_has_the_columns_of_rows_and_their_levels(tmp_path: Path) -> None:
+    write_run(tmp_path / "run", count=30)
+    rows = Runs([tmp_path]).rows(0)
+    by_name = {column.name: column for column in rows.columns}
+    assert by_name["seed"].kind == "number"
+    assert by_name["seed"].levels == []
+    assert by_name["game"].levels == ["snake"]
+    assert rows.lead[0] == "seed"
+    assert rows.pending == 0
+
+
+def test_a_result_names_its_episodes_by_columns_that_rows_have(tmp_path: Path) -> None:
+    write_run(tmp_path / "run")
+    (matrix,) = Runs([tmp_path]).rows(0).matrices
+    (cell,) = matrix.cells
+    assert (matrix.rows, matrix.columns) == (["agile"], ["snake"])
+    assert (cell.value, cell.published, cell.where) == (2.0, 1.5, {"game": "snake"})
+
+
+def test_rows_without_an_index_come_from_the_records(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", count=3)
+    (run / "rows.jsonl").unlink()
+    table = columns(Runs([tmp_path]).rows(0))
+    assert table["score"] == [2.0] * 3
+    assert table["agent"] == ["agile"] * 3
+    rows = Runs([tmp_path]).rows(0, budget=1)
+    assert rows.pending == 2
+    assert columns(rows)["score"] == [2.0, None, None]
+
+
+def test_a_run_that_grows_keeps_the_numbers_of_its_episodes(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", count=1)
+    runs = Runs([tmp_path])
+    assert runs.run(0).keys == ["e0"]
+    part = run / "episodes" / f"a0.jsonl.{os.getpid()}.1.part"
+    write_record(part, game()[:4])
+    assert runs.run(0).keys == ["e0", "a0"]
+    assert runs.catalogue().runs[0].state == "running"
+    assert json.loads(runs.part(0, 1, "lanes"))["status"] == "open"
+    write_record(run / "episodes" / "a0.jsonl", game())
+    part.unlink()
+    assert json.loads(runs.part(0, 1, "lanes"))["status"] == "ok"
+    assert runs.catalogue().runs[0].state == "done"
+
+
+def test_a_run_whose_process_was_killed_is_stopped(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", count=1)
+    write_record(run / "episodes" / "b.jsonl.999999999.1.part", game()[:4])
+    assert Runs([tmp_path]).catalogue().runs[0].state == "stopped"
+
+
+def test_what_cannot_be_read_hides_nothing_else(tmp_path: Path) -> None:
+    write_run(tmp_path / "good")
+    bad = write_run(tmp_path / "bad")
+    (bad / "settings.json").write_text("{")
+    (bad / "rows.jsonl").write_text('nonsense\n{"key": 1}\n')
+    (bad / "results.json").write_text("[1]")
+    runs = Runs([tmp_path])
+    assert {entry.name: entry.state for entry in runs.catalogue().runs} == {
+        "good": "done",
+        "bad": "unreadable",
+    }
+    rows = runs.rows(0)
+    assert len(rows.notices) == 3
+    assert columns(rows)["score"] == [2.0, 2.0]
+
+
+def test_an_episode_that_vanishes_says_so(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    runs = Runs([tmp_path])
+    runs.part(0, 1, "lanes")
+    (run / "episodes" / "e1.jsonl").unlink()
+    with pytest.raises(RecordError):
+        runs.part(0, 1, "lanes")
+    assert runs.rows(0).keys == ["e0", "e1"]
+
+
+def test_a_loop_of_links_ends(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path)
+    write_run(tmp_path / "run")
+    assert [run.name for run in Runs([tmp_path]).runs] == ["run"]
+
+
+def test_the_journal_of_a_training_is_curves(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "train", count=0)
+    lines = [{"update": i, "reward": i / 2, "tokens": {"1x": 5}, "alarm": ""} for i in range(3)]
+    (run / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines) + "{")
+    write_record(run / "episodes" / "0001" / "a.jsonl", game())
+    runs = Runs([tmp_path])
+    assert runs.runs[0].kind == "training"
+    rows = runs.rows(0)
+    assert rows.keys == ["0001/a"]
+    curves = {curve.name: (curve.x, curve.y) for curve in rows.curves}
+    assert curves == {
+        "reward": ([0.0, 1.0, 2.0], [0.0, 0.5, 1.0]),
+        "tokens.1x": ([0.0, 1.0, 2.0], [5.0] * 3),
+    }
+
+
+def test_packs_in_memory_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("timeful.viewer.catalogue._CACHE_BYTES", 10)
+    write_run(tmp_path / "run", count=3)
+    runs = Runs([tmp_path])
+    for episode in (0, 1, 2):
+        runs.part(0, episode, "lanes")
+    assert len(runs._packs) == 1
