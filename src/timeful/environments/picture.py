@@ -66,7 +66,7 @@ def paragraph(
     width = max(int((SIZE - x) / (size * 0.55)), 8)
     step = size * 1.35
     lines = enumerate(_wrapped(text, width, most))
-    return [label(role, x, y + place * step, size, part) for place, part in lines if part]
+    return [label(role, x, y + index * step, size, part) for index, part in lines if part]
 
 
 @lru_cache(maxsize=4_096)

@@ -140,16 +140,16 @@ def _values(runs: Runs, choice: Choice) -> Iterator[tuple[str, bytes]]:
     for entry in catalogue.runs:
         entry.path = entry.name
     tables = {entry.number: runs.rows(entry.number, budget=1 << 30) for entry in catalogue.runs}
-    kept = {number: _kept(rows, choice) for number, rows in tables.items()}
+    selection = {number: _kept(rows, choice) for number, rows in tables.items()}
     for entry in catalogue.runs:
-        entry.episodes = len(kept[entry.number])
+        entry.episodes = len(selection[entry.number])
     yield "catalogue", msgspec.json.encode(catalogue)
     for number, rows in tables.items():
-        yield f"rows-{number}", msgspec.json.encode(_select(rows, kept[number]))
-        for place, episode in enumerate(kept[number]):
+        yield f"rows-{number}", msgspec.json.encode(_select(rows, selection[number]))
+        for index, episode in enumerate(selection[number]):
             for part in PARTS:
                 value = runs.part(number, episode, part)
-                yield f"part-{number}-{place}-{part}", _leave_out(value, part, choice.without)
+                yield f"part-{number}-{index}-{part}", _leave_out(value, part, choice.without)
 
 
 def _kept(rows: Rows, choice: Choice) -> list[int]:
@@ -159,27 +159,27 @@ def _kept(rows: Rows, choice: Choice) -> list[int]:
         SettingsError: If a column is unknown, or nothing is left.
     """
     columns = {column.name: column.values for column in rows.columns}
-    kept = list(range(len(rows.keys)))
+    selection = list(range(len(rows.keys)))
     for name, text in choice.where:
         if name not in columns and name != "key":
             raise SettingsError(
                 f"the episodes have no column {name!r}; they have {', '.join(columns)}"
             )
         values = rows.keys if name == "key" else columns[name]
-        kept = [place for place in kept if _plain(values[place]) == text]
-    if choice.where and not kept:
+        selection = [index for index in selection if _plain(values[index]) == text]
+    if choice.where and not selection:
         raise SettingsError("no episode has these values; see --episodes")
-    return kept
+    return selection
 
 
 def _plain(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def _select(rows: Rows, kept: list[int]) -> Rows:
-    rows.keys = [rows.keys[place] for place in kept]
+def _select(rows: Rows, selection: list[int]) -> Rows:
+    rows.keys = [rows.keys[index] for index in selection]
     for column in rows.columns:
-        column.values = [column.values[place] for place in kept]
+        column.values = [column.values[index] for index in selection]
     return rows
 
 
@@ -211,9 +211,9 @@ def _leave_out(value: bytes, part: str, without: Collection[str]) -> bytes:
 
 def _blank_labels(lanes: Lanes) -> None:
     """Leave out the labels of actions, events and notes, which may quote a model or a person."""
-    for place, kind in enumerate(lanes.marks.kind):
+    for index, kind in enumerate(lanes.marks.kind):
         if kind in ("action", "note", "event", "failure"):
-            lanes.marks.label[place] = -1
+            lanes.marks.label[index] = -1
     used = {
         *lanes.marks.label,
         *(*lanes.spans.label, *lanes.verdicts.slot),
@@ -221,4 +221,4 @@ def _blank_labels(lanes: Lanes) -> None:
     }
     lanes.verdicts.reason = [-1] * len(lanes.verdicts.reason)
     lanes.error = None if lanes.error is None else lanes.error.partition(":")[0]
-    lanes.strings = [text if place in used else "" for place, text in enumerate(lanes.strings)]
+    lanes.strings = [text if index in used else "" for index, text in enumerate(lanes.strings)]

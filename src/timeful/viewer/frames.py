@@ -107,14 +107,14 @@ class _Writer:
         return number
 
     def _text(self, state: Any) -> int:
-        """The place of a state as indented JSON."""
+        """The position of a state as indented JSON."""
         text = msgspec.json.format(msgspec.json.encode(state), indent=1).decode()
         if len(text) > _LONGEST_TEXT:
             text = f"{text[:_LONGEST_TEXT]}\n… ({len(text)} characters, cut)"
-        place = self._texts.setdefault(text, len(self._texts))
-        if place == len(self._frames.strings):
+        index = self._texts.setdefault(text, len(self._texts))
+        if index == len(self._frames.strings):
             self._frames.strings.append(text)
-        return place
+        return index
 
 
 def difference(before: list[int], after: list[int]) -> list[int]:

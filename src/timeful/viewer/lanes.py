@@ -170,19 +170,19 @@ def pack_groups(groups: Sequence[_Group], record: RawRecord, strings: Strings) -
         for line, unknown in record.unknown
     ]
     keys = _order_lanes(groups, judgements)
-    places = {key: place for place, key in enumerate(keys)}
+    indices = {key: index for index, key in enumerate(keys)}
     thoughts = sorted(
         ((group, thought) for group in groups for thought in group.every_thought),
         key=lambda pair: (pair[1].event.at, pair[1].line),
     )
-    numbers = {id(thought): place for place, (_, thought) in enumerate(thoughts)}
+    numbers = {id(thought): index for index, (_, thought) in enumerate(thoughts)}
     return {
         "lanes": _lanes(keys),
-        "verdicts": _verdicts(groups, judgements, places, numbers, strings),
-        "thoughts": _thought_columns(thoughts, places, strings),
-        "spans": _span_columns(groups, places, numbers, strings),
-        "marks": _mark_columns(groups, places, strings),
-        "links": _link_columns(groups, places),
+        "verdicts": _verdicts(groups, judgements, indices, numbers, strings),
+        "thoughts": _thought_columns(thoughts, indices, strings),
+        "spans": _span_columns(groups, indices, numbers, strings),
+        "marks": _mark_columns(groups, indices, strings),
+        "links": _link_columns(groups, indices),
     }
 
 
@@ -359,7 +359,7 @@ def _order_lanes(groups: Sequence[_Group], judgements: Sequence[Judgement]) -> l
             own.add(group.key("actions"))
         if any(isinstance(event, Turned | Happened) for event in group.entries):
             own.add(group.key("score"))
-        first = {key: place for place, key in enumerate(_thought_keys(group))}
+        first = {key: index for index, key in enumerate(_thought_keys(group))}
         keys += sorted(
             own, key=lambda key: (_KINDS.index(key[1]), first.get((*key[:3], 0), 0), key[3])
         )
@@ -390,12 +390,12 @@ def _lanes(keys: Sequence[LaneKey]) -> list[Lane]:
 
 
 def _thought_columns(
-    thoughts: Sequence[tuple[_Group, _Thought]], places: dict[LaneKey, int], strings: Strings
+    thoughts: Sequence[tuple[_Group, _Thought]], indices: dict[LaneKey, int], strings: Strings
 ) -> Thoughts:
     columns = Thoughts(start=delta([thought.event.at for _, thought in thoughts]))
     for group, thought in thoughts:
         columns.number.append(thought.event.thought)
-        columns.lane.append(places[_thought_key(group, thought)])
+        columns.lane.append(indices[_thought_key(group, thought)])
         columns.line.append(thought.line)
         columns.end.append(thought.end)
         columns.tokens.append(thought.tokens)
@@ -408,18 +408,18 @@ def _thought_columns(
 
 
 def _span_columns(
-    groups: Sequence[_Group], places: dict[LaneKey, int], numbers: dict[int, int], strings: Strings
+    groups: Sequence[_Group], indices: dict[LaneKey, int], numbers: dict[int, int], strings: Strings
 ) -> Spans:
     rows: list[tuple[int, int, SpanState, int, str, int, int]] = []
     for group in groups:
-        rows += [(*span[:5], places[span[5]], -1) for span in group.spans]
+        rows += [(*span[:5], indices[span[5]], -1) for span in group.spans]
         for thought in group.every_thought:
-            place, number = places[_thought_key(group, thought)], numbers[id(thought)]
+            index, number = indices[_thought_key(group, thought)], numbers[id(thought)]
             label = f"#{thought.event.thought}"
             *stretches, (start, length, state) = thought.spans or [(thought.event.at, 0, "running")]
             del state
-            rows += [(*stretch, thought.line, label, place, number) for stretch in stretches]
-            rows.append((start, length, thought.last, thought.line, label, place, number))
+            rows += [(*stretch, thought.line, label, index, number) for stretch in stretches]
+            rows.append((start, length, thought.last, thought.line, label, index, number))
     rows.sort(key=lambda row: (row[0], row[5], row[3]))
     return Spans(
         start=delta([row[0] for row in rows]),
@@ -432,7 +432,7 @@ def _span_columns(
     )
 
 
-def _mark_columns(groups: Sequence[_Group], places: dict[LaneKey, int], strings: Strings) -> Marks:
+def _mark_columns(groups: Sequence[_Group], indices: dict[LaneKey, int], strings: Strings) -> Marks:
     marks = sorted(
         (mark for group in groups for mark in group.marks), key=lambda mark: (mark[0], mark[2])
     )
@@ -442,11 +442,11 @@ def _mark_columns(groups: Sequence[_Group], places: dict[LaneKey, int], strings:
         line=[mark[2] for mark in marks],
         label=[strings.label(mark[3]) for mark in marks],
         seen=[mark[4] for mark in marks],
-        lane=[places[mark[5]] for mark in marks],
+        lane=[indices[mark[5]] for mark in marks],
     )
 
 
-def _link_columns(groups: Sequence[_Group], places: dict[LaneKey, int]) -> Links:
+def _link_columns(groups: Sequence[_Group], indices: dict[LaneKey, int]) -> Links:
     links = sorted(
         (link for group in groups for link in group.links), key=lambda link: (link[0], link[5])
     )
@@ -454,8 +454,8 @@ def _link_columns(groups: Sequence[_Group], places: dict[LaneKey, int]) -> Links
         at=delta([link[0] for link in links]),
         length=[link[1] for link in links],
         kind=[link[2] for link in links],
-        source=[places[link[3]] for link in links],
-        target=[places[link[4]] for link in links],
+        source=[indices[link[3]] for link in links],
+        target=[indices[link[4]] for link in links],
         line=[link[5] for link in links],
     )
 
@@ -467,7 +467,7 @@ def _bounded(span: int | None) -> int | None:
 def _verdicts(
     groups: Sequence[_Group],
     judgements: Sequence[Judgement],
-    places: dict[LaneKey, int],
+    indices: dict[LaneKey, int],
     numbers: dict[int, int],
     strings: Strings,
 ) -> Verdicts:
@@ -480,7 +480,7 @@ def _verdicts(
                 key = _thought_key(group, thought)
                 thought.is_late |= verdict.kind == "too late"
             number = -1 if thought is None else numbers[id(thought)]
-            rows.append((verdict.at, group.lines[verdict.event], places[key], verdict, number))
+            rows.append((verdict.at, group.lines[verdict.event], indices[key], verdict, number))
     rows.sort(key=lambda row: row[:2])
     return Verdicts(
         at=delta([row[0] for row in rows]),

@@ -221,7 +221,7 @@ def read_curves(root: Path) -> list[Curve]:
         return []
     names = dict.fromkeys(name for row in rows for name, value in row.items() if _is_number(value))
     step = next((name for name in ("step", "update", "global_step") if name in names), None)
-    x = [_number(row.get(step or "")) or float(place) for place, row in enumerate(rows)]
+    x = [_number(row.get(step or "")) or float(index) for index, row in enumerate(rows)]
     return [
         Curve(name=name, x=x, y=[_number(row.get(name)) for row in rows])
         for name in names

@@ -22,13 +22,13 @@ def picture(state: Mapping[str, Any]) -> Picture:
     for number, head, direction, _, span in state["car_states"]:
         sign = 1 if direction == "right" else -1
         ends = sorted((head, head - sign * span))
-        left, right = ((end / PARTS + PLAYER_COLUMN) * cell for end in (ends[0], ends[1] + 1))
-        left, right = max(left, 0.0), min(right, SIZE)
-        if right > left:
+        west, right = ((end / PARTS + PLAYER_COLUMN) * cell for end in (ends[0], ends[1] + 1))
+        west, right = max(west, 0.0), min(right, SIZE)
+        if right > west:
             operations.append(
-                rect("other", left, top(number) + lane * 0.2, right - left, lane * 0.6)
+                rect("other", west, top(number) + lane * 0.2, right - west, lane * 0.6)
             )
-            front = right if sign > 0 else left
+            front = right if sign > 0 else west
             operations.append(circle("bad", front, top(number) + lane / 2, lane * 0.12))
     y = top(state["player_states"]) + lane / 2
     operations.append(circle("own", (PLAYER_COLUMN + 0.5) * cell, y, lane * 0.34))

@@ -31,15 +31,15 @@ def picture(state: Mapping[str, Any]) -> Picture:
         label("ink", 2, 13, 3.6, f"main task: {state['written']} of {units}"),
         *bar("own", 52, 10, 46, 3.5, state["written"] / max(units, 1)),
     ]
-    for place, letter in enumerate(waiting[:_ROWS]):
-        y = 21 + place * 5.6
-        left = letter["deadline"] - at
+    for index, letter in enumerate(waiting[:_ROWS]):
+        y = 21 + index * 5.6
+        remaining = letter["deadline"] - at
         aside = f" ({letter['set_aside']})" if letter["set_aside"] else ""
         operations += [
             circle(_ROLES[letter["urgency"]], 4, y - 1.2, 1.6),
             label("ink", 8, y, 3.4, f"{letter['number']} {letter['subject'][:22]}{aside}"),
-            *bar(_ROLES[letter["urgency"]], 62, y - 2.6, 24, 2.8, left / _LONGEST_NS),
-            label("quiet", 87, y, 3, in_seconds(left)),
+            *bar(_ROLES[letter["urgency"]], 62, y - 2.6, 24, 2.8, remaining / _LONGEST_NS),
+            label("quiet", 87, y, 3, in_seconds(remaining)),
         ]
     states = [letter["state"] for letter in letters]
     counts = ", ".join(f"{states.count(name)} {name}" for name in ("handled", "late", "expired"))

@@ -16,8 +16,8 @@ def picture(state: Mapping[str, Any]) -> Picture:
         label("ink", 2, 6, 4.2, f"tick {at // TICK}"),
         label("quiet", 40, 6, 4, f"{state['doing'] or state['mode']}"),
     ]
-    for place, dish in enumerate(dishes):
-        y = 15 + place * 7.5
+    for index, dish in enumerate(dishes):
+        y = 15 + index * 7.5
         operations += [
             label("ink", 2, y, 3.8, dish["name"]),
             label("quiet", 14, y, 3.4, f"{dish['kind']}, {dish['stage']}"),
@@ -25,8 +25,8 @@ def picture(state: Mapping[str, Any]) -> Picture:
         ]
     top = 22 + len(dishes) * 7.5
     most = max((problem["written"] for problem in problems), default=0) or 1
-    for place, problem in enumerate(problems):
-        y = top + place * 7
+    for index, problem in enumerate(problems):
+        y = top + index * 7
         role: Role = "good" if problem["complete"] else "own"
         operations += [
             label("ink", 2, y, 3.8, problem["name"]),

@@ -19,15 +19,15 @@ def picture(state: Mapping[str, Any]) -> Picture:
     ]
     operations = [rect("quiet", *corner(x, y), cell, cell) for x, y in walls]
     for x, y, life, *_ in state["foods"]:
-        left, top = corner(x, y)
-        operations.append(circle("good", left + cell / 2, top + cell / 2, cell * 0.36))
-        operations.append(label("paper", left + cell * 0.28, top + cell * 0.64, 4.5, str(life)))
-    for place, (x, y) in enumerate(reversed(state["snake"]), 1 - len(state["snake"])):
-        left, top = corner(x, y)
-        inset = cell * (0.04 if place == 0 else 0.12)
+        west, top = corner(x, y)
+        operations.append(circle("good", west + cell / 2, top + cell / 2, cell * 0.36))
+        operations.append(label("paper", west + cell * 0.28, top + cell * 0.64, 4.5, str(life)))
+    for index, (x, y) in enumerate(reversed(state["snake"]), 1 - len(state["snake"])):
+        west, top = corner(x, y)
+        inset = cell * (0.04 if index == 0 else 0.12)
         operations.append(
-            rect("own", left + inset, top + inset, cell - 2 * inset, cell - 2 * inset)
+            rect("own", west + inset, top + inset, cell - 2 * inset, cell - 2 * inset)
         )
-        if place == 0:
-            operations.append(circle("paper", left + cell / 2, top + cell / 2, cell * 0.15))
+        if index == 0:
+            operations.append(circle("paper", west + cell / 2, top + cell / 2, cell * 0.15))
     return Picture(tuple(operations))
