@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from timeful.training.data.files import DatasetKind, Format
     from timeful.training.data.traces import TraceResult
 
+_TRACES = ("perfetto", "chrome", "otel")
 _LISTED = 20
 """The most failed episodes that are named; the others are counted."""
 
@@ -78,9 +79,9 @@ def _left_out(failures: "LeftOut") -> bool:
 @click.option(
     "--as",
     "kind",
-    type=click.Choice(["sft", "preference", "prompts"]),
+    type=click.Choice(["sft", "preference", "prompts", *_TRACES]),
     required=True,
-    help="Rows: conversations, pairs of a better and a worse one, or prompts.",
+    help="Rows of a data set, or a trace for Perfetto, Chrome or OpenTelemetry.",
 )
 @click.option(
     "--out", type=FILE, required=True, help="Output file; its card is written next to it."
@@ -103,6 +104,12 @@ def _left_out(failures: "LeftOut") -> bool:
     help="Only problems of this split, by their hash.",
 )
 @click.option("--replace", is_flag=True, help="Replace an existing file.")
+@click.option("--messages", is_flag=True, help="Write prompts and answers too. For --as otel.")
+@click.option(
+    "--start",
+    metavar="DATE",
+    help="Date of instant 0 for --as otel.  [default: 2000-01-01T00:00:00Z]",
+)
 def export(
     folder: Path,
     kind: str,
@@ -114,13 +121,25 @@ def export(
     in_time: bool,
     split: str | None,
     replace: bool,
+    messages: bool,
+    start: str | None,
 ) -> None:
-    """Write the records of RUN as a data set in TRL's conversational format.
+    """Write the records of RUN as a data set in TRL's conversational format, or as traces.
 
     RUN is the folder of a run with --transcripts full, or of a training with run.records. Failed
     episodes are omitted. Truncated conversations are only used as the worse one of a pair. Exits
     with 1 if a record cannot be read. Without rows it exits with 1 and writes no file.
+
+    For traces RUN is also a single record, and all episodes are written: a .pftrace file for
+    ui.perfetto.dev, a .json file in Chrome's format, or one line of OTLP JSON an episode.
     """
+    if kind in _TRACES:
+        names = ("form", "reward", "minimum", "best", "in_time", "split")
+        refuse_idle(dict.fromkeys(names, (False, "a data set: --as sft, preference or prompts")))
+        refuse_idle(dict.fromkeys(("messages", "start"), (kind == "otel", "--as otel")))
+        _write_traces(folder, kind, out, replace=replace, messages=messages, start=start)
+        return
+    refuse_idle(dict.fromkeys(("messages", "start"), (False, "--as otel")))
     from timeful.training.data.episodes import Run
     from timeful.training.data.export import export_run
     from timeful.training.data.rewards import find_worth
@@ -159,6 +178,48 @@ def export(
         print("no file was written: the choice leaves no rows", file=sys.stderr)
     if exported.left_out.broken or not exported.rows:
         raise SystemExit(1)
+
+
+def _write_traces(
+    source: Path, kind: str, out: Path, *, replace: bool, messages: bool, start: str | None
+) -> None:
+    """Write the records of a run, or one record, for a viewer of traces."""
+    from timeful.cli.record_files import record_files
+    from timeful.errors import SettingsError
+    from timeful.records.store import write_atomically
+    from timeful.viewer.pack import pack_episode
+    from timeful.viewer.reading import read_raw
+    from timeful.viewer.traces import chrome, otel, perfetto
+
+    if out.exists() and not replace:
+        raise SettingsError(f"{out} exists; give another --out, or --replace")
+    packs = [pack_episode(read_raw(path)) for path in record_files([source])]
+    if kind == "otel":
+        date = _read_date(start)
+        content = b"".join(otel(pack, start=date, messages=messages) for pack in packs)
+    else:
+        content = perfetto(packs) if kind == "perfetto" else chrome(packs)
+    write_atomically(out, content)
+    print(f"trace      {out}")
+    print(f"episodes   {len(packs)}")
+
+
+def _read_date(text: str | None) -> int:
+    """A date as nanoseconds since 1970."""
+    from datetime import UTC, datetime
+
+    from timeful.errors import SettingsError
+    from timeful.viewer.traces import START_NS
+
+    if text is None:
+        return START_NS
+    try:
+        date = datetime.fromisoformat(text)
+    except ValueError:
+        raise SettingsError(
+            f"--start must be a date like 2000-01-01T00:00:00Z, got {text!r}"
+        ) from None
+    return round((date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()) * 10**9
 
 
 def _form(out: Path, form: str | None) -> "Format":
