@@ -1,6 +1,5 @@
 """Runs on paid endpoints: nothing burned by a refusal, budgets that stop and resume a run."""
 
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,13 +9,19 @@ from click.testing import CliRunner, Result
 
 import timeful
 from tests.experiments.flight_suite import suite
-from tests.servers.fake import Body, FakeServer, Say, Status, Step, Think
+from tests.servers.fake import Body, Die, FakeServer, Say, Status, Step, Think, Usage
 from timeful.cli.suite_command import load_command
 from timeful.errors import BudgetError, ModelError, ModelRefusedError, SettingsError
+from timeful.experiments.run import report_suite
 from timeful.models.chat import OpenAIModel
+from timeful.models.ledger import read_accounts
 from timeful.models.preflight import is_loopback, probe_model
+from timeful.models.prices import ANY, Price
 from timeful.models.spending import Budget
 from timeful.models.traffic import Limits
+from timeful.reports.results import read_results
+from timeful.reports.text import render_text
+from timeful.reports.usage import usage_sections
 
 FEW = ["--agent", "reactive", "--game", "freeway", "--seeds", "2", "--samples", "2"]
 
@@ -118,8 +123,8 @@ def test_a_larger_budget_resumes_with_the_same_bytes(tmp_path: Path, workers: in
         finished = records(tmp_path / "a")
         assert 0 < len(finished) < 24
         assert all(b'"episode-failed"' not in record for record in finished.values())
-        spent = json.loads((tmp_path / "a" / "spending.json").read_bytes())
-        assert 400 <= spent["prompt"] + spent["completion"] <= 420
+        spent = read_accounts(tmp_path / "a").total
+        assert 400 <= spent.prompt + spent.completion <= 420
         with pytest.raises(BudgetError):
             play(server, tmp_path / "a", **small)
         assert records(tmp_path / "a") == finished
@@ -127,6 +132,73 @@ def test_a_larger_budget_resumes_with_the_same_bytes(tmp_path: Path, workers: in
         whole = play(server, tmp_path / "b")
     assert again.rows == whole.rows
     assert not again.failed
+
+
+def test_a_cost_without_a_price_is_refused_before_a_request(tmp_path: Path) -> None:
+    with FakeServer(script) as server:
+        for options in (["--max-cost", "1"], ["--max-cost", "0", "--price", "1,2"]):
+            result = run(server, tmp_path / "a", *options)
+            assert isinstance(result.exception, SettingsError)
+        assert isinstance(run(server, tmp_path / "a", "--price", "n=1,2").exception, SettingsError)
+        assert not server.requests
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_limited_cost_ends_the_command_and_a_larger_one_resumes_it(tmp_path: Path) -> None:
+    options = ["--price", "openai:m=1000000,1000000", "--connections", "2"]
+    counts = []
+    with FakeServer([Say("\\boxed{U}"), Usage(3, prompt=7)]) as server:
+        for most in ("100", "100", "200"):
+            result = run(server, tmp_path, *options, "--max-cost", most)
+            assert isinstance(result.exception, BudgetError)
+            assert "given by hand" in result.output
+            counts.append(len(server.requests))
+    assert 10 <= counts[0] == counts[1] < counts[2]  # a spent budget sends not even a probe
+    accounts = read_accounts(tmp_path)
+    assert [expense.role for expense in accounts.expenses] == ["probe", "react"]
+    assert accounts.total.requests == counts[2]
+    assert 200 <= accounts.total.cost <= 200 + 2 * 10
+    assert max(map(len, render_text(usage_sections([], accounts)).splitlines())) <= 80
+
+
+def test_failed_and_cut_requests_are_in_the_tables_of_the_run_and_of_its_report(
+    tmp_path: Path,
+) -> None:
+    requests = 0
+
+    def answer(_: Body) -> Sequence[Step]:
+        nonlocal requests
+        requests += 1
+        if requests % 9 == 0:
+            return [Status(503, "busy")]
+        if requests % 5 == 0:
+            return [Say("1"), Die()]
+        return [Think("hm"), Say("1"), Usage(20, prompt=10, reasoning=15, cached=4)]
+
+    budget = Budget(prices={ANY: Price(prompt=1, cached=0.5, completion=2)})
+    with FakeServer(answer) as server:
+        results = play(server, tmp_path, budget=budget, limits=Limits(connections=1))
+        (total,) = results.spending.expenses
+        sent = len(server.requests)
+    assert not results.failed
+    whole = 24 * 3
+    assert total.requests == sent > whole
+    assert total.retries == total.failed == sent - whole
+    broken = total.estimated
+    assert 0 < broken < total.failed
+    assert (total.cached, total.reasoning) == (4 * whole, 15 * whole)
+    assert (total.prompt, total.completion) == (10 * whole + 4 * broken, 20 * whole + broken)
+    assert total.wall_s > 0
+    (usage,) = results.usage
+    assert (usage.thoughts, usage.prompt) == (whole, 10 * whole)
+    rows = [row for row in read_results(tmp_path / "results.json") if row.experiment == "spending"]
+    values = {row.metric: row.value for row in rows}
+    assert values["retries"] == total.retries
+    assert values["cost USD"] == pytest.approx(total.cost)
+    again = report_suite(suite, tmp_path)
+    assert again.spending == results.spending
+    assert again.text == results.text
+    assert max(map(len, results.text.splitlines())) <= 80
 
 
 @pytest.mark.parametrize(

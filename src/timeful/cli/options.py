@@ -12,7 +12,7 @@ from timeful.errors import SettingsError
 if TYPE_CHECKING:
     from timeful.models.traffic import Limits
 
-ENDPOINT_NAMES = ("connections", "rpm", "tpm", "no_key", "max_tokens_total", "price")
+ENDPOINT_NAMES = ("connections", "rpm", "tpm", "no_key", "max_tokens_total", "max_cost", "price")
 """The options of runs that have an effect on endpoints alone."""
 
 FILE = click.Path(path_type=Path)
@@ -56,6 +56,12 @@ def spending_options() -> list[click.Parameter]:
             help="Most tokens of the whole run, prompts included.  [default: no limit]",
         ),
         click.Option(
+            ["--max-cost"],
+            type=float,
+            metavar="USD",
+            help="Most USD of the whole run; prices must be known.  [default: no limit]",
+        ),
+        click.Option(
             ["--price"],
             multiple=True,
             metavar="[MODEL=]IN,[CACHED,]OUT",
@@ -72,7 +78,11 @@ def read_spending(values: Mapping[str, Any]) -> dict[str, Any]:
 
     return {
         "preflight": Preflight(needs_key=not values["no_key"]),
-        "budget": Budget(tokens=values["max_tokens_total"], prices=read_prices(values["price"])),
+        "budget": Budget(
+            tokens=values["max_tokens_total"],
+            cost=values["max_cost"],
+            prices=read_prices(values["price"]),
+        ),
     }
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from timeful.experiments.rows import row_maker
 from timeful.experiments.suite import ReportData, Suite
 from timeful.experiments.sweep import encode
+from timeful.models.ledger import Accounts, read_accounts
 from timeful.records.usage_total import UsageTotal, read_usage
 from timeful.reports.claims import check_claims, claims_grid
 from timeful.reports.html import render
@@ -15,7 +16,7 @@ from timeful.reports.page import Block, Bullets, Entry, Grid, Notice, Paragraph,
 from timeful.reports.results import ResultRow, save_report
 from timeful.reports.table import Context, Table, distinct, lay_out
 from timeful.reports.text import render_text
-from timeful.reports.usage import usage_rows, usage_sections
+from timeful.reports.usage import spending_rows, usage_rows, usage_sections
 
 _SHOWN_FAILURES = 50
 _MOST_BEHIND_S = 0.1
@@ -24,11 +25,12 @@ _MOST_BEHIND_S = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """A written report: rows in order, cells, token usage, text, and the path of its page."""
+    """A written report: rows in order, cells, tokens, requests, text, and the path of its page."""
 
     rows: Sequence[Any]
     cells: Sequence[ResultRow]
     usage: Sequence[UsageTotal]
+    spending: Accounts
     text: str
     path: Path
 
@@ -51,10 +53,18 @@ def write_report(
     page = render(
         title=f"timeful: {suite.title or suite.name}", subtitle=suite.subtitle, sections=sections
     )
-    numbers = [*data.cells, *usage_rows(data.usage, suite.name.partition("/")[0])]
+    name = suite.name.partition("/")[0]
+    numbers = [*data.cells, *usage_rows(data.usage, name), *spending_rows(data.spending, name)]
     path = save_report(out, page, numbers, data.rows, kind, columns=suite.columns)
     text = render_text(sections)
-    return Report(rows=data.rows, cells=data.cells, usage=data.usage, text=text, path=path)
+    return Report(
+        rows=data.rows,
+        cells=data.cells,
+        usage=data.usage,
+        spending=data.spending,
+        text=text,
+        path=path,
+    )
 
 
 def report_data(
@@ -78,6 +88,7 @@ def report_data(
             sorted((out / "episodes").glob("*.jsonl")),
             () if suite.usage is None else suite.usage(out),
         ),
+        spending=read_accounts(out),
     )
     return data if suite.derive is None else replace(data, cells=suite.derive(data))
 
@@ -121,7 +132,7 @@ def make_sections(suite: Suite, data: ReportData) -> Iterator[Section]:
         yield from _additional_metrics(data.cells, additional, suite.cell_keys, context)
     if suite.notes:
         yield Section("Notes", (Bullets(suite.notes),))
-    yield from usage_sections(data.usage)
+    yield from usage_sections(data.usage, data.spending)
     yield _settings(suite, data)
     yield from _not_run(data.cells, context)
     yield from _failures(suite, data.rows)

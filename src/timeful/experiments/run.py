@@ -6,6 +6,7 @@ from dataclasses import replace as replace_fields
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 import msgspec
@@ -23,8 +24,9 @@ from timeful.experiments.sweep import (
     sweeps,
 )
 from timeful.models.kinds import ApiKey
+from timeful.models.ledger import Accounts, Expense, read_accounts
 from timeful.models.preflight import Preflight, make_models
-from timeful.models.prices import describe_prices
+from timeful.models.prices import check_priced, describe_prices
 from timeful.models.redaction import clean_key
 from timeful.models.spending import Budget, track_spending
 from timeful.models.traffic import Limits, under
@@ -74,7 +76,8 @@ class Results:
         suite: The suite.
         episodes: One row an episode, as structs.
         cells: The result rows of the report.
-        usage: The tokens by model and role, where a server counts them.
+        usage: The tokens of the episodes by model and role, where a server counts them.
+        spending: All requests to endpoints by model and role, with their tokens and cost.
         out: The run folder.
         text: The tables as plain text.
         page: The path of the report.
@@ -85,6 +88,7 @@ class Results:
     episodes: Sequence[Any]
     cells: Sequence[ResultRow]
     usage: Sequence[UsageTotal]
+    spending: Accounts
     out: Path
     text: str
     page: Path
@@ -167,11 +171,13 @@ def run_suite(  # noqa: PLR0913 - every argument after four has a default
         episodes = [step.episode for step in plan]
         first = [plan_episode(suite, step) for step in suite.baseline.plan(episodes)]
         pairs: Pairs = ()
+        folder = out.with_name(f"{out.name}-baseline")
         if first:
-            folder = out.with_name(f"{out.name}-baseline")
-            results, pairs = _play(suite, first, folder, settings, options)
+            both = replace_fields(options, others=(out,))
+            results, pairs = _play(suite, first, folder, settings, both)
             if results.failed:
                 return results
+        options = replace_fields(options, others=(folder,))
         completed = suite.baseline.complete(episodes, pairs)
         plan = [plan_episode(suite, step) for step in completed]
     return _play(suite, plan, out, settings, options)[0]
@@ -215,6 +221,8 @@ class _Options:
     preflight: Preflight | None = None
     budget: Budget | None = None
     free: Mapping[str, Any] = field(default_factory=dict)
+    others: Sequence[Path] = ()
+    """Run folders whose spending counts towards the budget: a run and its baseline have one."""
 
     def __post_init__(self) -> None:
         if self.workers is not None and self.workers < 1:
@@ -244,7 +252,7 @@ def _play(
     workers, limits = choose_concurrency(
         [step.episode for step in plan], workers=options.workers, limits=options.limits
     )
-    _check_endpoints(suite, plan, out, settings, options)
+    probes = _check_endpoints(suite, plan, out, settings, options)
     with open_folder(out, settings, RUN, replace=options.replace) as is_resumed:
         if is_resumed and suite.baseline is not None:
             finished = finished_rows(out, job, plan)
@@ -253,7 +261,8 @@ def _play(
             )
         if options.watcher is not None:
             options.watcher.start(len(plan))
-        with track_spending(out, options.budget) as spending:
+        with track_spending(out, options.budget, others=options.others) as spending:
+            spending.enter(probes)
             rows = run_batch(
                 plan,
                 job,
@@ -281,24 +290,41 @@ def _check_endpoints(
     out: Path,
     settings: Mapping[str, Any],
     options: _Options,
-) -> None:
+) -> Sequence[Expense]:
     """Show prices and check endpoints before anything is written, if episodes are missing.
 
     Agents in files have endpoints and keys of their own, which their suite reads.
+
+    Returns:
+        The expenses of the checks.
+
+    Raises:
+        SettingsError: If a price does not fit, or the cost is limited and a price is unknown.
     """
     if suite.key_names is not None:
-        return
+        return ()
     if not options.replace:
         check_folder(out, settings, RUN)
     is_same = (out / SETTINGS).exists() and not differences(out / SETTINGS, settings, RUN.locations)
     missing = [step.episode for step in plan if not (is_same and has_record(out, step.key))]
-    given = {} if options.budget is None else options.budget.prices
-    prices = "\n".join(describe_prices(find_live_models([step.episode for step in plan]), given))
+    budget = options.budget or Budget()
+    models = find_live_models([step.episode for step in plan])
+    prices = "\n".join(describe_prices(models, budget.prices))
+    if budget.cost is not None:
+        check_priced(models, budget.prices)
     if missing and prices:
         _say(options, prices)
-    if options.preflight is not None:
-        models = make_models(find_live_models(missing), options.keys)
-        options.preflight.check(models, options.keys, partial(_say, options))
+    if options.preflight is None or not missing:
+        return ()
+    probed = make_models(find_live_models(missing), options.keys)
+    with TemporaryDirectory(prefix="timeful-probes-") as folder:
+        others = (out, *options.others)
+        with (
+            track_spending(Path(folder), budget, others=others) as spending,
+            under(options.limits, spending),
+        ):
+            options.preflight.check(probed, options.keys, partial(_say, options))
+        return read_accounts(Path(folder)).expenses
 
 
 def choose_keys(episodes: Sequence[object], keys: Mapping[str, str]) -> ApiKey:
@@ -370,6 +396,7 @@ def _results(suite: Suite, report: Report, out: Path, problems: Sequence[str] = 
         episodes=report.rows,
         cells=report.cells,
         usage=report.usage,
+        spending=report.spending,
         out=out,
         text=report.text,
         page=report.path,

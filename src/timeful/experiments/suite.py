@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from timeful.errors import SettingsError, check_known
+from timeful.models.ledger import Accounts
 from timeful.records.usage_total import NamedUsage, UsageTotal
 from timeful.reports.claims import Check, Order
 from timeful.reports.cube import CellName, Groups, Levels, Naming, make_cells, with_margins
@@ -85,7 +86,8 @@ class ReportData:
         out: The run folder.
         context: The parts that tables and figures need.
         options: The values of the fields that do not identify a run, such as those of its report.
-        usage: The tokens of the run by model and role, where a server counts them.
+        usage: The tokens of the episodes by model and role, where a server counts them.
+        spending: All requests to endpoints by model and role.
     """
 
     rows: Sequence[Any]
@@ -95,6 +97,7 @@ class ReportData:
     context: Context
     options: Mapping[str, Any] = field(default_factory=dict)
     usage: Sequence[UsageTotal] = ()
+    spending: Accounts = field(default_factory=Accounts)
 
 
 def load_notes(path: Path) -> tuple[str, ...]:

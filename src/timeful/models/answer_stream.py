@@ -28,8 +28,9 @@ from timeful.models.failures import (
     read_unreachable,
 )
 from timeful.models.redaction import Redactor
-from timeful.models.request import Request, address
+from timeful.models.request import Request
 from timeful.models.silence import Silence
+from timeful.models.spending import Bill
 from timeful.models.sse import CallPiece, ThinkSplitter
 from timeful.models.stream_buffer import StreamBuffer
 from timeful.models.tool_call_assembler import ToolCallAssembler
@@ -167,12 +168,9 @@ async def stream_answer(
         sent_at = monotonic_ns()
         try:
             with request.gate.spending.measured(
-                request.model,
-                address(request.base_url),
-                attempt.read_usage,
-                is_retry=attempts > 1,
-            ):
-                await attempt.run(dialect)
+                request, attempt.read_usage, is_retry=attempts > 1
+            ) as bill:
+                await attempt.run(dialect, bill)
             return
         except RepeatError:
             continue
@@ -279,12 +277,17 @@ class _Attempt:
         usage = self._meter.usage
         return (usage.prompt or 0) + usage.completion
 
-    async def run(self, dialect: Dialect) -> None:
+    async def run(self, dialect: Dialect, bill: Bill) -> None:
         """Send the request, and pass on the answer until its end or until the budget is used up."""
+        self._bill = bill
         self._source.begin()
         async with AsyncExitStack() as stack:
             async with self._at_most(self._request.timeouts.first_token_s, "its first token"):
-                events = await stack.enter_async_context(dialect.answer(self._request))
+                try:
+                    events = await stack.enter_async_context(dialect.answer(self._request))
+                except (StatusError, UnreachableError, RepeatError):
+                    bill.is_refused = True
+                    raise
                 event = await self._next(events)
             if await self._take_all(event, events):
                 await self._end()
@@ -405,6 +408,7 @@ class _Attempt:
         task = asyncio.current_task()
         assert task is not None
         self._shared.leaving.add(task)
+        self._bill.pay(self._meter.usage)  # before the run can end
         self._source.append(end, self._meter.usage)
 
     def _broken(self, problem: str) -> Exception:

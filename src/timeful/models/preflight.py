@@ -14,8 +14,7 @@ from timeful.models.failures import TOOLS_HINT
 from timeful.models.live_answer import LiveModel
 from timeful.models.model import Prompt
 from timeful.models.model_spec import ModelSpec
-from timeful.models.spending import Spending
-from timeful.models.traffic import under
+from timeful.models.traffic import TRAFFIC, under
 from timeful.records.usage import Usage
 from timeful.tools import ToolSpec
 
@@ -150,7 +149,7 @@ def probe_model(model: LiveModel) -> Probe | ModelError:
     """
     tools: tuple[ToolSpec, ...] = (_TOOL,)
     while True:
-        probing = Spending(is_run=True)
+        probing = TRAFFIC.get().spending.probe()
         try:
             with under(None, probing):
                 return _ask(model, tools)

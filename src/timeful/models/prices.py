@@ -112,6 +112,22 @@ def describe_prices(models: Iterable[Priced], given: Mapping[str, Price]) -> lis
     return [_line(name, price) for name, price in known.items()]
 
 
+def check_priced(models: Iterable[Priced], given: Mapping[str, Price]) -> None:
+    """Check that the price of each model is known, so that its cost can be limited.
+
+    Raises:
+        SettingsError: If one is unknown; it says how to give it.
+    """
+    for model in models:
+        if price_of(model, given) is None:
+            raise SettingsError(refuse_unpriced(model.name))
+
+
+def refuse_unpriced(name: str) -> str:
+    """Why the cost of a model without a price cannot be limited, and how to give a price."""
+    return f"the cost has a limit, but {name} has no known price: give --price {name}=IN,OUT"
+
+
 def _line(name: str, price: Price | None) -> str:
     if price is not None:
         return f"price     {name}: {price} USD per million tokens, {price.source}"

@@ -130,9 +130,18 @@ class Request:
     @property
     def expected_tokens(self) -> int:
         """A guess of its tokens, prompt and answer, for a limit of tokens per minute."""
-        prompt = sum(len(message.content.encode()) for message in self.messages) // _BYTES
         answer = _ANSWER if self.max_tokens is None else min(self.max_tokens, _ANSWER)
-        return prompt + answer
+        return self.prompt_estimate + answer
+
+    @property
+    def prompt_estimate(self) -> int:
+        """A guess of the tokens of its prompt."""
+        return sum(len(message.content.encode()) for message in self.messages) // _BYTES
+
+    @property
+    def endpoint(self) -> str:
+        """The address of the server, without credentials."""
+        return address(self.base_url)
 
     @property
     def secrets(self) -> tuple[str, ...]:

@@ -1,26 +1,33 @@
 """What a run spends on endpoints, while it runs: one count for progress, budgets and tables.
 
-Each attempt of a request enters the tokens that its server counted. The processes of a run share
-the numbers in a file.
+Each attempt of a request enters the tokens that its server counted, or an estimate where it counts
+none. The processes of a run share the numbers in a file; `ledger` keeps them by model and role.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from asyncio import CancelledError
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Condition, Lock
+from typing import Protocol
 
-import msgspec
+from msgspec.structs import replace
 
 from timeful.core.clock import monotonic_ns
-from timeful.errors import BudgetError, ModelError, RecordError, check_range
-from timeful.models.prices import Price, find_price
+from timeful.errors import BudgetError, ModelError, check_range
+from timeful.models.ledger import (
+    LEDGER,
+    Expense,
+    Ledger,
+    add_expenses,
+    fold_ledger,
+    read_accounts,
+)
+from timeful.models.prices import Price, find_price, refuse_unpriced
 from timeful.models.shared_state import State
-from timeful.records.store import write_atomically
 from timeful.records.usage import Usage
-
-SPENDING = "spending.json"
-"""The file of a run folder with what all sessions of the run spent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,29 +85,74 @@ class Spent:
 
 _NAMES = tuple(f.name for f in fields(Spent))
 
+_SETTLE_S = 1.0
+"""The longest wait for the counts of requests that are ending."""
+
 
 @contextmanager
-def track_spending(out: Path, budget: Budget | None = None) -> Iterator["Spending"]:
+def track_spending(
+    out: Path, budget: Budget | None = None, *, others: Sequence[Path] = ()
+) -> Iterator["Spending"]:
     """The spending of the run in a folder, which continues that of its earlier sessions.
+
+    Args:
+        out: The run folder.
+        budget: The most that may be spent.
+        others: Other folders whose spending counts towards the budget.
 
     Raises:
         RecordError: If the numbers of earlier sessions cannot be read.
     """
-    file = out / SPENDING
-    earlier = Spent()
-    try:
-        if file.exists():
-            earlier = msgspec.json.decode(file.read_bytes(), type=Spent)
-    except msgspec.DecodeError as error:
-        raise RecordError(f"{file}: not the spending of a run ({error}); delete it") from error
+    budget = budget or Budget()
+    fold_ledger(out, dict(budget.prices))
+    earlier = [read_accounts(folder).total for folder in (out, *others)]
     with TemporaryDirectory(prefix="timeful-spending-", ignore_cleanup_errors=True) as folder:
         spending = Spending(
-            Path(folder, "numbers"), budget=budget, earlier=earlier, is_run=True, file=file
+            Path(folder, "numbers"),
+            budget=budget,
+            earlier=_read_total(add_expenses(earlier, model="", role="")),
+            is_run=True,
+            ledger=Ledger(out / LEDGER),
         )
         try:
             yield spending
         finally:
-            spending.save()
+            spending.close()
+
+
+def _read_total(total: Expense) -> Spent:
+    return Spent(
+        requests=total.requests,
+        retries=total.retries,
+        answers=total.requests - total.failed - total.cut,
+        prompt=total.prompt,
+        completion=total.completion,
+        cost=total.cost,
+    )
+
+
+class Billed(Protocol):
+    """A request that may cost money."""
+
+    @property
+    def model(self) -> str:
+        """The name of the model at its server."""
+        ...
+
+    @property
+    def endpoint(self) -> str:
+        """The address of the server."""
+        ...
+
+    @property
+    def label(self) -> str:
+        """The role that the prompt is for."""
+        ...
+
+    @property
+    def prompt_estimate(self) -> int:
+        """A guess of the tokens of the prompt."""
+        ...
 
 
 class Spending:
@@ -111,7 +163,7 @@ class Spending:
         budget: The most that may be spent.
         earlier: What earlier sessions of the run spent.
         is_run: Whether an endpoint that refuses for good ends all that follows.
-        file: Where the numbers of the run are kept.
+        ledger: Keeps what each request costs; None if nothing is kept.
     """
 
     def __init__(
@@ -121,7 +173,7 @@ class Spending:
         budget: Budget | None = None,
         earlier: Spent | None = None,
         is_run: bool = False,
-        file: Path | None = None,
+        ledger: Ledger | None = None,
     ) -> None:
         self.budget = budget or Budget()
         self.earlier = earlier or Spent()
@@ -129,27 +181,36 @@ class Spending:
         """The reason for which no further request is sent."""
         self._path = path
         self._is_run = is_run
-        self._file = file
-        self._saved_at = 0
+        self._ledger = ledger
         self._state = State(path, size=len(_NAMES))
+        self._open = _OpenBills()
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _open, (self._path, self.budget, self.earlier, self._is_run)
+        return _make, (self._path, self.budget, self.earlier, self._is_run, self._ledger)
 
     def share(self, *, is_run: bool = True) -> "Spending":
         """The same numbers, with a stop of its own."""
-        shared = _open(None, self.budget, self.earlier, is_run)
+        shared = self.probe(is_run=is_run)
         shared._state = self._state
         return shared
 
-    def save(self, *, at_most_every_s: float = 0.0) -> None:
-        """Write the numbers of all sessions to the file of the run, if anything was spent."""
-        now = monotonic_ns()
-        if self._file is None or now - self._saved_at < at_most_every_s * 1e9:
-            return
-        self._saved_at = now
-        if self.now.requests:
-            write_atomically(self._file, msgspec.json.encode(replace(self.total, in_flight=0)))
+    def probe(self, *, is_run: bool = True) -> "Spending":
+        """The same budget and ledger, with numbers and a stop of its own."""
+        probing = _make(None, self.budget, self.earlier, is_run, self._ledger)
+        probing._open = self._open
+        return probing
+
+    def enter(self, expenses: Iterable[Expense]) -> None:
+        """Keep expenses of before the folder was there."""
+        for expense in expenses:
+            if self._ledger is not None:
+                self._ledger.write(expense, None)
+
+    def close(self) -> None:
+        """Wait a moment for requests of this process that are ending, and close the ledger."""
+        self._open.wait(_SETTLE_S)
+        if self._ledger is not None:
+            self._ledger.close()
 
     @property
     def now(self) -> Spent:
@@ -165,14 +226,13 @@ class Spending:
 
     @contextmanager
     def measured(
-        self, model: str, endpoint: str, read: Callable[[], Usage], *, is_retry: bool
-    ) -> Iterator[None]:
-        """Send a request in the block, and count what it costs.
+        self, request: Billed, read: Callable[[], Usage], *, is_retry: bool
+    ) -> Iterator["Bill"]:
+        """Send a request in the block, and count what it costs, also if it fails or is cut.
 
         Args:
-            model: The name of the model.
-            endpoint: The address of its server.
-            read: Reads the usage after the block.
+            request: The request.
+            read: Reads the counts of the server so far.
             is_retry: Whether the request repeats another one.
 
         Raises:
@@ -181,26 +241,22 @@ class Spending:
         """
         if self.stopped is not None:
             raise self.stopped
-        if words := self._used_up():
+        price = find_price(request.model, request.endpoint, self.budget.prices)
+        if words := self._refuse(request, price):
             error = BudgetError(words)
             self.stop(error)
             raise error
-        self._add(requests=1, retries=is_retry, in_flight=1)
+        bill = Bill(self, request, price, is_retry=is_retry)
         try:
-            yield
+            yield bill
+        except CancelledError:
+            bill.pay(read(), is_cut=True)
+            raise
+        except BaseException:
+            bill.pay(read(), has_failed=True)
+            raise
         finally:
-            usage = read()
-            prompt, completion = usage.prompt or 0, usage.completion
-            price = find_price(model, endpoint, self.budget.prices)
-            self._add(
-                answers=bool(completion),
-                prompt=prompt,
-                completion=completion,
-                cost=0.0
-                if price is None
-                else price.cost(prompt, completion, cached=usage.cached or 0),
-                in_flight=-1,
-            )
+            bill.pay(read())
 
     def stop(self, reason: ModelError) -> None:
         """Send no further request, in this process, if this is a run."""
@@ -211,15 +267,18 @@ class Spending:
         """Stop, whatever the reason is."""
         self.stopped = self.stopped or ModelError("the run was stopped")
 
-    def _used_up(self) -> str:
+    def _refuse(self, request: Billed, price: Price | None) -> str:
+        """The reason for which no request may be sent; "" if there is none."""
         budget = self.budget
         if budget.tokens is None and budget.cost is None:
             return ""
-        total, resume = self.total, "; the same command with a larger budget resumes"
+        if budget.cost is not None and price is None:
+            return refuse_unpriced(request.model)
+        total, resume = self.total, "the same command with a larger budget resumes"
         if budget.tokens is not None and total.tokens >= budget.tokens:
-            return f"{total.tokens:,} tokens are spent, the budget is {budget.tokens:,}{resume}"
+            return f"{total.tokens:,} tokens are spent, the budget is {budget.tokens:,}; {resume}"
         if budget.cost is not None and total.cost >= budget.cost:
-            return f"{total.cost:.4g} USD are spent, the budget is {budget.cost:g}{resume}"
+            return f"{total.cost:.4g} USD are spent, the budget is {budget.cost:g}; {resume}"
         return ""
 
     def _add(self, **amounts: float) -> None:
@@ -228,5 +287,102 @@ class Spending:
                 numbers[_NAMES.index(name)] += amount
 
 
-def _open(path: Path | None, budget: Budget, earlier: Spent, is_run: bool) -> Spending:
-    return Spending(path, budget=budget, earlier=earlier, is_run=is_run)
+class Bill:
+    """What one request costs; it is counted as cut until it is paid.
+
+    Attributes:
+        is_refused: Whether the server gave no answer, which costs nothing.
+    """
+
+    def __init__(
+        self, spending: Spending, request: Billed, price: Price | None, *, is_retry: bool
+    ) -> None:
+        self.is_refused = False
+        self._spending = spending
+        self._request = request
+        self._price = price
+        self._began = monotonic_ns()
+        self._lock = Lock()
+        self._is_paid = False
+        ledger = spending._ledger
+        unknown = Usage(completion=0, counted="estimated")
+        self._expense = Expense(
+            model=request.model,
+            role=request.label,
+            id="" if ledger is None else ledger.new_id(),
+            retries=int(is_retry),
+            unpriced=int(price is None),
+        )
+        if ledger is not None:
+            ledger.write(self._count(unknown, is_cut=True), price)
+        spending._add(requests=1, retries=is_retry, in_flight=1)
+        spending._open.add(1)
+
+    def pay(self, usage: Usage, *, is_cut: bool = False, has_failed: bool = False) -> None:
+        """Count the request at its end; only the first call counts.
+
+        Args:
+            usage: The counts of the server.
+            is_cut: Whether the answer was not read to its end.
+            has_failed: Whether it was refused, or its answer broke.
+        """
+        with self._lock:
+            if self._is_paid:
+                return
+            self._is_paid = True
+        spending = self._spending
+        expense = self._count(usage, is_cut=is_cut, has_failed=has_failed)
+        try:
+            if spending._ledger is not None:
+                spending._ledger.write(expense, self._price)
+        finally:
+            spending._add(
+                answers=bool(expense.completion),
+                prompt=expense.prompt,
+                completion=expense.completion,
+                cost=expense.cost,
+                in_flight=-1,
+            )
+            spending._open.add(-1)
+
+    def _count(self, usage: Usage, *, is_cut: bool = False, has_failed: bool = False) -> Expense:
+        prompt, cached = usage.prompt, usage.cached or 0
+        is_estimate = not self.is_refused and (prompt is None or usage.counted == "estimated")
+        if prompt is None:
+            prompt = 0 if self.is_refused else self._request.prompt_estimate
+        price = self._price
+        return replace(
+            self._expense,
+            failed=int(has_failed),
+            cut=int(is_cut),
+            estimated=int(is_estimate),
+            prompt=prompt,
+            cached=usage.cached,
+            completion=usage.completion,
+            reasoning=usage.reasoning,
+            wall_s=(monotonic_ns() - self._began) / 1e9,
+            cost=0.0 if price is None else price.cost(prompt, usage.completion, cached=cached),
+        )
+
+
+class _OpenBills:
+    """The requests of this process that are not paid."""
+
+    def __init__(self) -> None:
+        self._number = 0
+        self._condition = Condition()
+
+    def add(self, change: int) -> None:
+        with self._condition:
+            self._number += change
+            self._condition.notify_all()
+
+    def wait(self, most_s: float) -> None:
+        with self._condition:
+            self._condition.wait_for(lambda: self._number <= 0, most_s)
+
+
+def _make(
+    path: Path | None, budget: Budget, earlier: Spent, is_run: bool, ledger: Ledger | None
+) -> Spending:
+    return Spending(path, budget=budget, earlier=earlier, is_run=is_run, ledger=ledger)

@@ -19,7 +19,8 @@ import msgspec
 
 from timeful.errors import KernelError, ModelError, RecordError, SettingsError
 from timeful.files import decode
-from timeful.models.spending import SPENDING, Spending
+from timeful.models.ledger import LEDGER
+from timeful.models.spending import Spending
 from timeful.models.traffic import TRAFFIC, Limits, under
 from timeful.records.events import Entry
 from timeful.records.folder import FolderKind
@@ -54,7 +55,7 @@ class Row(Protocol):
 S = TypeVar("S", bound=Spec)
 R = TypeVar("R", bound=Row)
 
-RUN = FolderKind(noun="run", contents=("episodes", "rows.jsonl", SPENDING), locations=("file",))
+RUN = FolderKind(noun="run", contents=("episodes", "rows.jsonl", LEDGER), locations=("file",))
 """The folder of a run."""
 
 _FAILURES_IN_A_ROW = 10
@@ -187,7 +188,6 @@ def run_batch(
         for key, row in played:
             rows[key] = row
             index.put(_index_line(out, key, row))
-            spending.save(at_most_every_s=1.0)
             on_row(row)
             failures = failures + 1 if (row.error or "").startswith("model: ") else 0
             if failures >= most:
