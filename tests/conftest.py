@@ -28,6 +28,7 @@ SLOW = frozenset(
         "sandbox",
         "serving",
         "suites/engagement/test_patrol.py",
+        "suites/engagement/test_toys.py",
         "training",
     )
 )

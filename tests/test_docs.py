@@ -76,6 +76,7 @@ def test_a_command_prints_what_the_page_says(command: str, output: str, tmp_path
     assert run.stdout + run.stderr == output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name)
 def test_an_example_runs_and_prints_what_its_last_lines_say(
     example: Path, monkeypatch: pytest.MonkeyPatch
@@ -99,6 +100,7 @@ def words(body: dict[str, Any]) -> Iterator[Say]:
     yield Say("\\boxed{U}")
 
 
+@pytest.mark.slow
 def test_the_commands_for_a_real_model_run_as_they_are_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

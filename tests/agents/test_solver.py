@@ -100,6 +100,7 @@ def test_paced_works_longer_the_more_time_there_is(table):
     assert all(b > 1.2 * a for a, b in pairwise(lengths))
 
 
+@pytest.mark.slow
 def test_paced_is_right_more_often_the_more_time_there_is(table):
     rates = [accuracy(table["paced", part]) for part in (0.75, 1, 3)]
     assert rates == sorted(rates)

@@ -26,7 +26,16 @@ def shell(line: str, *arguments: object, **env: str) -> subprocess.CompletedProc
     )
 
 
-@pytest.mark.parametrize("line", ["2>&-", "2>/dev/full", "<&-", "2>&- <&-"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "2>&-",
+        *(
+            pytest.param(line, marks=pytest.mark.slow)
+            for line in ("2>/dev/full", "<&-", "2>&- <&-")
+        ),
+    ],
+)
 def test_a_run_needs_no_standard_error(tmp_path: Path, line: str) -> None:
     done = shell(line, *SMALL, "--out", tmp_path / "o")
     assert done.returncode == 0

@@ -114,7 +114,7 @@ def test_a_refusal_in_the_middle_keeps_what_is_finished(tmp_path: Path, connecti
     assert not again.failed
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_larger_budget_resumes_with_the_same_bytes(tmp_path: Path, workers: int) -> None:
     with FakeServer(script) as server:
         small = {"budget": Budget(tokens=400), "limits": Limits(connections=2), "workers": workers}

@@ -87,6 +87,7 @@ def test_results_of_two_versions_of_a_file_are_not_mixed(tmp_path: Path) -> None
     run(changed, *few, "--replace")
 
 
+@pytest.mark.slow
 def test_a_run_moves_with_its_file_and_belongs_to_one_version_of_its_neighbours(
     tmp_path: Path,
 ) -> None:

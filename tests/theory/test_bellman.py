@@ -38,6 +38,7 @@ def brute(process: Process, belief: Array, horizon: int) -> float:
     return best
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(processes())
 def test_alpha_vectors_and_reachable_beliefs_equal_brute_force(process: Process) -> None:
@@ -48,6 +49,7 @@ def test_alpha_vectors_and_reachable_beliefs_equal_brute_force(process: Process)
         assert search(process, horizon).value == pytest.approx(value, abs=1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(processes())
 def test_the_policy_that_was_found_has_the_value_that_was_found(process: Process) -> None:

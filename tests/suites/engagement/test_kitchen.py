@@ -84,6 +84,7 @@ def test_all_cases_of_the_paper_are_inside_every_band_and_in_its_order() -> None
     assert all(claim.holds for claim in claims)
 
 
+@pytest.mark.slow
 def test_finishing_begins_exactly_one_call_after_a_signal_is_seen() -> None:
     for method in ("ReflexPatch", "EP"):
         for row in rows():

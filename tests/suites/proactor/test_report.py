@@ -116,6 +116,7 @@ def test_what_agents_note_is_explained(tmp_path: Path) -> None:
     assert all(f"`{topic}`" in page for topic in NOTES)
 
 
+@pytest.mark.slow
 def test_any_dialogue_can_be_opened_and_the_usual_report_stays_light(tmp_path: Path) -> None:
     run(tmp_path)
     names = [row.dialogue for row in report_suite(suite, tmp_path).episodes if row.run == 0]

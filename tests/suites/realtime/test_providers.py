@@ -25,6 +25,7 @@ def moves(body: dict[str, Any]) -> Iterator[Any]:
     yield Say("\\boxed{U}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("api", PROVIDERS)
 def test_a_run_is_recorded_and_replayed_to_the_same_events(
     api: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -46,6 +46,7 @@ def hashes(results: Results) -> dict[str, str]:
     return {path.stem: record_hash(read_record(path)) for path in records}
 
 
+@pytest.mark.slow
 def test_one_worker_or_two_the_records_are_the_same_bytes(tmp_path: Path) -> None:
     one, two = run(tmp_path / "one"), run(tmp_path / "two", workers=2)
     assert one.episodes == two.episodes
@@ -92,6 +93,7 @@ def live(server: FakeServer, **changes: Any) -> dict[str, ModelSpec]:
 FEW = {**SMALL, "agent": ("reactive", "planning", "agile"), "game_seed": range(1)}
 
 
+@pytest.mark.slow
 def test_a_live_endpoint_is_recorded_and_replayed_to_the_same_bytes(tmp_path: Path) -> None:
     tape = tmp_path / "tape.jsonl"
     with FakeServer(moves) as server:
