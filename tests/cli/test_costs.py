@@ -9,7 +9,8 @@ from click.testing import CliRunner, Result
 
 import timeful
 from tests.experiments.flight_suite import suite
-from tests.servers.fake import Body, Die, FakeServer, Say, Status, Step, Think, Usage
+from tests.servers.fake import Body, Die, FakeServer, Hang, Say, Status, Step, Think, Usage
+from timeful.cli.options import read_limits
 from timeful.cli.suite_command import load_command
 from timeful.errors import BudgetError, ModelError, ModelRefusedError, SettingsError
 from timeful.experiments.run import report_suite
@@ -87,7 +88,7 @@ def test_other_work_in_the_folder_is_found_before_a_request(tmp_path: Path) -> N
 def play(server: FakeServer, out: Path, **options: Any) -> Any:
     """Play 24 episodes of three requests; each answer scores."""
     return timeful.evaluate(
-        None, suite, out=out, url=server.base_url, number=range(24), **{"workers": 1, **options}
+        None, suite, out=out, url=server.base_url, **{"workers": 1, "number": range(24), **options}
     )
 
 
@@ -159,6 +160,29 @@ def test_a_limited_cost_ends_the_command_and_a_larger_one_resumes_it(tmp_path: P
     assert accounts.total.requests == counts[2]
     assert 200 <= accounts.total.cost <= 200 + 2 * 10
     assert max(map(len, render_text(usage_sections([], accounts)).splitlines())) <= 80
+
+
+def test_retries_and_timeouts_of_a_command_are_limits_of_its_run() -> None:
+    limits = read_limits({"retries": 0, "timeouts": "5,0.5", "rpm": None}, connections=7)
+    assert limits == Limits(connections=7, retries=0, first_token_s=5, idle_s=0.5)
+    assert read_limits({"retries": None}, connections=7) is None
+
+
+@pytest.mark.parametrize("text", ["5", "5,0", "a,b", "1,2,3", "5,nan", ""])
+def test_timeouts_that_cannot_be_read_are_refused(tmp_path: Path, text: str) -> None:
+    result = run("http://127.0.0.1:9/v1", tmp_path / "a", "--timeouts", text)
+    assert isinstance(result.exception, SettingsError)
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_run_has_the_timeouts_and_retries_of_its_limits(tmp_path: Path) -> None:
+    limits = Limits(connections=1, retries=0, first_token_s=0.2)
+    with FakeServer([Hang()]) as server:
+        results = play(server, tmp_path, limits=limits, number=range(2))
+        assert len(server.requests) == 2
+    assert len(results.failed) == 2
+    (total,) = results.spending.expenses
+    assert (total.failed, total.retries) == (2, 0)
 
 
 def test_failed_and_cut_requests_are_in_the_tables_of_the_run_and_of_its_report(

@@ -185,7 +185,13 @@ def test_an_endpoint_has_one_gate() -> None:
     assert traffic.gate("http://a/v1") is not traffic.gate("http://b/v1")
 
 
-@pytest.mark.parametrize("wrong", [{"connections": 0}, {"rpm": 0.0}, {"tpm": -1.0}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"connections": 0}, {"rpm": 0.0}, {"tpm": -1.0}),
+        *({"retries": -1}, {"first_token_s": 0.0}, {"idle_s": float("nan")}),
+    ],
+)
 def test_limits_are_above_zero(wrong: dict[str, float]) -> None:
     with pytest.raises(SettingsError):
         Limits(**wrong)  # type: ignore[arg-type]

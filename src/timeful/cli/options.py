@@ -12,7 +12,12 @@ from timeful.errors import SettingsError
 if TYPE_CHECKING:
     from timeful.models.traffic import Limits
 
-ENDPOINT_NAMES = ("connections", "rpm", "tpm", "no_key", "max_tokens_total", "max_cost", "price")
+_TRAFFIC_NAMES = ("connections", "rpm", "tpm", "retries")
+
+ENDPOINT_NAMES = (
+    *(*_TRAFFIC_NAMES, "timeouts"),
+    *("no_key", "max_tokens_total", "max_cost", "price"),
+)
 """The options of runs that have an effect on endpoints alone."""
 
 FILE = click.Path(path_type=Path)
@@ -43,6 +48,16 @@ def traffic_options() -> list[click.Parameter]:
         ),
         click.Option(["--rpm"], type=float, help="Most requests per minute to an endpoint."),
         click.Option(["--tpm"], type=float, help="Most tokens per minute at an endpoint."),
+        click.Option(
+            ["--retries"],
+            type=click.IntRange(min=0),
+            help="Most repetitions of a request that failed.  [default: 2]",
+        ),
+        click.Option(
+            ["--timeouts"],
+            metavar="FIRST,IDLE",
+            help="Seconds until the first token, and between chunks.  [default: 300,60]",
+        ),
     ]
 
 
@@ -91,12 +106,27 @@ def read_limits(values: Mapping[str, Any], *, connections: int) -> "Limits | Non
 
     Args:
         values: The values of the options.
-        connections: The connections if a rate alone is given.
+        connections: The connections if another limit alone is given.
+
+    Raises:
+        SettingsError: If a limit is out of range.
     """
     from timeful.models.traffic import Limits
 
-    given = {name: values[name] for name in ("connections", "rpm", "tpm") if values.get(name)}
+    given = {name: values[name] for name in _TRAFFIC_NAMES if values.get(name) is not None}
+    if (text := values.get("timeouts")) is not None:
+        given |= zip(("first_token_s", "idle_s"), _read_pair(text), strict=True)
     return Limits(**{"connections": connections, **given}) if given else None
+
+
+def _read_pair(text: str) -> tuple[float, float]:
+    try:
+        first, idle = map(float, text.split(","))
+    except ValueError:
+        raise SettingsError(
+            f"timeouts are FIRST,IDLE in seconds, such as 300,60; got {text!r}"
+        ) from None
+    return first, idle
 
 
 def is_given(name: str) -> bool:

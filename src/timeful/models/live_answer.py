@@ -88,7 +88,8 @@ def start_answer(
         max_tokens = room if max_tokens is None else min(room, max_tokens)
     is_default = max_tokens is None and prompt.most_tokens is not None
     max_tokens = prompt.most_tokens if is_default else max_tokens
-    request = replace(make_request(max_tokens), is_soft_limit=is_default or room is not None)
+    request = make_request(max_tokens).limited()
+    request = replace(request, is_soft_limit=is_default or room is not None)
 
     async def work(shared: ClientState) -> None:
         await _feed(request, answer, shared, connect)

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Set
 from contextlib import suppress
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from re import ASCII, sub
 from urllib.parse import urlsplit
 
@@ -126,6 +126,14 @@ class Request:
     def most_tokens(self) -> int:
         """The tokens after which the answer is cut here."""
         return MOST_TOKENS if self.max_tokens is None else self.max_tokens
+
+    def limited(self) -> "Request":
+        """The request with the retries and timeouts of its run, where it has any."""
+        limits = self.gate.limits
+        spans = {"first_token_s": limits.first_token_s, "idle_s": limits.idle_s}
+        given = {name: span for name, span in spans.items() if span is not None}
+        retries = self.retries if limits.retries is None else limits.retries
+        return replace(self, retries=retries, timeouts=replace(self.timeouts, **given))
 
     @property
     def expected_tokens(self) -> int:

@@ -51,19 +51,28 @@ class Limits:
         rpm: The most requests that start in a minute; None for no limit.
         tpm: The most tokens in a minute, prompts included; None for no limit. A request counts
             with an estimate until its answer is complete.
+        retries: The most repetitions of a request that failed; None for those of the model.
+        first_token_s: The longest wait for the first token, in s; None for that of the model.
+        idle_s: The longest wait for each further chunk, in s; None for that of the model.
 
     Raises:
-        SettingsError: If a limit is not above 0.
+        SettingsError: If a limit is not above 0, or the retries are below 0.
     """
 
     connections: int = 64
     rpm: float | None = None
     tpm: float | None = None
+    retries: int | None = None
+    first_token_s: float | None = None
+    idle_s: float | None = None
 
     def __post_init__(self) -> None:
         if self.connections < 1:
             raise SettingsError(f"connections must be at least 1, got {self.connections}")
-        for name, limit in (("rpm", self.rpm), ("tpm", self.tpm)):
+        if self.retries is not None and self.retries < 0:
+            raise SettingsError(f"retries must be 0 or more, got {self.retries}")
+        for name in ("rpm", "tpm", "first_token_s", "idle_s"):
+            limit = getattr(self, name)
             if limit is not None and not 0 < limit < inf:
                 raise SettingsError(f"{name} must be a number above 0, got {limit}")
 
@@ -156,7 +165,7 @@ class Gate:
         spending: Spending | None = None,
     ) -> None:
         self.spending = spending or Spending()
-        self._limits = limits
+        self.limits = limits
         self._state = state or State(size=_FIELDS)
         self._now = now
         self._index = index
@@ -226,13 +235,13 @@ class Gate:
 
     def correct(self, tokens: int) -> None:
         """Add tokens that a request cost beyond its estimate, or take them off."""
-        if self._limits.tpm is not None:
+        if self.limits.tpm is not None:
             with self._state.locked() as state:
-                state[_NEXT_TOKEN] += tokens * _MINUTE_S / self._limits.tpm
+                state[_NEXT_TOKEN] += tokens * _MINUTE_S / self.limits.tpm
 
     def _admit(self, tokens: int) -> float:
         """Admit a request and return 0, or return the seconds after which to try again."""
-        rpm, tpm = self._limits.rpm, self._limits.tpm
+        rpm, tpm = self.limits.rpm, self.limits.tpm
         with self._lock, self._state.locked() as state:
             now = self._now()
             opens_at = max(state[_CLOSED_UNTIL], state[_NEXT_REQUEST], state[_NEXT_TOKEN])
@@ -249,7 +258,7 @@ class Gate:
             return 0.0
 
     def _window(self, state: MutableSequence[float], now: float) -> float:
-        full = self._limits.connections
+        full = self.limits.connections
         if not state[_SINCE]:
             return full
         return min(full, state[_WINDOW] + full * (now - state[_SINCE]) / _RECOVERY_S)
