@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from timeful.models.chat import OpenAIModel
     from timeful.models.model import Message, Prompt
     from timeful.models.pace import Pace, tokens
+    from timeful.models.provider import ProviderModel
     from timeful.models.scripted import ScriptedModel
     from timeful.models.search.reasoner import SearchModel
     from timeful.records.recorder import Recorder, read_record
@@ -63,6 +64,7 @@ __all__ = [
     "Order",
     "Pace",
     "Prompt",
+    "ProviderModel",
     "Recorder",
     "Results",
     "ScriptedModel",
@@ -108,6 +110,7 @@ _PLACES = {
     "Metric": "reports.metric",
     "Observation": "environments.environment",
     "OpenAIModel": "models.chat",
+    "ProviderModel": "models.provider",
     "Order": "reports.claims",
     "Pace": "models.pace",
     "Prompt": "models.model",

@@ -1,24 +1,26 @@
 """`timeful run proactor`, as a person uses it."""
 
+import json
 import re
 import shutil
+from collections.abc import Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
 
 import msgspec
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 pytest.importorskip("yaml")
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
 
 from tests.dialogues.material import ABCD, needs_abcd
-from tests.servers.fake import FakeServer, Say, Status
+from tests.servers.fake import Body, FakeServer, Say, Status, Step
 from timeful.catalogs.catalog import write_catalog
 from timeful.cli.main import app
 from timeful.domains.library import load_domain
-from timeful.errors import SettingsError, TimefulError
+from timeful.errors import ModelRefusedError, SettingsError, TimefulError
 from timeful.models.calibrate import Calibration
 from timeful.reports.results import read_results
 
@@ -106,27 +108,75 @@ def test_a_judge_is_asked_once_and_reports_are_made_again_without_it(tmp_path: P
     with FakeServer([Say('{"reasoning": "so", "rating": 4}')]) as server:
         judge = ["--judge", "openai:kind", "--base-url", server.base_url]
         said = play(out, *QUICK, *judge)
-        asked = len(server.requests)
+        asked = len(server.work)
+        assert len(server.requests) == asked + 1, "a probe"
         assert play(out, *QUICK, *judge) == said
-        assert len(server.requests) == asked > 0
+        assert len(server.requests) == asked + 1 > 1
     assert "PR by kind (kind)" in said
     assert f"{asked:,} requests" in said.replace("\n", " ")
     assert invoke("report", str(out)) == said
 
 
+def ask_judge(out: Path, server: FakeServer) -> Result:
+    judge = ["--judge", "openai:kind", "--base-url", server.base_url]
+    return CliRunner().invoke(app, ["run", "proactor", *QUICK, *judge, "--out", str(out)])
+
+
+def test_a_judge_that_refuses_ends_the_run_at_its_first_request(tmp_path: Path) -> None:
+    pytest.importorskip("openai")
+    with FakeServer([Status(401)]) as server:
+        result = ask_judge(tmp_path / "run", server)
+        assert len(server.requests) == 1
+    assert isinstance(result.exception, ModelRefusedError)
+    assert not (tmp_path / "run" / "episodes").exists()
+
+
+def test_a_judge_that_refuses_after_the_episodes_leaves_a_report_and_no_failure(
+    tmp_path: Path,
+) -> None:
+    pytest.importorskip("openai")
+    out, asked = tmp_path / "run", 0
+
+    def expire(body: Body) -> Sequence[Step]:
+        nonlocal asked
+        asked += 1
+        good = Say('{"reasoning": "so", "rating": 4}')
+        return [Status(401, "expired") if asked > 9 else good]
+
+    with FakeServer(expire) as server:
+        result = ask_judge(out, server)
+        assert isinstance(result.exception, ModelRefusedError)
+        assert (out / "report.html").exists()
+        ratings = [json.loads(line) for line in (out / "ratings.jsonl").read_text().splitlines()]
+        assert len(ratings) == 8
+        assert {rating["rating"] for rating in ratings} == {4}
+        assert server.requests
+        asked = -1000
+        assert ask_judge(out, server).exit_code == 0
+        whole = len((out / "ratings.jsonl").read_text().splitlines())
+        assert len({request.body["messages"][-1]["content"] for request in server.work}) == whole
+
+
 def test_a_judge_that_does_not_answer_costs_neither_run_nor_many_requests(tmp_path: Path) -> None:
     pytest.importorskip("openai")
-    with FakeServer([Status(400)]) as server:
-        judge = ["--judge", "openai:kind", "--base-url", server.base_url]
-        result = CliRunner().invoke(
-            app, ["run", "proactor", *QUICK, *judge, "--out", str(tmp_path / "run")]
+    judges = tmp_path / "judges.yaml"
+
+    def fail(body: Body) -> Sequence[Step]:
+        return [Status(500, "no luck") if "PREDICTIONS" in str(body) else Say("ready")]
+
+    with FakeServer(fail) as server:
+        judges.write_text(
+            f"judgers: [{{name: kind, model: m, base_url: '{server.base_url}', "
+            "settings: {retry_on_failure: false}}]"
         )
-        assert len(server.requests) <= 32
+        command = ["run", "proactor", *QUICK, "--judge", str(judges)]
+        result = CliRunner().invoke(app, [*command, "--out", str(tmp_path / "run")])
+        assert len(server.work) <= 32
     assert result.exit_code == 1
     assert "Table 1" in result.stdout
     assert "does not answer, and is asked no more" in result.stdout
     again = " ".join(invoke("report", str(tmp_path / "run")).split())
-    assert re.search(r"without an answer: .*status 400.*; --judge asks again\.", again)
+    assert re.search(r"without an answer: .*status 500.*; --judge asks again\.", again)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,9 @@ from timeful.catalogs.reading import convert
 from timeful.errors import SettingsError
 from timeful.judges.settings import Judger
 from timeful.models.endpoint import Endpoint
+from timeful.models.kinds import KINDS, PROVIDERS
 from timeful.models.pace import TOKEN_TIME
+from timeful.models.provider import ProviderModel
 
 pytest.importorskip("openai")
 
@@ -65,6 +67,29 @@ def test_records_say_who_was_asked_and_hold_no_secret() -> None:
         "extra": {"top_k": 20},
     }
     assert b"secret" not in msgspec.json.encode(about)
+
+
+@pytest.mark.parametrize("kind", PROVIDERS)
+def test_a_kind_before_the_name_has_its_address_and_key(kind: str) -> None:
+    endpoint = Endpoint(model=f"{kind}:maker/m", using_short_model_name=True)
+    assert (endpoint.model_name, endpoint.key_name) == ("m", KINDS[kind].key_name)
+    endpoint.check_complete()
+    choice = endpoint.choose(base_url="http://127.0.0.1:1")
+    assert (choice.spec, choice.key_name) == (f"{kind}:m", KINDS[kind].key_name)
+    pytest.importorskip("pydantic_ai")
+    pytest.importorskip(KINDS[kind].packages[-1])
+    model = endpoint.connect("key", retries=3, label="judge")
+    assert isinstance(model, ProviderModel)
+    assert (model.name, model.retries, model.api_key) == ("judge", 3, "key")
+
+
+def test_a_name_with_a_colon_that_is_no_kind_is_a_name() -> None:
+    endpoint = Endpoint(model="llama3:8b", base_url="http://127.0.0.1:1/v1")
+    assert (endpoint.kind, endpoint.model_name) == ("openai", "llama3:8b")
+    assert Endpoint(model="ollama:llama3:8b").model_name == "llama3:8b"
+    assert Endpoint(model="ollama:llama3:8b").key_name == ""
+    with pytest.raises(ValueError, match="base_url"):
+        Endpoint(model="llama3:8b").check_complete()
 
 
 @pytest.mark.parametrize(

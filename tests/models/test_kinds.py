@@ -8,8 +8,9 @@ from timeful.errors import SettingsError
 from timeful.experiments.options import Endpoint
 from timeful.experiments.run import choose_keys
 from timeful.models.chat import OpenAIModel
-from timeful.models.kinds import KINDS, PROVIDERS, find_key, is_live, is_sampled
+from timeful.models.kinds import KINDS, PROVIDERS, is_live, is_sampled
 from timeful.models.model_spec import ModelSpec, read_spec
+from timeful.models.preflight import Preflight, make_models
 from timeful.models.role import ModelRole, read_role
 from timeful.registry import names
 
@@ -52,11 +53,13 @@ def test_llama_cpp_counts_each_part() -> None:
 
 @pytest.mark.parametrize("kind", PROVIDERS)
 def test_a_provider_needs_a_key_at_its_own_address(kind: str) -> None:
+    spec = ModelSpec(spec=f"{kind}:m")
     with pytest.raises(SettingsError, match=KINDS[kind].key_name):
-        choose_keys([episode(f"{kind}:m")], {})
+        Preflight().check_keys(make_models([spec], {}), {})
+    Preflight(needs_key=False).check_keys(make_models([spec], {}), {})
     keys = {KINDS[kind].key_name: "secret"}
-    chosen = choose_keys([episode(f"{kind}:m")], keys)
-    assert find_key(f"{kind}:m", chosen) == "secret"
+    Preflight().check_keys(make_models([spec], keys), keys)
+    assert spec.find_key(choose_keys([episode(f"{kind}:m")], keys)) == "secret"
     assert not ModelSpec(spec=f"{kind}:m", base_url="http://127.0.0.1:1").needs_key
 
 
@@ -65,8 +68,9 @@ def test_one_key_stays_a_text_and_several_go_by_their_variables() -> None:
     assert choose_keys([episode("search"), episode("openai:m")], keys) == "o"
     mixed = choose_keys([episode("openai:m", "anthropic:c")], keys)
     assert mixed == {"OPENAI_API_KEY": "o", "ANTHROPIC_API_KEY": "a"}
-    assert find_key("anthropic:c", mixed) == "a"
-    assert find_key("vllm:m", mixed) == ""
+    assert ModelSpec(spec="anthropic:c").find_key(mixed) == "a"
+    assert ModelSpec(spec="anthropic:c", key_variable="OTHER").find_key(keys) == "x"
+    assert ModelSpec(spec="vllm:m").find_key(mixed) == ""
 
 
 def test_a_key_that_is_used_is_checked_and_stripped() -> None:

@@ -170,6 +170,11 @@ class Request:
         self.over = threading.Event()
 
 
+def _is_probe(body: Body) -> bool:
+    messages = body.get("messages") or [{}]
+    return bool(messages[-1].get("content") == "Reply with one word: ready")
+
+
 class FakeServer:
     """Serves on a free loopback port from `with` to the end of its block.
 
@@ -204,6 +209,11 @@ class FakeServer:
     def base_url(self) -> str:
         """Where the API begins."""
         return f"{self.address}/v1"
+
+    @property
+    def work(self) -> list[Request]:
+        """The requests without the probes before a run."""
+        return [r for r in self.requests if not _is_probe(r.body)]
 
     def __enter__(self) -> Self:
         self._thread.start()

@@ -197,8 +197,8 @@ def read_settings(path: Path, overrides: Mapping[str, object], *, base_url: str 
     if not settings.dialogues.file:
         raise SettingsError(f"{path}: dialogues.file is required, or give --dialogues")
     if settings.annotation.oracle == "llm":
-        for field in ("model", "base_url"):
-            if not getattr(settings.llm, field):
+        for field, value in (("model", settings.llm.model), ("base_url", settings.llm.address)):
+            if not value:
                 option = f"--{field.replace('_', '-')}"
                 raise SettingsError(
                     f"{path}: llm.{field} is required; give {option}, or annotate without a "

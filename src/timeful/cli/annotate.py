@@ -94,7 +94,7 @@ def annotate(
                 settings,
                 folder,
                 out,
-                api_key=os.environ.get(settings.llm.api_key_name, ""),
+                api_key=os.environ.get(settings.llm.key_name, ""),
                 watcher=progress,
                 on_event=log.warning,
                 replace=replace,

@@ -202,7 +202,7 @@ def _rewards(config: "Config") -> "RewardFunction":
     # Each process has a log of its own, since each asks for its own groups.
     rank = os.environ.get("RANK", "0")
     name = RULER if rank == "0" else RULER.replace(".", f"-{rank}.")
-    model = judge.endpoint(os.environ.get(judge.api_key_name, ""))
+    model = judge.endpoint(os.environ.get(judge.key_name, ""))
     return JudgeReward(reward, model, judge, log=out / name)
 
 

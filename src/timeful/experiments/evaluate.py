@@ -9,9 +9,12 @@ from timeful.errors import SettingsError
 from timeful.experiments.run import MAIN_KEY, Results, run_suite
 from timeful.experiments.suite import Suite
 from timeful.experiments.sweep import Choice
+from timeful.models.preflight import Preflight
 from timeful.models.spending import Budget
 from timeful.models.traffic import Limits
 from timeful.registry import load, load_file_name, register
+
+_PREFLIGHT = Preflight()
 
 Agent = str | Callable[..., Any]
 """An agent: its name, `FILE.py:NAME`, or an async function of a session."""
@@ -25,6 +28,7 @@ def evaluate(  # noqa: PLR0913 - the front door: every argument after two has a 
     workers: int | None = None,
     limits: Limits | None = None,
     budget: Budget | None = None,
+    preflight: Preflight | None = _PREFLIGHT,
     preset: str = "",
     parts: Sequence[str] = (),
     replace: bool = False,
@@ -45,6 +49,8 @@ def evaluate(  # noqa: PLR0913 - the front door: every argument after two has a 
             episodes are in flight. 64 connections by default where an endpoint answers.
         budget: The most that the run may spend on endpoints, such as `Budget(tokens=1_000_000)`;
             a BudgetError ends the run, and a call with more resumes it.
+        preflight: How keys and endpoints are checked before the first episode, with a short request
+            to each model; None for no check.
         preset: The name of a preset of the suite.
         parts: The names of its sub-experiments.
         replace: Replace another run in the folder.
@@ -57,8 +63,10 @@ def evaluate(  # noqa: PLR0913 - the front door: every argument after two has a 
         The results: `rows` for pandas or polars, `table()`, `report()`.
 
     Raises:
-        SettingsError: If a name or a value is unknown or does not fit.
+        SettingsError: If a name or a value is unknown or does not fit, or a key is missing.
         RecordError: If a record in the folder cannot be read.
+        ModelError: If an endpoint refuses all requests, or none answers.
+        BudgetError: If the budget is used up. Finished episodes are kept.
     """
     name = suite if isinstance(suite, str) else ""
     value = load("suite", name) if name else suite
@@ -90,6 +98,7 @@ def evaluate(  # noqa: PLR0913 - the front door: every argument after two has a 
         workers=workers,
         limits=limits,
         budget=budget,
+        preflight=preflight,
         replace=replace,
         retry_failed=retry_failed,
         keys=os.environ if api_key is None else {**os.environ, MAIN_KEY: api_key},

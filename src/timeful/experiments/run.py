@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from timeful.errors import KernelError, RecordError, SettingsError
+from timeful.errors import KernelError, ModelError, RecordError, SettingsError
 from timeful.experiments.report import Report, default_values, report_data, write_report
 from timeful.experiments.rows import RowMaker, row_maker
 from timeful.experiments.suite import Pairs, Suite
@@ -25,6 +25,7 @@ from timeful.experiments.sweep import (
 )
 from timeful.models.kinds import ApiKey
 from timeful.models.ledger import Accounts, Expense, read_accounts
+from timeful.models.model_spec import ModelSpec
 from timeful.models.preflight import Preflight, make_models
 from timeful.models.prices import check_priced, describe_prices
 from timeful.models.redaction import clean_key
@@ -243,16 +244,13 @@ def _play(
     if suite.takes_key:
         api_key = choose_keys([step.episode for step in plan], options.keys)
     maker = row_maker(suite)
-    play, keys = suite.play, dict[str, str]()
-    if suite.key_names is not None:
-        names = suite.key_names([step.episode for step in plan])
-        keys = {name: options.keys.get(name, "") for name in names}
-        play = partial(play, keys=keys)
-    job = make_job(play, maker, api_key=api_key)
+    judges = suite.judges([step.episode for step in plan]) if suite.judges is not None else ()
+    keys = {model.key_name: options.keys.get(model.key_name, "") for model in judges}
+    job = make_job(suite.play, maker, api_key=api_key)
     workers, limits = choose_concurrency(
         [step.episode for step in plan], workers=options.workers, limits=options.limits
     )
-    probes = _check_endpoints(suite, plan, out, settings, options)
+    probes = _check_endpoints(plan, judges, out, settings, options)
     with open_folder(out, settings, RUN, replace=options.replace) as is_resumed:
         if is_resumed and suite.baseline is not None:
             finished = finished_rows(out, job, plan)
@@ -275,25 +273,29 @@ def _play(
             )
             settings = read_settings(out)
             problems: Sequence[str] = ()
+            refusal: ModelError | None = None
             if suite.finish is not None:
                 data = report_data(suite, rows, out, settings, options.free)
-                with under(limits, spending.share(is_run=False)):
-                    problems = tuple(suite.finish(data, keys, partial(_say, options)))
+                try:
+                    with under(limits, spending.share()):
+                        problems = tuple(suite.finish(data, keys, partial(_say, options)))
+                except ModelError as error:  # the episodes are finished: they have a report
+                    refusal = error
         report = write_report(suite, rows, out, settings, options=options.free)
+        if refusal is not None:
+            raise refusal
         results = _results(suite, report, out, problems)
     return results, [(step.episode, row) for step, row in zip(plan, rows, strict=True)]
 
 
 def _check_endpoints(
-    suite: Suite,
     plan: Sequence[PlannedEpisode],
+    judges: Sequence[ModelSpec],
     out: Path,
     settings: Mapping[str, Any],
     options: _Options,
 ) -> Sequence[Expense]:
     """Show prices and check endpoints before anything is written, if episodes are missing.
-
-    Agents in files have endpoints and keys of their own, which their suite reads.
 
     Returns:
         The expenses of the checks.
@@ -301,14 +303,12 @@ def _check_endpoints(
     Raises:
         SettingsError: If a price does not fit, or the cost is limited and a price is unknown.
     """
-    if suite.key_names is not None:
-        return ()
     if not options.replace:
         check_folder(out, settings, RUN)
     is_same = (out / SETTINGS).exists() and not differences(out / SETTINGS, settings, RUN.locations)
     missing = [step.episode for step in plan if not (is_same and has_record(out, step.key))]
     budget = options.budget or Budget()
-    models = find_live_models([step.episode for step in plan])
+    models = [*find_live_models([step.episode for step in plan]), *judges]
     prices = "\n".join(describe_prices(models, budget.prices))
     if budget.cost is not None:
         check_priced(models, budget.prices)
@@ -316,7 +316,7 @@ def _check_endpoints(
         _say(options, prices)
     if options.preflight is None or not missing:
         return ()
-    probed = make_models(find_live_models(missing), options.keys)
+    probed = make_models([*find_live_models(missing), *judges], options.keys)
     with TemporaryDirectory(prefix="timeful-probes-") as folder:
         others = (out, *options.others)
         with (
@@ -331,15 +331,11 @@ def choose_keys(episodes: Sequence[object], keys: Mapping[str, str]) -> ApiKey:
     """The key of all models of the episodes; or several by their variables, if they differ.
 
     Raises:
-        SettingsError: If the variable of a provider's key is not set, or its key cannot be sent.
+        SettingsError: If a key cannot be sent.
     """
-    models = find_live_models(episodes)
-    used = {model.key_name for model in models}
+    used = {model.key_name for model in find_live_models(episodes)}
     keys = {name: clean_key(key) if name in used else key for name, key in keys.items()}
-    for model in sorted(models, key=lambda model: model.spec):
-        if model.needs_key and not keys.get(model.key_name):
-            raise SettingsError(f"{model.spec} needs a key: set {model.key_name}")
-    names = {model.key_name for model in models} - {MAIN_KEY}
+    names = used - {MAIN_KEY}
     if not names:
         return keys.get(MAIN_KEY, "")
     return {name: keys.get(name, "") for name in (MAIN_KEY, *sorted(names)) if name}

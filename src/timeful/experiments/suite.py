@@ -22,6 +22,7 @@ from typing import Any
 
 from timeful.errors import SettingsError, check_known
 from timeful.models.ledger import Accounts
+from timeful.models.model_spec import ModelSpec
 from timeful.records.usage_total import NamedUsage, UsageTotal
 from timeful.reports.claims import Check, Order
 from timeful.reports.cube import CellName, Groups, Levels, Naming, make_cells, with_margins
@@ -160,8 +161,8 @@ class Suite:
             judges: from the report's data, keys, and a function that shows a line, to problems.
         usage: The token usage of requests outside of episodes, such as those of judges, from the
             run folder.
-        key_names: The environment variables with further keys of endpoints, from the episodes;
-            `play` then takes `keys`, by name.
+        judges: The models behind endpoints that `finish` asks, from the episodes; its keys are
+            theirs, by environment variable.
         takes_key: Whether `play` also takes `api_key`, the key of an endpoint.
     """
 
@@ -205,7 +206,7 @@ class Suite:
         Callable[[ReportData, Mapping[str, str], Callable[[str], None]], Sequence[str]] | None
     ) = None
     usage: Callable[[Path], Iterable[NamedUsage]] | None = None
-    key_names: Callable[[Sequence[Any]], Iterable[str]] | None = None
+    judges: Callable[[Sequence[Any]], Sequence[ModelSpec]] | None = None
     takes_key: bool = False
 
     def __post_init__(self) -> None:

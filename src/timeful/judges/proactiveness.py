@@ -112,7 +112,7 @@ def judge(
     """
     rubric = rubric or Rubric()
     return ask_concurrently(
-        model, lambda judge, case: _rate(judge, case, rubric), cases, workers=workers
+        model, lambda judge, case: rate_case(judge, case, rubric), cases, workers=workers
     )
 
 
@@ -123,7 +123,8 @@ def proactiveness(verdicts: Iterable[Verdict]) -> tuple[MeanRating, int]:
     return mean_rating(valid), len(ratings) - len(valid)
 
 
-def _rate(model: Model, case: Case, rubric: Rubric) -> Verdict:
+def rate_case(model: Model, case: Case, rubric: Rubric) -> Verdict:
+    """Rate one case."""
     predictions = msgspec.json.encode(write_opportunities(case.predictions))
     values = {
         "dialogue_context": case.context,

@@ -22,9 +22,8 @@ from timeful.errors import SettingsError
 from timeful.files import read_toml
 from timeful.judges.ruler import Rubric
 from timeful.judges.ruler_prompts import PROACTIVE
-from timeful.models.chat import OpenAIModel
 from timeful.models.endpoint import Endpoint
-from timeful.models.request import address
+from timeful.models.live_answer import LiveModel
 
 
 class RulerJudge(Endpoint, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -45,11 +44,8 @@ class RulerJudge(Endpoint, frozen=True, kw_only=True, forbid_unknown_fields=True
     seed: Annotated[int, msgspec.Meta(ge=0)] = 0
 
     def __post_init__(self) -> None:
-        for field in ("model", "base_url"):
-            if not getattr(self, field):
-                raise ValueError(f"{field} is required")
+        self.check_complete()
         try:
-            address(self.base_url)
             self.rubric()
         except SettingsError as error:
             raise ValueError(str(error)) from None
@@ -64,7 +60,7 @@ class RulerJudge(Endpoint, frozen=True, kw_only=True, forbid_unknown_fields=True
             seed=self.seed,
         )
 
-    def endpoint(self, api_key: str) -> OpenAIModel:
+    def endpoint(self, api_key: str) -> LiveModel:
         """The model.
 
         Args:

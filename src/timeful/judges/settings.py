@@ -23,8 +23,8 @@ import msgspec
 from timeful.catalogs.reading import read_as
 from timeful.errors import SettingsError
 from timeful.metrics.proactor.judge_score import RATINGS
-from timeful.models.chat import OpenAIModel
 from timeful.models.endpoint import Endpoint
+from timeful.models.live_answer import LiveModel
 from timeful.models.templates import check_template, names_in
 
 NAMES = ("dialogue_context", "proactive_action_predictions")
@@ -79,16 +79,14 @@ class Judger(Endpoint, frozen=True, kw_only=True, forbid_unknown_fields=True):
     settings: Retries = Retries()
 
     def __post_init__(self) -> None:
-        for field in ("model", "base_url"):
-            if not getattr(self, field):
-                raise ValueError(f"{field} is required")
+        self.check_complete()
 
     @property
     def tries(self) -> int:
         """The maximum number of requests for an answer."""
         return 1 + self.settings.max_retries if self.settings.retry_on_failure else 1
 
-    def endpoint(self, api_key: str) -> OpenAIModel:
+    def endpoint(self, api_key: str) -> LiveModel:
         """The model, under the judge's name.
 
         Args:

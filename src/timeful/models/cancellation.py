@@ -73,6 +73,7 @@ def ask_concurrently(
 
     Raises:
         SettingsError: If there are no workers.
+        ModelError: If the model refused a case, after all cases in flight have ended.
         KeyboardInterrupt: After the model was stopped, like every other exception.
     """
     traffic = TRAFFIC.get()
@@ -96,7 +97,8 @@ def ask_concurrently(
         futures = [pool.submit(ask_one, case) for case in cases]
         try:
             for future in as_completed(futures):
-                future.result()  # the first error ends the others
+                if not isinstance(future.exception(), ModelError):  # what is in flight is kept
+                    future.result()  # the first error ends the others
             return [future.result() for future in futures]
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)

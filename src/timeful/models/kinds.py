@@ -108,11 +108,3 @@ def is_sampled(spec: str) -> bool:
     """Whether a temperature has an effect on a model of this name."""
     kind = kind_of(spec)
     return kind is not None and kind.is_sampled
-
-
-def find_key(spec: str, keys: ApiKey) -> str:
-    """The key for a name; "" if there is none."""
-    if isinstance(keys, str):
-        return keys
-    kind = kind_of(spec)
-    return keys.get(kind.key_name, "") if kind is not None and kind.key_name else ""

@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 from timeful.errors import SettingsError, check_known
 from timeful.models.chat import OpenAIModel
 from timeful.models.counting import Counting
-from timeful.models.kinds import FORMS, KINDS, PROVIDERS, ApiKey, find_key, is_live, is_sampled
+from timeful.models.kinds import FORMS, KINDS, PROVIDERS, ApiKey, Kind, is_live, is_sampled
 from timeful.models.live_answer import LiveModel, ready
 from timeful.models.local.checkpoint import check
 from timeful.models.model import Model
@@ -45,6 +45,7 @@ class ModelSpec:
         record: A cassette to record to; only for an endpoint.
         extra: Further fields of a request, as JSON; only for an endpoint.
         counting: How tokens are counted in simulated time; only for an endpoint.
+        key_variable: The environment variable of its key, in place of that of its kind.
 
     Raises:
         SettingsError: If the parts do not fit together.
@@ -56,6 +57,7 @@ class ModelSpec:
     record: str | None = None
     extra: str = "{}"
     counting: Counting = "auto"
+    key_variable: str = ""
 
     def __post_init__(self) -> None:
         kind, _, target = self.spec.partition(":")
@@ -112,7 +114,8 @@ class ModelSpec:
     @property
     def key_name(self) -> str:
         """The environment variable of its key; "" if its server needs none."""
-        return KINDS[self.spec.partition(":")[0]].key_name if self.is_live else ""
+        kind = KINDS[self.spec.partition(":")[0]] if self.is_live else Kind()
+        return self.key_variable or kind.key_name
 
     @property
     def needs_key(self) -> bool:
@@ -124,6 +127,10 @@ class ModelSpec:
         if self.base_url or not self.is_live:
             return self.base_url or ""
         return KINDS[self.spec.partition(":")[0]].base_url
+
+    def find_key(self, keys: ApiKey) -> str:
+        """Its key among those of a run; "" if there is none."""
+        return keys if isinstance(keys, str) else keys.get(self.key_name, "")
 
     def settings(self) -> dict[str, Any]:
         """The model as plain JSON values, without credentials."""
@@ -162,17 +169,21 @@ class ModelSpec:
             from timeful.models.local.checkpoint_cache import local_model  # noqa: PLC0415
 
             return local_model(Path(target), temperature=self.temperature, pace=pace)
-        endpoint = ready(self.connect(pace=pace, api_key=find_key(self.spec, api_key)))
+        endpoint = ready(self.connect(pace=pace, api_key=self.find_key(api_key)))
         if self.record is None:
             return endpoint
         return RecordingModel(endpoint, Path(self.record), scope=scope)
 
-    def connect(self, *, pace: Pace | None, api_key: str) -> LiveModel:
+    def connect(
+        self, *, pace: Pace | None, api_key: str, label: str | None = None, retries: int = 2
+    ) -> LiveModel:
         """The client of the endpoint; nothing is sent yet.
 
         Args:
             pace: What its tokens cost; None if only a wall clock can tell.
             api_key: The key; "" if the server needs none.
+            label: A name for records and tables; None means the model's name.
+            retries: How often a request that failed before its first chunk is repeated.
         """
         api_key = api_key or "none"
         kind, _, name = self.spec.partition(":")
@@ -181,6 +192,8 @@ class ModelSpec:
                 model=self.spec,
                 base_url=self.base_url,
                 api_key=api_key,
+                label=label,
+                retries=retries,
                 temperature=self.temperature,
                 pace=pace,
                 extra=_read_extra(self.extra),
@@ -190,6 +203,8 @@ class ModelSpec:
             model=name,
             base_url=self._base_url,
             api_key=api_key,
+            label=label,
+            retries=retries,
             temperature=self.temperature,
             pace=pace,
             extra={**KINDS[kind].options, **_read_extra(self.extra)},

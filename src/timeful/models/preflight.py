@@ -1,6 +1,6 @@
 """Pre-flight: one probe request a model before a run, so that a refusal costs no episode."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -117,21 +117,12 @@ class Preflight:
                 say(f"model     {model.name}: the probe failed, the run starts anyway: {result}")
 
 
-def make_models(
-    specs: Sequence[ModelSpec], keys: Mapping[str, str], *, key_name: str = ""
-) -> dict[LiveModel, str]:
-    """Make the models of names, each with the environment variable of its key.
-
-    Args:
-        specs: The names.
-        keys: The keys by environment variable.
-        key_name: The variable for all of them; by default that of each kind.
-    """
-    models: dict[LiveModel, str] = {}
-    for spec in specs:
-        name = key_name or spec.key_name
-        models[spec.connect(pace=None, api_key=keys.get(name, ""))] = name
-    return models
+def make_models(specs: Iterable[ModelSpec], keys: Mapping[str, str]) -> dict[LiveModel, str]:
+    """Make the models of names, each once, with the environment variable of its key."""
+    return {
+        spec.connect(pace=None, api_key=spec.find_key(keys)): spec.key_name
+        for spec in dict.fromkeys(specs)
+    }
 
 
 def probe_model(model: LiveModel) -> Probe | ModelError:

@@ -12,6 +12,7 @@ from timeful.core.source import Chunk
 from timeful.errors import ModelError
 from timeful.models.counting import MeteredSource
 from timeful.models.model import Message, Model, Prompt
+from timeful.models.traffic import TRAFFIC
 from timeful.records.usage import Usage, sum_usage
 from timeful.seeding import child_seed
 
@@ -66,6 +67,9 @@ def ask_structured(
         messages: The question.
         read: Parses an answer; the text of its ValueError is shown to the model.
         how: The parameters.
+
+    Raises:
+        ModelError: If no further request of the run is sent: of a refusal, or of its budget.
     """
     error, failure, conversation = "", None, tuple(messages)
     usages: list[Usage] = []
@@ -78,6 +82,8 @@ def ask_structured(
             value, usage = read(answer.text), sum_usage(usages)
             return StructuredAnswer(value=value, tries=number + 1, usage=usage)
         except ModelError as broken:
+            if TRAFFIC.get().spending.stopped is not None:
+                raise
             error, failure = str(broken), "endpoint"
             if not answer.has_begun:
                 return StructuredAnswer(

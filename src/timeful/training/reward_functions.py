@@ -120,7 +120,7 @@ class JudgeReward:
             raise ModelError(
                 f"the judge scored no group of update {update}: {results[0].error}; its "
                 "address is that of [judge], its key is in the variable "
-                f"{self._settings.api_key_name}"
+                f"{self._settings.key_name}"
             )
         return [result.scores for result in results]
 

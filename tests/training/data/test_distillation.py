@@ -80,8 +80,8 @@ def test_what_a_teacher_solves_in_time_becomes_data(tmp_path: Path) -> None:
         )
         code, output = traces(tmp_path)
         assert code == 0, output
-        assert len(server.requests) == 2 * N, "no judge is asked about right answers"
-        assert {one.body["top_k"] for one in server.requests} == {20}
+        assert len(server.work) == 2 * N, "no judge is asked about right answers"
+        assert {one.body["top_k"] for one in server.work} == {20}
         assert all("sk-private-77" in one.headers["authorization"] for one in server.requests)
     rows = [row for name in SPLITS[:3] for row in rows_of(tmp_path / "out" / name)]
     assert len(rows) == N
@@ -232,14 +232,14 @@ def test_a_judge_without_a_verdict_is_a_failure_that_is_listed_and_asked_again(
         assert code == 1
         assert f"judged     {N} no verdict" in output
         assert "it must end with <answer>yes</answer>" in output
-        asked = len(server.requests)
+        asked = len(server.work)
         assert asked == N * (2 + 3), "three tries of the first vote"
         is_well.set()
         assert traces(tmp_path)[0] == 1
-        assert len(server.requests) == asked, "what failed is kept, too"
+        assert len(server.work) == asked, "what failed is kept, too"
         code, output = traces(tmp_path, "--retry-failed")
         assert code == 0, output
-        assert len(server.requests) == asked + 3 * N, "no problem is solved again"
+        assert len(server.work) == asked + 3 * N, "no problem is solved again"
     assert f"judged     {N} right" in output
 
 
@@ -320,7 +320,7 @@ def test_what_was_stopped_goes_on_and_comes_to_the_same_bytes(
         for place in (tmp_path / "calm", folder):
             saved(place, config(server, judge=True))
         assert traces(tmp_path / "calm")[0] == 0
-        undisturbed = len(server.requests)
+        undisturbed = len(server.work)
         hangs.set()
         command = [sys.executable, "-m", "timeful", "traces", str(folder / "traces.toml")]
         with subprocess.Popen(
@@ -339,11 +339,11 @@ def test_what_was_stopped_goes_on_and_comes_to_the_same_bytes(
         assert process.returncode == (-sign if sign == signal.SIGKILL else 130), output
         assert "Traceback" not in output
         assert not (folder / "out" / "train.jsonl").exists(), "a half would be taken for a whole"
-        first = len(server.requests)
+        first = len(server.work)
         hangs.clear()
         assert traces(folder)[0] == 0
         # Two answers were judged, three votes each; the third was hanging at its second vote.
-        assert len(server.requests) - first == undisturbed - 2 * N - 6
+        assert len(server.work) - first == undisturbed - 2 * N - 6
     assert data_of(folder / "out") == data_of(tmp_path / "calm" / "out")
 
 

@@ -8,7 +8,7 @@
 | a model | an error, it has no address | that model, at the address in its file |
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -19,12 +19,6 @@ from timeful.agents.proactive.settings import AgentFile, ToolCatalog, agent_name
 from timeful.domains.library import domain_from
 from timeful.errors import SettingsError
 from timeful.models.counting import Counting
-from timeful.models.endpoint import Endpoint
-from timeful.models.live_answer import ready
-from timeful.models.model import Model
-from timeful.models.model_spec import ModelSpec
-from timeful.models.pace import Pace
-from timeful.models.recording import RecordingModel
 from timeful.models.role import ModelRole
 
 
@@ -68,51 +62,20 @@ def find_endpoints(
     """
     roles = {}
     for agent in agents:
-        llm, address = agent_file(agent).llm, base_url or agent_file(agent).llm.base_url
-        if agent in agent_names() or not address:
+        llm = agent_file(agent).llm
+        if agent in agent_names() or not (base_url or llm.address):
             continue
         if not (model or llm.model):
             raise SettingsError(f"{agent}: llm.model is missing, though there is a base_url")
-        choice = ModelSpec(
-            spec=f"openai:{model or llm.model_name}",
-            base_url=address,
-            temperature=llm.temperature if temperature is None else temperature,
+        choice = llm.choose(
+            model=model,
+            base_url=base_url,
+            temperature=temperature,
             record=record,
             counting=counting,
         )
         roles[agent] = ModelRole(stand_in="rules", choice=choice)
     return roles
-
-
-def key_names(agents: Iterable[str]) -> set[str]:
-    """The environment variables that hold the keys of agents."""
-    return {agent_file(agent).llm.api_key_name for agent in agents}
-
-
-def connect(
-    agent: str, choice: ModelSpec, *, pace: Pace | None, scope: str, keys: Mapping[str, str]
-) -> Model:
-    """Make the model of an agent's own file.
-
-    Args:
-        agent: The file.
-        choice: The model of `find_endpoints`.
-        pace: The price of tokens; None on a wall clock.
-        scope: The key of the episode's requests on a cassette.
-        keys: Keys by their names in the files.
-    """
-    llm: Endpoint = msgspec.structs.replace(
-        agent_file(agent).llm,
-        model=choice.spec.partition(":")[2],
-        using_short_model_name=False,
-        base_url=choice.base_url,
-        temperature=choice.temperature,
-    )
-    key = keys.get(llm.api_key_name, "")
-    model = ready(llm.connect(key, retries=2, pace=pace, counting=choice.counting))
-    if choice.record is None:
-        return model
-    return RecordingModel(model, Path(choice.record), scope=scope)
 
 
 def find_catalog(agents: Iterable[str]) -> ToolCatalog:

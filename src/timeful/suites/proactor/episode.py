@@ -17,6 +17,7 @@ from timeful.experiments.options import option
 from timeful.interfaces.compatibility import check_fits
 from timeful.models.calibrate import load_calibration
 from timeful.models.counting import Counting
+from timeful.models.kinds import is_live
 from timeful.models.pace import Pace
 from timeful.models.role import ModelRole
 
@@ -55,7 +56,7 @@ def read_pages(text: str) -> Pages:
 
 def asks_endpoint(judge: str) -> bool:
     """Whether a judge is named by its model, not by a file that has its address."""
-    return judge.startswith("openai:")
+    return is_live(judge)
 
 
 _OFFLINE = (lambda e: e.voice.is_stand_in, "--model rules; a language model thinks for itself")
@@ -109,13 +110,13 @@ class ProactorEpisode:
     questions: bool = False
     """Agents raise questions too."""
     model: str = option("", identifies=False)
-    """Model of all agents: rules, openai:NAME, replay:FILE[#NAME] or local:PATH."""
+    """Model of all agents: rules, KIND:NAME of an endpoint, replay:FILE[#NAME] or local:PATH."""
     base_url: str | None = option(
         None,
         identifies=False,
         needs=(
             lambda e: e.voice.is_live or asks_endpoint(e.judge),
-            "an openai:NAME model or judge, or a YAML file of an agent",
+            "a model or judge behind an endpoint, or a YAML file of an agent",
         ),
     )
     """Base URL of the endpoint."""
@@ -124,7 +125,7 @@ class ProactorEpisode:
         identifies=False,
         needs=(
             lambda e: e.voice.is_stand_in or e.voice.is_sampled,
-            "rules, an openai:NAME or a local:PATH model",
+            "rules, an endpoint or a local:PATH model",
         ),
     )
     """Sampling temperature."""
@@ -171,7 +172,7 @@ class ProactorEpisode:
     seed: int = 0
     """Seed of all randomness."""
     judge: str = option("", identifies=False)
-    """Judge of proactiveness, PR: openai:NAME at --base-url, or a YAML file."""
+    """Judge of proactiveness, PR: KIND:NAME such as anthropic:NAME, or a YAML file."""
     pages: Pages = option(20, identifies=False, read=read_pages)
     """Dialogues that get a page: the first ones, all, or one by name."""
     transcripts: Transcripts = option("")

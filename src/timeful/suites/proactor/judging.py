@@ -17,12 +17,14 @@ from timeful.dialogues.opportunity import write_opportunities
 from timeful.dialogues.transcript import transcript
 from timeful.errors import SettingsError
 from timeful.experiments.suite import ReportData
-from timeful.judges.proactiveness import Case, Rubric, judge
+from timeful.judges.proactiveness import Case, Rubric, Verdict, rate_case
 from timeful.judges.settings import JudgeFile, Judger, read_judges
 from timeful.metrics.proactor.episodes import read_conversation
 from timeful.metrics.proactor.judge_score import MeanRating, mean_rating
 from timeful.metrics.proactor.spread import Spread, over_runs
-from timeful.models.chat import OpenAIModel
+from timeful.models.cancellation import ask_concurrently
+from timeful.models.kinds import KINDS, is_live
+from timeful.models.live_answer import LiveModel
 from timeful.models.model import Model
 from timeful.records.recorder import read_record
 from timeful.records.store import KeyedLog, read_log
@@ -94,19 +96,18 @@ NO_JUDGE = Bench(ratings={}, requests={}, errors={})
 
 
 def find_judges(judge: str, base_url: str | None) -> JudgeFile:
-    """The judges of `openai:NAME` or of a YAML file.
+    """The judges of a `KIND:NAME` behind an endpoint, or of a YAML file.
 
     Raises:
         SettingsError: If there are none, or the file is wrong.
     """
-    kind, _, model = judge.partition("openai:")
-    if kind:
+    if not is_live(judge):
         return read_judges(Path(judge))
-    if not model or not base_url:
+    kind, _, name = judge.partition(":")
+    if not name or not (base_url or KINDS[kind].base_url):
         raise SettingsError(f"the judge {judge} needs a model's name and --base-url")
-    return JudgeFile(
-        judgers=(Judger(name=model, model=model, base_url=base_url, using_short_model_name=False),)
-    )
+    model = name if kind == "openai" else judge
+    return JudgeFile(judgers=(Judger(name=name, model=model, base_url=base_url or ""),))
 
 
 # --- asking ---------------------------------------------------------------------------------------
@@ -117,10 +118,10 @@ def finish(data: ReportData, keys: Mapping[str, str], say: Callable[[str], None]
     if not data.options["judge"]:
         return []
     judges = find_judges(data.options["judge"], data.options["base_url"])
-    models: list[OpenAIModel] = []
+    models: list[LiveModel] = []
 
     def open_judge(judger: Judger) -> Model:
-        models.append(judger.endpoint(keys.get(judger.api_key_name, "")))
+        models.append(judger.endpoint(keys.get(judger.key_name, "")))
         return models[-1]
 
     try:
@@ -184,29 +185,44 @@ def _rate(
         max_tokens=judger.max_tokens,
         tries=judger.tries,
     )
+
+    def make(case: str, verdict: Verdict) -> Rating:
+        return Rating(
+            judge=judger.name,
+            model=judger.model,
+            rubric=_rubric(judger, judges),
+            case=case,
+            **asdict(verdict),
+        )
+
     failed, error = 0, ""
     remaining = iter(missing)
     while batch := list(islice(remaining, _BATCH)):
-        verdicts = judge(model, [case for _, case in batch], rubric)
-        ratings = [
-            Rating(
-                judge=judger.name,
-                model=judger.model,
-                rubric=_rubric(judger, judges),
-                case=digest,
-                **asdict(verdict),
-            )
-            for (digest, _), verdict in zip(batch, verdicts, strict=True)
-        ]
-        for rating in ratings:
-            log.put(rating)
+        verdicts: dict[str, Verdict] = {}
+        try:
+            _ask(model, batch, rubric, verdicts)
+        finally:  # also if a refusal ends the run
+            ratings = [make(case, verdicts[case]) for case, _ in batch if case in verdicts]
+            for rating in ratings:
+                log.put(rating)
         failed += sum(rating.rating is None for rating in ratings)
         error = next((rating.error for rating in ratings if rating.error), error)
-        if all(verdict.failure == "endpoint" for verdict in verdicts):
+        if all(rating.failure == "endpoint" for rating in ratings):
             return [f"{judger.name} does not answer, and is asked no more: {error}"]
     if not failed:
         return []
     return [f"{judger.name} left {failed} of {len(missing)} cases without a rating: {error}"]
+
+
+def _ask(
+    model: Model, batch: Sequence[tuple[str, Case]], rubric: Rubric, verdicts: dict[str, Verdict]
+) -> None:
+    """Ask about cases; each verdict is there as soon as it comes."""
+
+    def ask(judge: Model, item: tuple[str, Case]) -> tuple[str, Verdict]:
+        return item[0], rate_case(judge, item[1], rubric)
+
+    ask_concurrently(model, ask, batch, done=lambda pair: verdicts.update([pair]))
 
 
 def _rubric(judger: Judger, judges: JudgeFile) -> str:

@@ -23,6 +23,7 @@ from timeful.domains.dialogue_set import DialogueSource, digest, has_split, load
 from timeful.environments.dialogue.timing import ByTurn, Stamped
 from timeful.errors import SettingsError, check_known
 from timeful.experiments.options import Endpoint
+from timeful.models.model_spec import ModelSpec
 from timeful.models.role import ModelRole, read_role
 from timeful.seeding import child
 from timeful.suites.proactor.agents import (
@@ -30,7 +31,6 @@ from timeful.suites.proactor.agents import (
     digest_agents,
     find_catalog,
     find_endpoints,
-    key_names,
 )
 from timeful.suites.proactor.episode import RULES, Part, ProactorEpisode, asks_endpoint
 from timeful.suites.proactor.judging import find_judges
@@ -59,7 +59,7 @@ def plan(swept: Sequence[ProactorEpisode], chosen: Collection[str]) -> Iterator[
         raise SettingsError(f"two agents have one name: {', '.join(titles)}")
     own = _find_own(first, agents, "base_url" in chosen)
     voice = _find_voice(first, has_own=len(own) == len(agents), has_base_url="base_url" in chosen)
-    voices = {agent: own.get(agent, voice) for agent in agents}
+    voices = {agent: own.get(agent) or _with_temperature(voice, agent) for agent in agents}
     offline = [agent for agent in agents if voices[agent].is_stand_in]
     is_modelled = len(offline) < len(agents)
     timings = list(dict.fromkeys(episode.timing for episode in swept))
@@ -139,6 +139,15 @@ def _find_voice(episode: ProactorEpisode, *, has_own: bool, has_base_url: bool) 
     )
 
 
+def _with_temperature(role: ModelRole, agent: str) -> ModelRole:
+    """The role; by default a model samples at the temperature of the agent's file."""
+    choice = role.choice
+    if choice is None or not choice.is_sampled or choice.temperature is not None:
+        return role
+    temperature = agent_file(agent).llm.temperature
+    return replace(role, choice=replace(choice, temperature=temperature))
+
+
 def find_source(episode: ProactorEpisode, agents: Sequence[str]) -> DialogueSource:
     """The dialogue set of a run; its domain may be that of the agents' files.
 
@@ -201,14 +210,12 @@ def check(episodes: Sequence[ProactorEpisode]) -> None:
             timing.timetable(dialogue_set.dialogues[episode.place])
 
 
-def find_key_names(episodes: Sequence[ProactorEpisode]) -> set[str]:
-    """The environment variables that hold the keys of agents' own endpoints and of judges."""
-    names = key_names({episode.agent for episode in episodes if episode.is_own})
+def judge_models(episodes: Sequence[ProactorEpisode]) -> list[ModelSpec]:
+    """The models of the judges."""
     first = episodes[0]
-    if first.judge:
-        judges = find_judges(first.judge, first.base_url)
-        names |= {judger.api_key_name for judger in judges.judgers}
-    return names
+    if not first.judge:
+        return []
+    return [judger.choose() for judger in find_judges(first.judge, first.base_url).judgers]
 
 
 def announce(episodes: Sequence[ProactorEpisode], workers: int) -> list[str]:

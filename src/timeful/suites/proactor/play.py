@@ -1,7 +1,5 @@
 """Playing one episode: an agent listens to a conversation."""
 
-from collections.abc import Mapping
-from dataclasses import replace
 from functools import lru_cache, partial
 
 from timeful.agents.proactive.agent import proactive
@@ -14,22 +12,15 @@ from timeful.environments.dialogue.world import Conversation
 from timeful.interfaces.make import make_interface
 from timeful.models.kinds import ApiKey
 from timeful.models.model import Model
-from timeful.models.role import ModelRole
 from timeful.models.rules import RuleModel
 from timeful.records.recorder import Recorder
 from timeful.runs.episode import EpisodeSetting, play_episode
 from timeful.seeding import child_seed
-from timeful.suites.proactor.agents import agent_file, connect
+from timeful.suites.proactor.agents import agent_file
 from timeful.suites.proactor.episode import ProactorEpisode
 
 
-def play(
-    episode: ProactorEpisode,
-    recorder: Recorder,
-    *,
-    api_key: ApiKey = "",
-    keys: Mapping[str, str] | None = None,
-) -> bool:
+def play(episode: ProactorEpisode, recorder: Recorder, *, api_key: ApiKey = "") -> bool:
     """Play an episode and write its record; return whether it completed.
 
     In a run, all agents meet a conversation at the same pace of people.
@@ -56,7 +47,7 @@ def play(
         ),
         agent=partial(
             proactive,
-            model=make_model(episode, api_key=api_key, keys=keys or {}),
+            model=make_model(episode, api_key=api_key),
             file=agent_file(episode.agent),
             catalog=catalog,
             asks=episode.questions,
@@ -67,13 +58,9 @@ def play(
     )
 
 
-def make_model(episode: ProactorEpisode, *, api_key: ApiKey, keys: Mapping[str, str]) -> Model:
-    """Make the model; an endpoint samples at the temperature of the agent's file."""
+def make_model(episode: ProactorEpisode, *, api_key: ApiKey) -> Model:
+    """Make the model."""
     pace, scope = episode.token_pace, episode.scope
-    choice = episode.voice.choice
-    if episode.is_own and choice is not None:
-        real = None if episode.arrival else pace
-        return connect(episode.agent, choice, pace=real, scope=scope, keys=keys)
 
     def make_stand_in() -> Model:
         rule = Retrieval(
@@ -84,18 +71,10 @@ def make_model(episode: ProactorEpisode, *, api_key: ApiKey, keys: Mapping[str, 
         )
         return RuleModel(rule, name=f"retrieval({episode.who})", pace=pace)
 
-    role = _with_temperature(episode.voice, episode.agent)
+    role = episode.voice
     if episode.arrival and role.choice is not None:
         return role.choice.make("planner", pace=None, scope=scope, api_key=api_key)
     return role.make(make_stand_in, pace=pace, scope=scope, api_key=api_key)
-
-
-def _with_temperature(role: ModelRole, agent: str) -> ModelRole:
-    choice = role.choice
-    if choice is None or not choice.is_sampled or choice.temperature is not None:
-        return role
-    temperature = agent_file(agent).llm.temperature
-    return replace(role, choice=replace(choice, temperature=temperature))
 
 
 @lru_cache(maxsize=2)

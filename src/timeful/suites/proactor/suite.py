@@ -38,7 +38,7 @@ from timeful.suites.proactor.cells import (
 from timeful.suites.proactor.dialogues import draw_dialogues
 from timeful.suites.proactor.episode import ProactorEpisode
 from timeful.suites.proactor.judging import describe_judges, finish, read_bench, read_judge_usage
-from timeful.suites.proactor.plan import announce, check, find_key_names, plan
+from timeful.suites.proactor.plan import announce, check, judge_models, plan
 from timeful.suites.proactor.play import play
 from timeful.suites.proactor.rows import ActionCounts, ProactorRow, summarize
 from timeful.suites.remarks import count_unusable
@@ -289,7 +289,7 @@ suite = Suite(
     episode=ProactorEpisode,
     play=play,
     takes_key=True,
-    key_names=find_key_names,
+    judges=judge_models,
     summarize=summarize,
     plan=plan,
     check=check,

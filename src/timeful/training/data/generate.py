@@ -10,8 +10,6 @@ from functools import partial
 from math import exp, log
 from typing import Any
 
-import msgspec
-
 from timeful.agents.tool_user import tool_user
 from timeful.core.clock import VirtualClock
 from timeful.core.units import milliseconds
@@ -20,7 +18,7 @@ from timeful.environments.timed.stopwatch import TimerSettings
 from timeful.environments.timed.world import TimedTask
 from timeful.errors import SettingsError
 from timeful.interfaces.event_driven import EventDriven
-from timeful.models.model_spec import ModelSpec
+from timeful.models.kinds import ApiKey
 from timeful.models.pace import Pace
 from timeful.models.role import ModelRole
 from timeful.models.rules import RuleModel
@@ -74,7 +72,7 @@ def check(specs: Sequence[TaskEpisode]) -> None:
         role.check(pace=SOLUTION_WRITER.pace)
 
 
-def play(spec: TaskEpisode, recorder: Recorder, *, api_key: str = "") -> bool:
+def play(spec: TaskEpisode, recorder: Recorder, *, api_key: ApiKey = "") -> bool:
     """Play an episode and write its record; True if it came to its end."""
     if not spec.role.is_stand_in:
         return play_timely(spec, recorder, api_key=api_key)
@@ -116,15 +114,7 @@ def _voice(settings: Settings) -> ModelRole:
     teacher = settings.teacher
     if teacher is None:
         return ModelRole(stand_in=NAME)
-    return ModelRole(
-        stand_in=NAME,
-        choice=ModelSpec(
-            spec=f"openai:{teacher.model}",
-            base_url=teacher.base_url,
-            temperature=teacher.temperature,
-            extra=msgspec.json.encode(teacher.extra, order="sorted").decode(),
-        ),
-    )
+    return ModelRole(stand_in=NAME, choice=teacher.endpoint.choose())
 
 
 def _spec(

@@ -113,16 +113,21 @@ class Time(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Teacher(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The endpoint that solves the problems; `extra` are further fields of a request."""
+    """The endpoint that solves the problems; its fields are those of `Endpoint`."""
 
     model: str
-    base_url: str
+    base_url: str = ""
     temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] | None = None
-    api_key_name: str = "OPENAI_API_KEY"
+    api_key_name: str = ""
     extra: dict[str, Any] = {}
 
     def __post_init__(self) -> None:
-        _check_reached(self.model, self.base_url)
+        self.endpoint.check_complete()
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """The model, and where it is."""
+        return Endpoint(**msgspec.structs.asdict(self))
 
 
 class Judge(Endpoint, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -137,17 +142,7 @@ class Judge(Endpoint, frozen=True, kw_only=True, forbid_unknown_fields=True):
     tries: AtLeast1 = 3
 
     def __post_init__(self) -> None:
-        _check_reached(self.model, self.base_url)
-
-
-def _check_reached(model: str, base_url: str) -> None:
-    """Refuse an endpoint that cannot be asked, before anything is played or paid."""
-    if not model:
-        raise ValueError("model: there is none")
-    try:
-        address(base_url)
-    except SettingsError as error:
-        raise ValueError(str(error)) from None
+        self.check_complete()
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -188,7 +183,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         """It as plain JSON values, without credentials; the judge is no part of what is played."""
         teacher = self.teacher
         if teacher is not None:
-            teacher = msgspec.structs.replace(teacher, base_url=address(teacher.base_url))
+            at = teacher.endpoint
+            teacher = msgspec.structs.replace(
+                teacher, base_url=address(at.address), api_key_name=at.key_name
+            )
         public = msgspec.structs.replace(self, judge=None, teacher=teacher)
         return dict(msgspec.to_builtins(public))
 

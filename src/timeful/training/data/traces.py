@@ -14,8 +14,8 @@ The data are made of the records when nothing is left to play: the same settings
 the same bytes, whatever was interrupted and however many worked on it.
 """
 
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,7 +24,7 @@ import msgspec
 from timeful.environments.reasoning.split import SPLITS, Split
 from timeful.errors import SettingsError
 from timeful.experiments.rows import RowMaker
-from timeful.experiments.run import Watcher, make_job
+from timeful.experiments.run import Watcher, choose_keys, make_job
 from timeful.experiments.sweep import PlannedEpisode
 from timeful.models.preflight import Preflight, make_models
 from timeful.models.spending import Budget, track_spending
@@ -100,14 +100,14 @@ def make_traces(  # noqa: PLR0913 - as `run_suite`
         retry_failed: Play failed episodes again, and ask again where the judge gave no verdict.
         watcher: Follows the run.
         keys: The keys of endpoints by environment variable; never written to a file.
-        preflight: How the key of the teacher is checked; None for no check.
-        budget: The most that the episodes may spend on the teacher.
+        preflight: How the teacher and the judge are checked; None for no check.
+        budget: The most that may be spent on the teacher and the judge.
 
     Raises:
         SettingsError: If a setting is invalid, the run is not one of reasoning, or `out` is that
             run; nothing is played or written.
     """
-    judge, teacher = settings.judge, settings.teacher
+    judge = settings.judge
     if settings.records:
         records = Path(settings.records)
         if out.resolve() == records.resolve():
@@ -122,27 +122,22 @@ def make_traces(  # noqa: PLR0913 - as `run_suite`
 
     say = watcher.say if watcher is not None else lambda _: None
 
-    def on_verdict(verdict: Verdict) -> None:
-        if verdict.error is not None:
-            say(f"no verdict on {verdict.trace}: {verdict.error}")
-
-    with folder, ExitStack() as stack:
+    with folder, track_spending(out, budget) as spending:
         if not settings.records:
             if watcher is not None:
                 watcher.start(len(episodes))
             processes, flight = choose_concurrency(episodes, workers=workers, limits=limits)
-            name = "" if teacher is None else teacher.api_key_name
             missing = [episode for episode in episodes if not has_record(out, episode.key)]
-            models = make_models(find_live_models(missing), keys, key_name=name)
-            if preflight is not None:
-                preflight.check_keys(models, keys)
-            spending = stack.enter_context(track_spending(out, budget))
+            if preflight is not None and missing:
+                judges = [] if judge is None else [judge.choose()]
+                models = make_models([*find_live_models(missing), *judges], keys)
+                preflight.check(models, keys, say)
             run_batch(
                 [PlannedEpisode(key=e.key, settings=e.settings(), episode=e) for e in episodes],
                 make_job(
                     generate.play,
                     RowMaker(summarize=summarize, struct=TaskRow, fields=(), columns=()),
-                    api_key=keys.get(name, ""),
+                    api_key=choose_keys(episodes, keys),
                 ),
                 out,
                 workers=processes,
@@ -157,17 +152,22 @@ def make_traces(  # noqa: PLR0913 - as `run_suite`
         traces, wrong = _check(run, settings)
         verdicts: Mapping[str, Verdict] = {}
         if judge is not None:
-            with under(limits):
+            with under(limits, spending.share()):
                 verdicts = judge_all(
                     wrong,
                     judge,
                     out / "judged",
-                    api_key=keys.get(judge.api_key_name, ""),
+                    api_key=keys.get(judge.key_name, ""),
                     workers=(limits or Limits()).connections,
                     retry_failed=retry_failed,
-                    on_verdict=on_verdict,
+                    on_verdict=lambda verdict: _say_missing(verdict, say),
                 )
         return _write(run, settings, out, traces, verdicts)
+
+
+def _say_missing(verdict: Verdict, say: Callable[[str], None]) -> None:
+    if verdict.error is not None:
+        say(f"no verdict on {verdict.trace}: {verdict.error}")
 
 
 _Traces = Mapping[str, tuple[Rule | None, Split]]
