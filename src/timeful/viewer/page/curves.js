@@ -1,0 +1,91 @@
+// Small charts: the curves of a training, and how the values of a column are distributed.
+import { colours, count, el, fitCanvas, oncePerFrame, plain, select } from "./dom.js";
+
+const HEIGHT = 150;
+
+// The journal of a training, one chart for each series; those with a usual name first.
+export function makeCurves(curves, box) {
+  const first = /reward|score|utility|AC|loss|lost|tokens|entropy|kl/i;
+  const sorted = [...curves].sort((a, b) => first.test(b.name) - first.test(a.name));
+  const draws = [];
+  const grid = el("div", { class: "charts" }, sorted.map((curve) => {
+    const known = curve.y.filter((value) => value !== null);
+    const canvas = el("canvas", { role: "img", "aria-label": `${curve.name} over ${count(known.length, "update")}: from ${plain(known[0])} to ${plain(known[known.length - 1])}` });
+    const figure = el("figure", { class: "panel" }, el("figcaption", {}, el("strong", { text: curve.name }), el("span", { class: "caption", text: `  last ${plain(known[known.length - 1])}` })), canvas);
+    const draw = oncePerFrame(() => drawCurve(canvas, figure.clientWidth - 26, curve));
+    new ResizeObserver(draw).observe(figure);
+    draws.push(draw);
+    return figure;
+  }));
+  box.replaceChildren(el("p", { class: "caption", text: "Each chart has a number of the journal over the updates of the training. The rollouts are in the table of episodes." }), grid);
+  return { theme: () => draws.forEach((draw) => draw()) };
+}
+
+function drawCurve(canvas, width, { x, y }) {
+  if (width < 40) return;
+  const palette = colours();
+  const context = fitCanvas(canvas, width, HEIGHT);
+  const points = y.map((value, place) => [x[place], value]).filter(([, value]) => value !== null && Number.isFinite(value));
+  if (!points.length) return;
+  const range = (values) => [values.reduce((a, b) => Math.min(a, b)), values.reduce((a, b) => Math.max(a, b))];
+  const [[left, right], [low, high]] = [range(points.map(([a]) => a)), range(points.map(([, b]) => b))];
+  context.font = `11px ${palette.font}`;
+  context.fillStyle = palette.quiet;
+  const gutter = Math.max(context.measureText(plain(high)).width, context.measureText(plain(low)).width) + 8;
+  const place = ([a, b]) => [gutter + ((a - left) / (right - left || 1)) * (width - gutter - 6), HEIGHT - 24 - ((b - low) / (high - low || 1)) * (HEIGHT - 38)];
+  context.fillText(plain(high), 0, 14);
+  if (high > low) context.fillText(plain(low), 0, HEIGHT - 22);
+  context.fillText(plain(left), gutter, HEIGHT - 4);
+  context.textAlign = "right";
+  if (right > left) context.fillText(plain(right), width - 4, HEIGHT - 4);
+  context.textAlign = "left";
+  context.strokeStyle = palette.line;
+  context.strokeRect(gutter - 0.5, 6.5, width - gutter - 1, HEIGHT - 24);
+  context.strokeStyle = palette.own;
+  context.lineWidth = 1.75;
+  context.beginPath();
+  points.forEach((point) => context.lineTo(...place(point)));
+  context.stroke();
+  context.fillStyle = palette.own;
+  if (points.length < 40) for (const point of points) context.fillRect(place(point)[0] - 2, place(point)[1] - 2, 4, 4);
+}
+
+// How a number is distributed over the episodes in sight.
+export function makeHistogram(byName, order, lead) {
+  const numbers = [...byName.values()].filter((column) => column.kind === "number" && new Set(column.values.slice(0, 500)).size > 2);
+  if (!numbers.length || order.length < 3) return el("span");
+  const start = numbers.find((column) => lead.includes(column.name) && /score|utility|reward|value|AC/.test(column.name)) ?? numbers[0];
+  const canvas = el("canvas", { role: "img" });
+  const state = { column: start };
+  const figure = el("figure", { class: "panel histogram" });
+  const draw = oncePerFrame(() => drawHistogram(canvas, figure.clientWidth - 26, state.column, order));
+  figure.append(el("figcaption", { class: "row" }, "How the episodes in sight are distributed by ", select("Column of the distribution", numbers.map((column) => [column.name, column.name]), start.name, (name) => { state.column = byName.get(name); draw(); })), canvas);
+  new ResizeObserver(draw).observe(figure);
+  return figure;
+}
+
+function drawHistogram(canvas, width, column, order) {
+  if (width < 40) return;
+  const palette = colours();
+  const values = order.map((place) => column.values[place]).filter((value) => value !== null && Number.isFinite(value));
+  const [low, high] = [values.reduce((a, b) => Math.min(a, b), Infinity), values.reduce((a, b) => Math.max(a, b), -Infinity)];
+  const context = fitCanvas(canvas, width, HEIGHT);
+  const bins = new Array(Math.min(24, Math.max(5, Math.ceil(Math.sqrt(values.length))))).fill(0);
+  for (const value of values) bins[Math.min(bins.length - 1, Math.floor(((value - low) / (high - low || 1)) * bins.length))]++;
+  const most = Math.max(...bins, 1);
+  const step = width / bins.length;
+  context.font = `11px ${palette.font}`;
+  bins.forEach((number, place) => {
+    const tall = (number / most) * (HEIGHT - 40);
+    context.fillStyle = palette.own;
+    context.fillRect(place * step + 1, HEIGHT - 20 - tall, step - 2, tall);
+    context.fillStyle = palette.quiet;
+    if (number) context.fillText(plain(number), place * step + 3, HEIGHT - 24 - tall);
+  });
+  if (!values.length) return;
+  context.fillText(plain(low), 0, HEIGHT - 5);
+  context.textAlign = "right";
+  context.fillText(plain(high), width - 2, HEIGHT - 5);
+  context.textAlign = "left";
+  canvas.setAttribute("aria-label", `${column.name} of ${count(values.length, "episode")}: from ${plain(low)} to ${plain(high)}`);
+}

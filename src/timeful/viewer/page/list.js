@@ -1,0 +1,71 @@
+// A list or table of any length: only the rows in sight are in the document.
+import { el, oncePerFrame } from "./dom.js";
+
+// Makes a virtual list. `render(place)` makes the children of a row; `row` gives its properties.
+export function makeList({ role = "listbox", rowRole = "option", height = 28, name, head = null, render, row = () => ({}), open = () => {}, move = () => {}, select = true }) {
+  const spacer = el("div", { class: "spacer", role: role === "grid" ? "rowgroup" : undefined });
+  const box = el("div", { class: "virtual", role, tabIndex: 0, "aria-label": name }, head, spacer);
+  const id = `list${Math.floor(performance.now() * 1000)}${name.length}`;
+  const self = { box, count: 0, here: -1, marked: null };
+  const headRows = head ? 1 : 0;
+  const draw = () => {
+    const first = Math.max(0, Math.floor(box.scrollTop / height) - 4);
+    const last = Math.min(self.count, first + Math.ceil((box.clientHeight || 300) / height) + 9);
+    const rows = [];
+    for (let place = first; place < last; place++) {
+      const properties = row(place);
+      const node = el("div", {
+        role: rowRole,
+        id: `${id}-${place}`,
+        ...(role === "listbox" ? { "aria-setsize": self.count, "aria-posinset": place + 1 } : { "aria-rowindex": place + 1 + headRows }),
+        "aria-selected": select ? String(place === self.here) : undefined,
+        ...properties,
+        class: `vrow ${properties.class ?? ""}${place === self.here ? " here" : ""}`,
+      }, render(place));
+      node.style.top = `${place * height}px`;
+      node.style.height = `${height}px`;
+      node.dataset.place = place;
+      rows.push(node);
+    }
+    spacer.replaceChildren(...rows);
+    if (self.here >= first && self.here < last) box.setAttribute("aria-activedescendant", `${id}-${self.here}`);
+    else box.removeAttribute("aria-activedescendant");
+  };
+  const redraw = oncePerFrame(draw);
+  box.addEventListener("scroll", redraw);
+  new ResizeObserver(redraw).observe(box);
+  self.redraw = redraw;
+  self.drawNow = draw;
+  self.setCount = (count) => {
+    self.count = count;
+    if (self.here >= count) self.here = count - 1;
+    spacer.style.height = `${count * height}px`;
+    if (role === "grid") box.setAttribute("aria-rowcount", count + headRows);
+    draw();
+  };
+  self.go = (place, quiet = false) => {
+    self.here = Math.min(Math.max(place, 0), self.count - 1);
+    const [top, room] = [self.here * height, (box.clientHeight || 300) - (head?.offsetHeight ?? 0)];
+    if (top < box.scrollTop) box.scrollTop = top;
+    else if (top + height > box.scrollTop + room) box.scrollTop = top + height - room;
+    redraw();
+    if (!quiet) move(self.here);
+  };
+  box.addEventListener("click", (event) => {
+    const node = event.target.closest(".vrow");
+    if (!node || !spacer.contains(node) || event.target.closest("input,button,a")) return;
+    self.go(Number(node.dataset.place), true);
+    open(self.here);
+  });
+  box.addEventListener("keydown", (event) => {
+    const page = Math.max(1, Math.floor(box.clientHeight / height) - 2);
+    const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -1e9, End: 1e9 };
+    if (event.target !== box || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key in steps) self.go(self.here + steps[event.key]);
+    else if (event.key === "Enter" && self.here >= 0) open(self.here);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  return self;
+}

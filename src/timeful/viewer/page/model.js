@@ -1,0 +1,216 @@
+// An episode as typed arrays, and what was the case at an instant. Nothing here draws.
+import { count, cumulate, lastUpTo, seconds } from "./dom.js";
+import { isBad } from "./verdicts.js";
+
+// Decodes the lanes of an episode.
+export function decodeLanes(pack) {
+  const model = { pack, end: Math.max(pack.end, 1), strings: pack.strings };
+  model.spans = { ...pack.spans, start: cumulate(pack.spans.start) };
+  model.marks = { ...pack.marks, at: cumulate(pack.marks.at) };
+  model.links = { ...pack.links, at: cumulate(pack.links.at) };
+  model.verdicts = { ...pack.verdicts, at: cumulate(pack.verdicts.at) };
+  model.scores = { at: cumulate(pack.scores.at), score: pack.scores.score };
+  model.thoughts = { ...pack.thoughts, start: cumulate(pack.thoughts.start) };
+  model.lanes = pack.lanes.map((lane, place) => ({ ...lane, place, spans: [], limits: [], marks: [], kinds: new Map(), title: titleLane(lane) }));
+  indexLanes(model);
+  model.items = indexItems(model);
+  model.itemAt = Float64Array.from(model.items, (item) => item.at);
+  model.instants = distinct(model.items, model.end);
+  model.bad = model.items.filter((item) => item.verdict >= 0 && isBad(model.verdicts.kind[item.verdict]));
+  model.windows = indexWindows(model);
+  return model;
+}
+
+function titleLane(lane) {
+  return lane.module ? `${lane.module}: ${lane.name}` : lane.name;
+}
+
+export function label(model, place) {
+  return place < 0 ? "" : model.strings[place];
+}
+
+function indexLanes(model) {
+  const { spans, marks, verdicts, lanes } = model;
+  const lineOfVerdict = new Set();
+  verdicts.at.forEach((_, place) => {
+    if (verdicts.thought[place] < 0) lineOfVerdict.add(verdicts.line[place]);
+    const kinds = lanes[verdicts.lane[place]].kinds;
+    const kind = verdicts.kind[place];
+    if (!kinds.has(kind)) kinds.set(kind, []);
+    kinds.get(kind).push(place);
+  });
+  spans.start.forEach((_, place) => {
+    const lane = lanes[spans.lane[place]];
+    (spans.state[place] === "limit" ? lane.limits : lane.spans).push(place);
+  });
+  marks.at.forEach((_, place) => {
+    if (marks.kind[place] !== "action" || !lineOfVerdict.has(marks.line[place])) lanes[marks.lane[place]].marks.push(place);
+  });
+  for (const lane of lanes) {
+    lane.spanStart = Float64Array.from(lane.spans, (place) => spans.start[place]);
+    lane.limitStart = Float64Array.from(lane.limits, (place) => spans.start[place]);
+    lane.markAt = Float64Array.from(lane.marks, (place) => marks.at[place]);
+    lane.verdictSets = [...lane.kinds].map(([kind, places]) => ({ kind, places, at: Float64Array.from(places, (place) => verdicts.at[place]) }));
+    lane.verdictSets.sort((a, b) => isBad(a.kind) - isBad(b.kind));
+  }
+}
+
+// All that can be selected, in the order of time, then of lines.
+function indexItems(model) {
+  const { marks, verdicts, thoughts, spans, lanes } = model;
+  const items = [];
+  const byLine = new Map();
+  verdicts.line.forEach((line, place) => {
+    if (verdicts.thought[place] < 0 && !byLine.has(line)) byLine.set(line, place);
+  });
+  const used = new Set();
+  marks.at.forEach((at, mark) => {
+    const verdict = marks.kind[mark] === "action" ? (byLine.get(marks.line[mark]) ?? -1) : -1;
+    if (verdict >= 0) used.add(verdict);
+    items.push({ at, line: marks.line[mark], lane: marks.lane[mark], mark, verdict, thought: -1, type: "mark" });
+  });
+  verdicts.at.forEach((at, verdict) => {
+    if (!used.has(verdict)) items.push({ at, line: verdicts.line[verdict], lane: verdicts.lane[verdict], mark: -1, verdict, thought: verdicts.thought[verdict], type: "verdict" });
+  });
+  const judged = new Set(verdicts.thought);
+  thoughts.start.forEach((start, thought) => {
+    const [lane, line] = [thoughts.lane[thought], thoughts.line[thought]];
+    items.push({ at: start, line, lane, mark: -1, verdict: -1, thought, type: "begin" });
+    if (thoughts.end[thought] >= 0 && !judged.has(thought)) items.push({ at: thoughts.end[thought], line, lane, mark: -1, verdict: -1, thought, type: "end" });
+  });
+  spans.start.forEach((start, span) => {
+    if (lanes[spans.lane[span]].kind === "tools") items.push({ at: start, line: spans.line[span], lane: spans.lane[span], mark: -1, verdict: -1, thought: -1, span, type: "call" });
+  });
+  items.sort((a, b) => a.at - b.at || a.line - b.line);
+  items.forEach((item, place) => (item.place = place));
+  return items;
+}
+
+function distinct(items, end) {
+  const instants = [0];
+  for (const { at } of items) if (at > instants[instants.length - 1]) instants.push(at);
+  if (end > instants[instants.length - 1]) instants.push(end);
+  return Float64Array.from(instants);
+}
+
+// The window of each slot, by the number of its name.
+function indexWindows(model) {
+  const windows = new Map();
+  const { spans } = model;
+  spans.start.forEach((start, place) => {
+    if (spans.state[place] === "window") windows.set(spans.label[place], [start, start + spans.length[place]]);
+  });
+  return windows;
+}
+
+// A verdict in words: "in time, 1.253 s left".
+export function sayVerdict(model, place, hasSlot = true) {
+  const { kind, slack, reason, slot } = model.verdicts;
+  const left = slack[place];
+  let text = kind[place];
+  if (left === 0) text += " at the very instant";
+  else if (left !== null && left !== undefined) text += left > 0 ? `, ${seconds(left)} left` : ` by ${seconds(-left)}`;
+  if (hasSlot && slot[place] >= 0) text += ` (${label(model, slot[place])})`;
+  if (reason[place] >= 0) text += `: ${label(model, reason[place])}`;
+  return text;
+}
+
+// An item in one line, without its instant.
+export function sayItem(model, item) {
+  if (item.type === "mark") {
+    const kind = model.marks.kind[item.mark];
+    const name = label(model, model.marks.label[item.mark]);
+    const seen = model.marks.seen[item.mark];
+    const delay = seen > 0 ? `, visible ${seconds(seen)} later` : seen < 0 ? ", never visible" : "";
+    const words = { turn: "the world moves", event: "", poll: "poll", look: "look", action: "action", note: "note", end: "end", failure: "failure", unknown: "unknown event" };
+    const text = `${words[kind] ?? kind} ${name}`.trim() + delay;
+    return item.verdict < 0 ? text : `${text}: ${sayVerdict(model, item.verdict)}`;
+  }
+  if (item.type === "call") return `tool ${label(model, model.spans.label[item.span])} for ${seconds(model.spans.length[item.span])}`;
+  const { number, tokens, end, start } = model.thoughts;
+  const name = item.thought < 0 ? "" : `thought #${number[item.thought]}`;
+  if (item.type === "verdict") {
+    const slot = name ? "" : label(model, model.verdicts.slot[item.verdict]);
+    return `${name || slot || model.lanes[item.lane].name} ${sayVerdict(model, item.verdict, !slot)}`;
+  }
+  if (item.type === "begin") return `${name} begins`;
+  return `${name} ends after ${seconds(end[item.thought] - start[item.thought])} and ${count(tokens[item.thought], "token")}`;
+}
+
+// The thought of each purpose that runs at t, or the last one that ran.
+export function thoughtsAt(model, t) {
+  const { thoughts, lanes } = model;
+  const latest = new Map();
+  for (const lane of lanes) if (lane.kind === "thoughts") latest.set(`${lane.module}\n${purposeOf(lane)}`, { lane, thought: -1 });
+  const last = lastUpTo(thoughts.start, t);
+  let missing = latest.size;
+  for (let place = last; place >= 0 && missing > 0; place--) {
+    const lane = lanes[thoughts.lane[place]];
+    const slot = latest.get(`${lane.module}\n${purposeOf(lane)}`);
+    if (slot.thought < 0) {
+      slot.thought = place;
+      missing--;
+    } else if (last - place > 5000) break;
+  }
+  return [...latest.values()];
+}
+
+export function purposeOf(lane) {
+  return lane.name.replace(/ \d+$/, "");
+}
+
+export function isRunning(model, thought, t) {
+  return thought >= 0 && model.thoughts.start[thought] <= t && (model.thoughts.end[thought] < 0 || t < model.thoughts.end[thought]);
+}
+
+// The state of a running thought at t: running, or paused.
+export function stateAt(model, thought, t) {
+  const lane = model.lanes[model.thoughts.lane[thought]];
+  const place = lastUpTo(lane.spanStart, t);
+  return place < 0 ? "running" : model.spans.state[lane.spans[place]] === "paused" ? "paused" : "running";
+}
+
+export function scoreAt(model, t) {
+  const place = lastUpTo(model.scores.at, t);
+  return place < 0 ? null : model.scores.score[place];
+}
+
+// The last turn mark until t.
+export function turnAt(model, t) {
+  const world = model.lanes.find((lane) => lane.kind === "world");
+  if (!world) return 0;
+  const place = lastUpTo(world.markAt, t);
+  return place + 1;
+}
+
+// The instant in a sentence, for the slider and the line below the title.
+export function sayInstant(model, t, tokensOf = () => null) {
+  const parts = [seconds(t)];
+  for (const { lane, thought } of thoughtsAt(model, t).slice(0, 4)) {
+    const name = lane.module ? `${lane.module} ${purposeOf(lane)}` : purposeOf(lane);
+    if (!isRunning(model, thought, t)) parts.push(`${name} rests`);
+    else {
+      const tokens = tokensOf(thought, t);
+      parts.push(`${name} ${stateAt(model, thought, t) === "paused" ? "is paused" : "thinks"}${tokens === null ? "" : ` at ${count(tokens, "token")}`}`);
+    }
+  }
+  for (let place = lastUpTo(model.itemAt, t); place >= 0; place--) {
+    const item = model.items[place];
+    if (model.lanes[item.lane].kind === "actions") {
+      parts.push(`last ${sayItem(model, item)}`);
+      break;
+    }
+    if (model.itemAt[place] < t - model.end / 4) break;
+  }
+  return parts.join(" · ");
+}
+
+// The instant at which a page is opened: the failure, the first fault, else within a long thought.
+export function firstInstant(model) {
+  if (model.pack.status === "failed") return model.end;
+  const fault = model.bad.find((item) => model.lanes[item.lane].kind === "actions") ?? model.bad[0];
+  if (fault) return fault.at;
+  const { start, end } = model.thoughts;
+  const longest = start.reduce((best, at, place) => (at > model.end / 4 && end[place] < model.end * 0.6 && end[place] - at > (best < 0 ? 0 : end[best] - start[best]) ? place : best), -1);
+  return longest < 0 ? model.end / 2 : Math.round(start[longest] + (end[longest] - start[longest]) * 0.6);
+}

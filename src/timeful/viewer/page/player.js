@@ -1,0 +1,54 @@
+// Plays an episode: the cursor moves over simulated time at a speed, on the clock of the screen.
+
+const SLOWEST = 1 / 64;
+const FASTEST = 1e6;
+
+// The speeds: powers of two, then of ten.
+export const SPEEDS = [];
+for (let speed = SLOWEST; speed <= 1024; speed *= 2) SPEEDS.push(speed);
+SPEEDS.push(1e4, 1e5, FASTEST);
+
+// A speed at which an episode takes about a minute.
+export function usualSpeed(end) {
+  const wanted = end / 1e9 / 60;
+  return SPEEDS.find((speed) => speed >= wanted) ?? FASTEST;
+}
+
+export function nameSpeed(speed) {
+  return speed < 1 ? `1/${Math.round(1 / speed)}x` : `${speed.toLocaleString("en")}x`;
+}
+
+// Makes a player. `getAxis` gives the axis: on a folded one, silence is jumped over.
+export function makePlayer({ end, speed, getTime, getAxis, onTime, onState }) {
+  const self = { playing: false, speed };
+  let before = null;
+  const step = (now) => {
+    if (!self.playing) return;
+    const passed = before === null ? 0 : Math.min(now - before, 250) * 1e6 * self.speed;
+    before = now;
+    const axis = getAxis();
+    const t = axis.kind === "fold" ? axis.toTime(axis.toAxis(getTime()) + passed) : getTime() + passed;
+    if (t >= end) self.stop();
+    onTime(Math.min(t, end));
+    if (self.playing) requestAnimationFrame(step);
+  };
+  self.play = () => {
+    if (self.playing) return;
+    if (getTime() >= end) onTime(0);
+    self.playing = true;
+    before = null;
+    onState();
+    requestAnimationFrame(step);
+  };
+  self.stop = () => {
+    self.playing = false;
+    onState();
+  };
+  self.toggle = () => (self.playing ? self.stop() : self.play());
+  self.faster = (steps) => {
+    const place = SPEEDS.findIndex((other) => other >= self.speed);
+    self.speed = SPEEDS[Math.min(Math.max(place + steps, 0), SPEEDS.length - 1)];
+    onState();
+  };
+  return self;
+}

@@ -1,0 +1,619 @@
+// The lanes of an episode on a canvas: sorted arrays, binary search, and marks that are nearer to
+// each other than a pixel drawn once, so that a frame costs as much as the canvas is wide.
+import { ticks } from "./axis.js";
+import { colours, el, fitCanvas, lastUpTo, oncePerFrame, plain, seconds, visible } from "./dom.js";
+import { isRunning, label, purposeOf, sayItem } from "./model.js";
+import { drawTorn, drawVerdict, ENDS, isBad } from "./verdicts.js";
+
+const HEIGHTS = { world: 30, deadlines: 16, thoughts: 26, tools: 24, actions: 34, notes: 22, score: 40 };
+const HEAD = 24;
+const NEAR = 0.7;
+const SNAP = 4;
+
+// Makes the timeline of a model. `view` has t, from and to (in the axis), axis and folded modules;
+// `on` has scrub(t), pick(item), and change().
+export function makeTimeline(model, view, on, name = "Timeline") {
+  const canvas = el("canvas", { class: "lanes", tabIndex: 0, role: "slider", "aria-label": `${name}: instant`, "aria-valuemin": "0", "aria-valuemax": String(model.end / 1e9) });
+  const tip = el("div", { class: "tip", hidden: true });
+  const sizer = el("div", { class: "sizer" }, canvas);
+  const box = el("div", { class: "lane-box" }, sizer, tip);
+  const self = { canvas, box, view, model, rows: [], folded: foldedModules(model), draw: () => draw(self), bounds: () => bounds(self) };
+  layOut(self);
+  const redraw = oncePerFrame(self.draw);
+  self.redraw = redraw;
+  box.addEventListener("scroll", redraw);
+  new ResizeObserver(redraw).observe(box);
+  listen(self, on, tip);
+  return self;
+}
+
+// Modules fold where lanes are many: a page of a thousand lanes shows one line for each module.
+function foldedModules(model) {
+  return new Set(model.lanes.length > 40 ? model.lanes.map((lane) => lane.module).filter(Boolean) : []);
+}
+
+function layOut(self) {
+  let y = HEAD;
+  self.rows = [];
+  const folded = new Set();
+  for (const lane of self.model.lanes) {
+    if (self.folded.has(lane.module)) {
+      if (folded.has(lane.module)) continue;
+      folded.add(lane.module);
+      self.rows.push({ lane, y, height: 24, module: lane.module, lanes: self.model.lanes.filter((other) => other.module === lane.module) });
+    } else self.rows.push({ lane, y, height: HEIGHTS[lane.kind] ?? 24 });
+    y += self.rows[self.rows.length - 1].height;
+  }
+  self.height = y + 4;
+  self.canvas.parentNode.style.height = `${self.height}px`;
+}
+
+function bounds(self) {
+  const width = self.box.clientWidth || 600;
+  const gutter = width < 560 ? 76 : 124;
+  return { width, gutter, plot: width - gutter - 10, height: Math.min(self.box.clientHeight || self.height, self.height) };
+}
+
+function placer(self, { gutter, plot }) {
+  const { view } = self;
+  const scale = plot / (view.to - view.from || 1);
+  return {
+    x: (t) => gutter + (view.axis.toAxis(t) - view.from) * scale,
+    t: (x) => view.axis.toTime(view.from + (x - gutter) / scale),
+  };
+}
+
+function draw(self) {
+  const size = bounds(self);
+  const palette = colours();
+  const context = fitCanvas(self.canvas, size.width, size.height);
+  const top = self.box.scrollTop;
+  const place = placer(self, size);
+  const paint = { context, palette, size, place, from: place.t(size.gutter), to: place.t(size.gutter + size.plot), top, self };
+  context.font = `12px ${palette.font}`;
+  context.textBaseline = "middle";
+  context.save();
+  context.beginPath();
+  context.rect(size.gutter, 0, size.plot + 10, size.height);
+  context.clip();
+  const rows = self.rows.filter((row) => row.y + row.height > top && row.y < top + size.height);
+  drawTicks(paint);
+  for (const row of rows) drawRow(paint, row);
+  drawTies(paint);
+  for (const row of rows) drawFaults(paint, row);
+  drawCursor(paint);
+  context.restore();
+  drawNames(paint, rows);
+}
+
+function drawTicks({ context, palette, size, place, self }) {
+  const { view } = self;
+  const instants = ticks(view.axis, view.from, view.to, size.plot);
+  const step = instants.length > 1 ? Math.min(...instants.slice(1).map((t, i) => t - instants[i]).filter((d) => d > 0)) : 1e9;
+  const digits = Math.max(0, Math.min(9, Math.ceil(-Math.log10(Math.max(step, 1) / 1e9))));
+  context.fillStyle = palette.quiet;
+  context.strokeStyle = palette.line;
+  context.lineWidth = 1;
+  context.beginPath();
+  for (const t of instants) {
+    const x = Math.round(place.x(t)) + 0.5;
+    context.moveTo(x, HEAD - 6);
+    context.lineTo(x, size.height);
+    context.fillText(seconds(t, digits), x + 4, HEAD / 2);
+  }
+  context.stroke();
+  for (const [from, to] of view.axis.folds ?? []) {
+    const [left, right] = [place.x(from), place.x(to)];
+    if (right < size.gutter || left > size.width) continue;
+    context.fillStyle = palette.line;
+    context.fillRect(left, HEAD, Math.max(right - left, 2), size.height);
+  }
+}
+
+function drawRow(paint, row) {
+  const { context, palette, size, top } = paint;
+  const y = row.y - top;
+  context.strokeStyle = palette.line;
+  context.lineWidth = 1;
+  context.beginPath();
+  context.moveTo(size.gutter, y + row.height - 0.5);
+  context.lineTo(size.width, y + row.height - 0.5);
+  context.stroke();
+  for (const lane of row.lanes ?? [row.lane]) {
+    if (lane.kind === "score") {
+      if (!row.lanes) drawScore(paint, row, y);
+      continue;
+    }
+    if (lane.kind === "deadlines") drawDeadlines(paint, lane, y, row.height);
+    else if (lane.kind === "actions") drawLost(paint, lane, y, row.height);
+    if (lane.kind === "thoughts" || lane.kind === "tools") drawSpans(paint, lane, y, row.height);
+    drawMarks(paint, lane, y, row.height);
+  }
+}
+
+// Calls a function for each item of a sorted list in sight, but once for those within a pixel.
+function eachNear(paint, instants, action) {
+  let place = Math.max(lastUpTo(instants, paint.from) , 0);
+  while (place < instants.length && instants[place] <= paint.to) {
+    const x = paint.place.x(instants[place]);
+    const next = lastUpTo(instants, paint.place.t(x + NEAR), place + 1) + 1;
+    action(place, x, next - place);
+    place = Math.max(next, place + 1);
+  }
+}
+
+function drawSpans(paint, lane, y, height) {
+  const { context, palette, place, self } = paint;
+  const { spans, thoughts } = self.model;
+  const colour = lane.kind === "tools" ? palette.third : laneColour(self.model, lane, palette);
+  eachNear(paint, lane.spanStart, (number, left, merged) => {
+    const span = lane.spans[number];
+    const last = lane.spans[number + merged - 1];
+    const right = place.x(spans.start[last] + spans.length[last]);
+    if (right < paint.size.gutter) return;
+    const width = Math.max(right - left, 1);
+    const isPaused = spans.state[span] === "paused";
+    context.fillStyle = isPaused ? hatch(context, colour) : colour;
+    context.globalAlpha = isPaused ? 0.8 : 1;
+    context.fillRect(left, y + 5, width, height - 10);
+    context.globalAlpha = 1;
+    if (merged > 1) return;
+    const thought = spans.thought[span];
+    const end = ENDS[spans.state[span]];
+    const isLate = thought >= 0 && thoughts.is_late[thought] && spans.state[span] !== "paused" && spans.state[span] !== "running";
+    if ((end || isLate) && width > 3) drawEnd(paint, right, y + 5, height - 10, isLate ? "late" : end);
+    if (width > 30 && !isPaused) drawLabel(paint, spanLabel(self.model, span, thought, width), left + 5, y + height / 2, width - (end || isLate ? 22 : 9));
+  });
+}
+
+function spanLabel(model, span, thought, width) {
+  if (thought < 0) return label(model, model.spans.label[span]);
+  const name = `#${model.thoughts.number[thought]}`;
+  return width > 110 && model.thoughts.tokens[thought] ? `${name}  ${plain(model.thoughts.tokens[thought])} tokens` : name;
+}
+
+function drawEnd({ context, palette }, x, y, height, end) {
+  context.fillStyle = palette.panel;
+  context.beginPath();
+  drawTorn(context, x - 2, y, height);
+  context.lineTo(x + 4, y + height);
+  context.lineTo(x + 4, y);
+  context.fill();
+  context.fillStyle = palette.paper;
+  context.textAlign = "right";
+  if (end === "late") {
+    context.strokeStyle = palette.paper;
+    context.lineWidth = 1.5;
+    context.beginPath();
+    context.arc(x - 9, y + height / 2, 4.5, 0, 7);
+    context.moveTo(x - 9, y + height / 2 - 3);
+    context.lineTo(x - 9, y + height / 2);
+    context.lineTo(x - 6.5, y + height / 2);
+    context.stroke();
+  } else context.fillText(end, x - 5, y + height / 2 + 1);
+  context.textAlign = "left";
+}
+
+function drawLabel({ context, palette }, text, x, y, width) {
+  context.fillStyle = palette.paper;
+  const shown = fitText(context, visible(text), width);
+  if (shown) context.fillText(shown, x, y + 1);
+}
+
+function fitText(context, text, width) {
+  if (context.measureText(text).width <= width) return text;
+  const most = Math.floor(width / 6.2);
+  return most < 3 ? "" : `${text.slice(0, most - 1)}…`;
+}
+
+// Each purpose has a colour; planners and reactors are told apart by their names too.
+export function laneColour(model, lane, palette) {
+  const purposes = [...new Set(model.lanes.filter((other) => other.kind === "thoughts").map(purposeOf))];
+  return palette[["own", "other", "third"][purposes.indexOf(purposeOf(lane)) % 3]] ?? palette.own;
+}
+
+const hatches = new Map();
+
+function hatch(context, colour) {
+  if (!hatches.has(colour)) {
+    const tile = document.createElement("canvas");
+    tile.width = tile.height = 6;
+    const ink = tile.getContext("2d");
+    ink.strokeStyle = colour;
+    ink.lineWidth = 1.4;
+    ink.beginPath();
+    ink.moveTo(0, 6);
+    ink.lineTo(6, 0);
+    ink.stroke();
+    hatches.set(colour, context.createPattern(tile, "repeat"));
+  }
+  return hatches.get(colour);
+}
+
+function drawDeadlines(paint, lane, y, height) {
+  const { context, palette, place, self } = paint;
+  const { spans } = self.model;
+  eachNear(paint, lane.spanStart, (number, left, merged) => {
+    const last = lane.spans[number + merged - 1];
+    const right = place.x(spans.start[last] + spans.length[last]);
+    if (right < paint.size.gutter) return;
+    context.fillStyle = palette.line;
+    context.fillRect(left + 1, y + 4, Math.max(right - left - 2, 1), height - 8);
+    context.fillStyle = palette.ink;
+    context.fillRect(right - 1.5, y + 1, 1.5, height - 3);
+  });
+  eachNear(paint, lane.limitStart, (number, left, merged) => {
+    const last = lane.limits[number + merged - 1];
+    const right = Math.min(place.x(spans.start[last] + spans.length[last]), paint.size.width);
+    context.fillStyle = hatch(context, palette.quiet);
+    context.fillRect(left, y + 4, Math.max(right - left, 1), height - 8);
+  });
+  context.font = `11px ${palette.font}`;
+  eachNear(paint, lane.spanStart, (number, left, merged) => {
+    const span = lane.spans[number];
+    const width = place.x(spans.start[span] + spans.length[span]) - left;
+    if (merged > 1 || width < 56) return;
+    const text = fitText(context, visible(label(self.model, spans.label[span])), width - 10);
+    context.fillStyle = palette.line;
+    context.fillRect(left + 3, y + 4, context.measureText(text).width + 4, height - 8);
+    context.fillStyle = palette.ink;
+    context.fillText(text, left + 5, y + height / 2);
+  });
+  context.font = `12px ${palette.font}`;
+}
+
+// A grey column over the window of each slot that was lost.
+function drawLost(paint, lane, y, height) {
+  const { context, palette, place, self } = paint;
+  const set = lane.verdictSets.find((other) => other.kind === "lost");
+  if (!set) return;
+  eachNear(paint, set.at, (number, x) => {
+    const window = self.model.windows.get(self.model.verdicts.slot[set.places[number]]);
+    const left = window ? Math.min(place.x(window[0]), x) : x;
+    context.globalAlpha = 0.18;
+    context.fillStyle = palette.gone;
+    context.fillRect(left, y + 2, Math.max(x - left, 2), height - 4);
+    context.globalAlpha = 1;
+    if (x - left > 34) {
+      context.fillStyle = palette.gone;
+      context.textAlign = "right";
+      context.fillText("lost", x - 6, y + height - 9);
+      context.textAlign = "left";
+    }
+  });
+}
+
+function drawMarks(paint, lane, y, height) {
+  const { context, palette, place, self } = paint;
+  const { marks } = self.model;
+  let until = -1;
+  eachNear(paint, lane.markAt, (number, x, merged) => {
+    const mark = lane.marks[number];
+    const kind = marks.kind[mark];
+    const seen = marks.seen[mark];
+    const middle = y + (lane.kind === "world" ? height * 0.36 : height / 2);
+    context.fillStyle = context.strokeStyle = kind === "failure" || kind === "unknown" ? palette.bad : lane.kind === "actions" ? palette.quiet : palette.ink;
+    context.lineWidth = 1.5;
+    if (merged > 1) {
+      context.fillRect(x - 0.5, middle - 6, 2, 12);
+      return;
+    }
+    const isHidden = seen < 0 || (seen > 0 && self.view.t < marks.at[mark] + seen);
+    drawMark(context, kind, x, middle, isHidden);
+    if (seen > 0) {
+      context.fillRect(x + 4, middle - 0.5, Math.max(place.x(marks.at[mark] + seen) - x - 4, 0), 1);
+      context.fillRect(place.x(marks.at[mark] + seen) - 1, middle - 3, 2, 6);
+    }
+    if (lane.kind !== "actions" && x > until) {
+      const text = visible(label(self.model, marks.label[mark]));
+      const next = number + 1 < lane.markAt.length ? place.x(lane.markAt[number + 1]) : Infinity;
+      const short = lane.kind === "world" ? text : text.slice(0, 60);
+      const width = context.measureText(short).width;
+      if (x + width + 8 < next || text.length <= 2) {
+        context.fillStyle = palette.quiet;
+        context.fillText(short, lane.kind === "world" ? x - Math.min(width / 2, 4) : x + 7, lane.kind === "world" ? y + height * 0.78 : middle);
+        until = x + (lane.kind === "world" ? width : width + 8);
+      }
+    }
+  });
+}
+
+function drawMark(context, kind, x, y, isHidden) {
+  context.beginPath();
+  if (kind === "turn" || kind === "event") {
+    context.moveTo(x, y - 5);
+    context.lineTo(x + 4.5, y + 4);
+    context.lineTo(x - 4.5, y + 4);
+    context.closePath();
+  } else if (kind === "end" || kind === "failure") context.rect(x - 2, y - 7, 4, 14);
+  else if (kind === "note") context.rect(x - 3.5, y - 3.5, 7, 7);
+  else if (kind === "unknown") context.rect(x - 4, y - 4, 8, 8);
+  else context.arc(x, y, kind === "action" ? 2.5 : 3.5, 0, 7);
+  if (isHidden || kind === "poll" || kind === "unknown") context.stroke();
+  else context.fill();
+}
+
+function drawFaults(paint, row) {
+  const { context, palette, place, self, top } = paint;
+  const { verdicts } = self.model;
+  for (const lane of row.lanes ?? [row.lane]) {
+    for (const set of lane.verdictSets) {
+      if (lane.kind === "thoughts" && verdicts.thought[set.places[0]] >= 0 && !row.lanes) continue;
+      const y = row.y - top + row.height / 2;
+      eachNear(paint, set.at, (number, x, merged) => {
+        const slack = verdicts.slack[set.places[number]];
+        if (merged === 1 && slack) drawSlack(context, x, place.x(verdicts.at[set.places[number]] + slack), y, palette);
+        drawVerdict(context, set.kind, x, y, merged > 1 ? 3.5 : 5, palette);
+      });
+    }
+  }
+}
+
+// From an action to its deadline: the time that was left, or that was missing.
+function drawSlack(context, x, deadline, y, palette) {
+  context.fillStyle = deadline >= x ? palette.good : palette.late;
+  if (Math.abs(deadline - x) < 5) return;
+  context.fillRect(Math.min(x, deadline), y - 0.75, Math.abs(deadline - x), 1.5);
+  context.fillRect(deadline - 1, y - 5, 2, 10);
+}
+
+// From the end of a thought to its action.
+function drawTies(paint) {
+  const { context, palette, self, top } = paint;
+  const { links } = self.model;
+  self.ties ??= Float64Array.from(links.at).every((at, i) => i === 0 || at >= links.at[i - 1]);
+  if (!self.ties || self.folded.size) return;
+  const rows = new Map(self.rows.map((row) => [row.lane.place, row]));
+  context.strokeStyle = palette.quiet;
+  context.lineWidth = 1;
+  context.globalAlpha = 0.55;
+  context.beginPath();
+  eachNear(paint, links.at, (number, x) => {
+    if (links.kind[number] !== "acted") return;
+    const [source, target] = [rows.get(links.source[number]), rows.get(links.target[number])];
+    if (!source || !target) return;
+    context.moveTo(Math.round(x) + 0.5, source.y - top + source.height - 5);
+    context.lineTo(Math.round(x) + 0.5, target.y - top + target.height / 2);
+  });
+  context.stroke();
+  context.globalAlpha = 1;
+}
+
+function drawScore(paint, row, y) {
+  const { context, palette, place, self, size } = paint;
+  const { at, score } = self.model.scores;
+  if (!score.length) return;
+  self.range ??= [score.reduce((a, b) => Math.min(a, b), 0), score.reduce((a, b) => Math.max(a, b), 0)];
+  const [low, high] = self.range;
+  const level = (value) => y + row.height - 6 - ((value - low) / (high - low || 1)) * (row.height - 12);
+  context.strokeStyle = palette.accent;
+  context.lineWidth = 1.75;
+  context.beginPath();
+  let last = level(score[Math.max(lastUpTo(at, paint.from), 0)]);
+  context.moveTo(size.gutter, last);
+  eachNear(paint, at, (number, x, merged) => {
+    context.lineTo(x, last);
+    last = level(score[number + merged - 1]);
+    context.lineTo(x, last);
+  });
+  context.lineTo(Math.min(place.x(self.model.end), size.width), last);
+  context.stroke();
+}
+
+// What is after the cursor is pale: at that instant it was not known.
+function drawCursor({ context, palette, place, size, self }) {
+  const x = place.x(self.view.t);
+  context.globalAlpha = 0.58;
+  context.fillStyle = palette.panel;
+  if (x < size.width) context.fillRect(Math.max(x, size.gutter), HEAD, size.width, size.height);
+  context.globalAlpha = 1;
+  context.fillStyle = palette.accent;
+  context.fillRect(Math.round(x) - 1, 0, 2, size.height);
+  context.beginPath();
+  context.moveTo(x - 6, 0);
+  context.lineTo(x + 6, 0);
+  context.lineTo(x, 9);
+  context.fill();
+}
+
+function drawNames({ context, palette, size, top, self }, rows) {
+  context.fillStyle = palette.panel;
+  context.fillRect(0, 0, size.gutter, size.height);
+  context.textBaseline = "middle";
+  for (const row of rows) {
+    const isHere = row.lane.place === self.view.lane;
+    context.fillStyle = isHere ? palette.accent : palette.ink;
+    context.font = `${isHere ? 600 : 400} 12px ${palette.font}`;
+    const text = visible(row.module ? `▸ ${row.module}` : row.lane.title);
+    context.fillText(fitText(context, text, size.gutter - 14), 6, row.y - top + row.height / 2);
+  }
+  context.fillStyle = palette.quiet;
+  context.font = `12px ${palette.font}`;
+  context.fillText("time", 6, HEAD / 2);
+  if (self.range) {
+    const row = rows.find((other) => other.lane.kind === "score");
+    context.textAlign = "right";
+    context.font = `10px ${palette.font}`;
+    if (row) context.fillText(plain(self.range[1]), size.gutter - 6, row.y - top + 9);
+    if (row) context.fillText(plain(self.range[0]), size.gutter - 6, row.y - top + row.height - 8);
+    context.textAlign = "left";
+  }
+}
+
+// --- the pointer ------------------------------------------------------------------------------
+
+function listen(self, on, tip) {
+  const { canvas, view } = self;
+  let drags = false;
+  canvas.addEventListener("pointerdown", (event) => {
+    const where = locate(self, event);
+    if (where.x < where.size.gutter) {
+      if (where.row?.module || self.folded.size || self.model.lanes.length > 40) toggleModule(self, where.row);
+      else if (where.row) on.lane(where.row.lane.place);
+      return;
+    }
+    drags = true;
+    canvas.setPointerCapture(event.pointerId);
+    const item = findItem(self, where);
+    if (item) on.pick(item);
+    else on.scrub(where.t);
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    const where = locate(self, event);
+    if (drags && event.buttons) on.scrub(event.altKey ? where.t : snap(self, where));
+    else showTip(self, where, tip);
+  });
+  canvas.addEventListener("pointerup", () => (drags = false));
+  canvas.addEventListener("pointerleave", () => (tip.hidden = true));
+  canvas.addEventListener("wheel", (event) => {
+    const where = locate(self, event);
+    if (event.ctrlKey || event.metaKey) {
+      event.preventDefault();
+      zoom(view, 1.0015 ** event.deltaY, view.axis.toAxis(where.t));
+    } else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
+      event.preventDefault();
+      pan(view, (((event.deltaX || event.deltaY) * (view.to - view.from)) / where.size.plot));
+    } else return;
+    on.change();
+  }, { passive: false });
+}
+
+function toggleModule(self, row) {
+  if (!row?.lane.module) return;
+  if (self.folded.has(row.lane.module)) self.folded.delete(row.lane.module);
+  else self.folded.add(row.lane.module);
+  layOut(self);
+  self.redraw();
+}
+
+function locate(self, event) {
+  const area = self.canvas.getBoundingClientRect();
+  const [x, y] = [event.clientX - area.left, event.clientY - area.top];
+  const size = bounds(self);
+  const place = placer(self, size);
+  const row = self.rows.find((other) => y + self.box.scrollTop >= other.y && y + self.box.scrollTop < other.y + other.height);
+  const t = Math.min(Math.max(place.t(x), 0), self.model.end);
+  return { x, y, t, size, place, row };
+}
+
+// The item below the pointer: the nearest one in its lane, else the thought that runs there.
+function findItem(self, { x, t, place, row }) {
+  if (!row) return null;
+  const { model } = self;
+  let best = null;
+  const first = lastUpTo(model.itemAt, place.t(x - SNAP - 2));
+  for (let number = Math.max(first, 0), steps = 0; number < model.items.length && steps < 2000; number++, steps++) {
+    const item = model.items[number];
+    const distance = Math.abs(place.x(item.at) - x);
+    if (item.at > place.t(x + SNAP + 2)) break;
+    const isHere = row.lanes ? model.lanes[item.lane].module === row.module : item.lane === row.lane.place;
+    const worth = item.verdict >= 0 && isBad(model.verdicts.kind[item.verdict]) ? 2 : 0;
+    if (isHere && distance <= SNAP + 2 && (!best || distance - worth < best.distance)) best = { item, distance: distance - worth };
+  }
+  if (best) return best.item;
+  const span = row.lane.spans[lastUpTo(row.lane.spanStart, t)];
+  if (span === undefined || t > model.spans.start[span] + model.spans.length[span]) return null;
+  const thought = model.spans.thought[span];
+  if (thought >= 0 && isRunning(model, thought, t)) return { type: "span", thought, at: t, line: model.thoughts.line[thought], lane: row.lane.place, verdict: -1, mark: -1 };
+  return null;
+}
+
+function snap(self, { x, t, place }) {
+  const { itemAt } = self.model;
+  const number = lastUpTo(itemAt, t);
+  const near = [number, number + 1].filter((i) => i >= 0 && i < itemAt.length && Math.abs(place.x(itemAt[i]) - x) <= SNAP);
+  return near.length ? itemAt[near[0]] : t;
+}
+
+function showTip(self, where, tip) {
+  const item = where.x > where.size.gutter ? findItem(self, where) : null;
+  tip.hidden = !item;
+  if (!item) return;
+  const { thoughts } = self.model;
+  const text = item.type === "span" ? `thought #${thoughts.number[item.thought]} since ${seconds(thoughts.start[item.thought])}` : sayItem(self.model, item);
+  tip.textContent = visible(`${seconds(item.at)}  ${text}`);
+  tip.style.left = `${Math.max(4, Math.min(where.x + 12, where.size.width - tip.offsetWidth - 8))}px`;
+  tip.style.top = `${where.y + self.box.scrollTop + 16}px`;
+}
+
+// --- the window -------------------------------------------------------------------------------
+
+export function zoom(view, factor, center) {
+  const size = view.axis.size;
+  const width = Math.min(Math.max((view.to - view.from) * factor, view.axis.kind === "event" ? 2 : 1000), size);
+  const share = (center - view.from) / (view.to - view.from || 1);
+  view.from = Math.min(Math.max(center - width * share, 0), size - width);
+  view.to = view.from + width;
+}
+
+export function pan(view, distance) {
+  const width = view.to - view.from;
+  view.from = Math.min(Math.max(view.from + distance, 0), view.axis.size - width);
+  view.to = view.from + width;
+}
+
+export function keepInSight(view, t) {
+  const u = view.axis.toAxis(t);
+  const width = view.to - view.from;
+  if (u < view.from) pan(view, u - view.from - width * 0.1);
+  else if (u > view.to) pan(view, u - view.to + width * 0.1);
+}
+
+// The whole episode in one line: faults and the part in sight; a drag moves or makes the part.
+export function makeOverview(model, view, on) {
+  const canvas = el("canvas", { class: "overview" });
+  const box = el("div", { class: "overview-box", title: "The whole episode. Drag to choose the part in sight." }, canvas);
+  const height = 26;
+  const redraw = oncePerFrame(() => {
+    const { width, gutter, plot } = bounds({ box });
+    const palette = colours();
+    const context = fitCanvas(canvas, width, height);
+    const x = (u) => gutter + (u / view.axis.size) * plot;
+    context.font = `12px ${palette.font}`;
+    context.textBaseline = "middle";
+    context.fillStyle = palette.quiet;
+    context.fillText("whole", 6, height / 2 + 1);
+    let until = -1;
+    const { verdicts } = model;
+    for (const wanted of [false, true]) {
+      until = -1;
+      verdicts.at.forEach((at, place) => {
+        const left = x(view.axis.toAxis(at));
+        if (isBad(verdicts.kind[place]) !== wanted || left < until) return;
+        context.fillStyle = wanted ? palette.late : palette.good;
+        context.fillRect(left - 1, wanted ? 4 : 12, 2, wanted ? height - 8 : height - 16);
+        until = left + NEAR;
+      });
+    }
+    context.strokeStyle = palette.accent;
+    context.lineWidth = 2;
+    context.strokeRect(x(view.from) + 1, 1, Math.max(x(view.to) - x(view.from) - 2, 4), height - 2);
+    context.fillStyle = palette.accent;
+    context.fillRect(x(view.axis.toAxis(view.t)) - 1, 0, 2, height);
+  });
+  let start = null;
+  const toAxis = (event) => {
+    const { gutter, plot } = bounds({ box });
+    const u = ((event.clientX - canvas.getBoundingClientRect().left - gutter) / plot) * view.axis.size;
+    return Math.min(Math.max(u, 0), view.axis.size);
+  };
+  canvas.addEventListener("pointerdown", (event) => {
+    canvas.setPointerCapture(event.pointerId);
+    const u = toAxis(event);
+    const isInside = u >= view.from && u <= view.to && view.to - view.from < view.axis.size * 0.98;
+    start = { u, from: view.from, isInside };
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    if (!start || !event.buttons) return;
+    const u = toAxis(event);
+    if (start.isInside) pan(view, start.from + u - start.u - view.from);
+    else if (Math.abs(u - start.u) > view.axis.size / 200) {
+      view.from = Math.max(Math.min(u, start.u), 0);
+      view.to = Math.min(Math.max(u, start.u), view.axis.size);
+    }
+    on.change();
+  });
+  canvas.addEventListener("pointerup", () => (start = null));
+  new ResizeObserver(redraw).observe(box);
+  return { box, redraw };
+}
