@@ -19,7 +19,7 @@ from timeful.errors import RecordError
 from timeful.files import decode
 from timeful.records.folder import SETTINGS
 from timeful.version import __version__
-from timeful.viewer.pack import about, pack_episode
+from timeful.viewer.pack import about, pack_part
 from timeful.viewer.reading import RawRecord, read_raw
 from timeful.viewer.schema import Catalogue, Rows, RunEntry
 from timeful.viewer.tables import make_rows, read_curves, read_matrices, read_row, read_rows
@@ -93,7 +93,7 @@ class Runs:
         self._tables: dict[Path, tuple[Any, Any]] = {}
         self._packing = BoundedSemaphore(_PACKED_AT_ONCE)
         self._numbers: dict[Path, Run] = {}
-        self._packs: OrderedDict[tuple[Any, ...], dict[str, bytes]] = OrderedDict()
+        self._packs: OrderedDict[tuple[Any, ...], bytes] = OrderedDict()
         self._heads: dict[tuple[Path, int], dict[str, Any]] = {}
 
     @property
@@ -264,22 +264,18 @@ class Runs:
             stat = path.stat()
         except OSError as error:
             raise RecordError(f"cannot read {path.name}: {error.strerror}") from None
-        key = (path, stat.st_size, stat.st_mtime_ns)
+        key = (path, stat.st_size, stat.st_mtime_ns, name)
         with self._lock:
             if key in self._packs:
                 self._packs.move_to_end(key)
-                return self._packs[key][name]
+                return self._packs[key]
         with self._packing:
-            pack = pack_episode(self.record(number, episode))
-            parts = {part: pack.part(part) for part in PARTS}
+            value = pack_part(self.record(number, episode), name)
         with self._lock:
-            self._packs[key] = parts
-            while len(self._packs) > 1 and self._cached_bytes() > _CACHE_BYTES:
+            self._packs[key] = value
+            while len(self._packs) > 1 and sum(map(len, self._packs.values())) > _CACHE_BYTES:
                 self._packs.popitem(last=False)
-        return parts[name]
-
-    def _cached_bytes(self) -> int:
-        return sum(len(part) for parts in self._packs.values() for part in parts.values())
+        return value
 
     def _checked(self, run: Run, key: str) -> Path:
         """The path of a record, if no link leads out of its run.

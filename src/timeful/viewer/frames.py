@@ -1,16 +1,25 @@
 """Frames: how the world looked, as pictures or as text, from the states in a record."""
 
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
+from timeful.environments.picture import Draw, Operation
 from timeful.environments.pictures import Drawing, find_drawing, replay_states
 from timeful.records.events import Happened, Observed, Turned
 from timeful.viewer.reading import RawRecord
 from timeful.viewer.schema import Frames
 
 MOST_FRAMES = 5_000
+
+T = TypeVar("T")
+Seen = tuple[int, Observed]
+"""An observation, after its line."""
+
+View = list[Operation] | str
+"""A picture, or the text of a state."""
+
 _LONGEST_TEXT = 16 << 10
 _MOST_OPERATIONS = 2_000
 _ERRORS = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
@@ -25,53 +34,65 @@ def pack_frames(record: RawRecord, *, most: int = MOST_FRAMES) -> Frames:
 
     A record without states has those that follow from its events or its actions.
     """
-    drawing = find_drawing(
-        record.settings, (e.what for e in record.entries if isinstance(e, Happened))
-    )
-    pairs = [
-        (line, event, event.state)
+    words = (event.what for event in record.entries if isinstance(event, Happened))
+    drawing = find_drawing(record.settings, words)
+    observed = [
+        (line, event)
         for line, event in zip(record.lines, record.entries, strict=True)
-        if isinstance(event, Observed) and event.state is not None
+        if isinstance(event, Observed)
     ]
+    shown = [pair for pair in observed if pair[1].state is not None]
     frames = Frames()
-    if drawing is not None and drawing.prefers_events:
-        pairs = _derive(record, drawing)
-    elif not pairs:
-        pairs = _derive(record, drawing)
-        frames.reason = _DERIVED if pairs else _NOTHING
-    if len(pairs) > most:
-        frames.reason = f"{most} of {len(pairs)} states are shown, evenly spaced."
-        last = len(pairs) - 1
-        pairs = [pairs[index * last // (most - 1)] for index in range(most)]
+    if shown and not (drawing is not None and drawing.prefers_events):
+        views = {line: _view(drawing, event.state) for line, event in _spread(shown, most)}
+        count = len(shown)
+    else:
+        views = _derive(record, drawing, _spread(observed, most))
+        count = len(observed) if views else 0
+        frames.reason = "" if shown else _DERIVED if views else _NOTHING
+    if count > len(views) > 0:
+        frames.reason = f"{len(views)} of {count} states are shown, evenly spaced."
     writer = _Writer(frames)
-    for line, event, state in pairs:
-        frames.line.append(line)
-        frames.turn.append(event.turn)
-        writer.write(event, state, None if drawing is None else _draw(drawing.draw, state))
+    for line, event in observed:
+        if line in views:
+            writer.write(line, event, views[line])
     return frames
 
 
-def _derive(record: RawRecord, drawing: Drawing | None) -> list[tuple[int, Observed, Any]]:
-    """The states at each observation: of a game by its actions, else by the world's events."""
-    states: dict[int, Any] = {}
+def _spread(items: list[Seen], most: int) -> list[Seen]:
+    """All items, or `most` of them, evenly spaced."""
+    last = len(items) - 1
+    return items if last < most else [items[i * last // (most - 1)] for i in range(most)]
+
+
+def _view(drawing: Drawing | None, state: Any) -> View:
+    """A state as operations, or as text where it cannot be drawn."""
+    operations = None if drawing is None else _draw(drawing.draw, state)
+    return operations or _text(state)
+
+
+def _derive(record: RawRecord, drawing: Drawing | None, items: list[Seen]) -> dict[int, View]:
+    """The views at observations: of a game by its actions, else by the world's events."""
+    views: dict[int, View] = {}
+    numbers = {event.turn for _, event in items}
     turns = [event for event in record.entries if isinstance(event, Turned)]
-    happened = [event for event in record.entries if isinstance(event, Happened)]
     if turns:
-        played = replay_states(record.settings, ((turn.action, turn.score) for turn in turns))
-        states = dict(zip((turn.turn for turn in turns), played or (), strict=False))
+        states = replay_states(record.settings, ((turn.action, turn.score) for turn in turns))
+        for turn, state in zip(turns, states or (), strict=False):
+            if turn.turn in numbers:
+                views[turn.turn] = _view(drawing, state)
     elif drawing is not None and drawing.fold is not None:
+        happened = [event for event in record.entries if isinstance(event, Happened)]
         events = ((event.at, event.what, event.data) for event in happened)
         with suppress(*_ERRORS):  # an invented record keeps the states until then
+            # The state changes in place: it is drawn before the next event.
             for event, state in zip(happened, drawing.fold(record.settings, events), strict=False):
-                states[event.number] = state
-    return [
-        (line, event, states[event.turn])
-        for line, event in zip(record.lines, record.entries, strict=True)
-        if isinstance(event, Observed) and event.turn in states
-    ]
+                if event.number in numbers:
+                    views[event.number] = _view(drawing, state)
+    return {line: views[event.turn] for line, event in items if event.turn in views}
 
 
-def _draw(draw: Any, state: Any) -> list[tuple[Any, ...]] | None:
+def _draw(draw: Draw, state: Any) -> list[Operation] | None:
     """The operations of a state; None if it is not one that its world can draw."""
     try:
         picture = draw(state)
@@ -80,41 +101,45 @@ def _draw(draw: Any, state: Any) -> list[tuple[Any, ...]] | None:
     return None if picture is None else list(picture.operations[:_MOST_OPERATIONS])
 
 
+def _text(state: Any) -> str:
+    """A state as indented JSON."""
+    text = msgspec.json.format(msgspec.json.encode(state), indent=1).decode()
+    if len(text) > _LONGEST_TEXT:
+        text = f"{text[:_LONGEST_TEXT]}\n… ({len(text)} characters, cut)"
+    return text
+
+
 class _Writer:
     """Writes frames as changes of the frame before."""
 
     def __init__(self, frames: Frames) -> None:
         self._frames = frames
-        self._operations: dict[tuple[Any, ...], int] = {}
+        self._operations: dict[Operation, int] = {}
         self._texts: dict[str, int] = {}
         self._before: list[int] = []
         self._at = self._happened = 0
 
-    def write(self, event: Observed, state: Any, operations: list[tuple[Any, ...]] | None) -> None:
+    def write(self, line: int, event: Observed, view: View) -> None:
         frames = self._frames
+        frames.line.append(line)
+        frames.turn.append(event.turn)
         frames.at.append(event.at - self._at)
         frames.happened.append(event.happened_at - self._happened)
         self._at, self._happened = event.at, event.happened_at
-        numbers = [self._number(operation) for operation in operations or ()]
+        operations: list[Operation] = [] if isinstance(view, str) else view
+        numbers = [_number(self._operations, frames.operations, item) for item in operations]
         frames.pictures.append(difference(self._before, numbers))
         self._before = numbers
-        frames.text.append(-1 if operations else self._text(state))
+        text = _number(self._texts, frames.strings, view) if isinstance(view, str) else -1
+        frames.text.append(text)
 
-    def _number(self, operation: tuple[Any, ...]) -> int:
-        number = self._operations.setdefault(operation, len(self._operations))
-        if number == len(self._frames.operations):
-            self._frames.operations.append(operation)
-        return number
 
-    def _text(self, state: Any) -> int:
-        """The position of a state as indented JSON."""
-        text = msgspec.json.format(msgspec.json.encode(state), indent=1).decode()
-        if len(text) > _LONGEST_TEXT:
-            text = f"{text[:_LONGEST_TEXT]}\n… ({len(text)} characters, cut)"
-        index = self._texts.setdefault(text, len(self._texts))
-        if index == len(self._frames.strings):
-            self._frames.strings.append(text)
-        return index
+def _number(numbers: dict[T, int], table: list[T], item: T) -> int:
+    """The position of an item in a table, to which it is added once."""
+    number = numbers.setdefault(item, len(numbers))
+    if number == len(table):
+        table.append(item)
+    return number
 
 
 def difference(before: list[int], after: list[int]) -> list[int]:

@@ -56,6 +56,13 @@ class Pack:
         return msgspec.json.encode(getattr(self, name))
 
 
+def pack_part(record: RawRecord, name: str) -> bytes:
+    """One part of an episode as JSON: "lanes", "texts" or "frames"."""
+    record = _bound(record)
+    makers = {"lanes": pack_lanes, "texts": pack_texts, "frames": pack_frames}
+    return msgspec.json.encode(makers[name](record))
+
+
 def pack_episode(record: RawRecord | Iterable[Entry]) -> Pack:
     """Pack an episode, of any list of events.
 
@@ -65,17 +72,21 @@ def pack_episode(record: RawRecord | Iterable[Entry]) -> Pack:
     if not isinstance(record, RawRecord):
         record = from_events(record)
     record = _bound(record)
+    return Pack(lanes=pack_lanes(record), texts=pack_texts(record), frames=pack_frames(record))
+
+
+def pack_lanes(record: RawRecord) -> Lanes:
+    """Pack what is drawn over time."""
     strings = Strings()
     groups = split_modules(record)
     parts = pack_groups(groups, record, strings)
-    lanes = Lanes(
+    return Lanes(
         **_head(record),
         **parts,
         scores=_scores(record),
         counts=dict(sorted(_count(parts["verdicts"].kind).items())),
         strings=strings.values,
     )
-    return Pack(lanes=lanes, texts=_texts(record, lanes), frames=pack_frames(record))
 
 
 def _bound(record: RawRecord) -> RawRecord:
@@ -171,10 +182,10 @@ def _scores(record: RawRecord) -> Scores:
     return scores
 
 
-def _texts(record: RawRecord, lanes: Lanes) -> Texts:
-    """The words of the thoughts, in the order of the lanes, and the fields of the events."""
+def pack_texts(record: RawRecord) -> Texts:
+    """Pack the words of the thoughts, in the order of the lanes, and the fields of the events."""
     strings, channels = Strings(), Strings()
-    by_line: dict[int, ThoughtText] = {}
+    begun: list[tuple[int, int, ThoughtText]] = []
     current: dict[tuple[str, int], tuple[ThoughtText, list[str], list[int]]] = {}
     events: list[tuple[int, str]] = []
     for line, event in zip(record.lines, record.entries, strict=True):
@@ -187,7 +198,7 @@ def _texts(record: RawRecord, lanes: Lanes) -> Texts:
             continue
         if isinstance(inner, ThoughtStarted):
             text = _begin(inner, strings)
-            by_line[line] = text
+            begun.append((event.at, line, text))
             current[module, inner.thought] = (text, [], [])
         elif isinstance(inner, ThoughtEnded | ThoughtPaused) and (
             (module, inner.thought) in current
@@ -197,7 +208,8 @@ def _texts(record: RawRecord, lanes: Lanes) -> Texts:
     for text, pieces, instants in current.values():
         text.text, text.chunks.at = "".join(pieces), delta(instants)
     events += [(line, _encode_short(unknown.fields)) for line, unknown in record.unknown]
-    thoughts = [by_line[line] for line in lanes.thoughts.line]
+    begun.sort(key=lambda item: item[:2])
+    thoughts = [text for _, _, text in begun]
     return Texts(thoughts=thoughts, events=events, strings=strings.values, channels=channels.values)
 
 

@@ -38,7 +38,7 @@ def picture(state: Mapping[str, Any]) -> Picture:
 def fold(
     settings: Mapping[str, Any], happened: Iterable[tuple[int, str, Mapping[str, Any]]]
 ) -> Iterator[dict[str, Any]]:
-    """The states after each event."""
+    """The states after each event; each is valid until the next is asked for."""
     turns: list[dict[str, Any]] = []
     speaking = ""
     for at, what, data in happened:
@@ -47,4 +47,4 @@ def fold(
         elif what == "turn":
             speaking = ""
             turns.append({"number": data["turn"], "speaker": data["speaker"], "text": data["text"]})
-        yield {"at": at, "turns": list(turns), "speaking": speaking, "over": what == "over"}
+        yield {"at": at, "turns": turns, "speaking": speaking, "over": what == "over"}

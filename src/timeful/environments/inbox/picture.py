@@ -1,5 +1,6 @@
 """The inbox as a picture: the clock, the main task, and the open emails by urgency."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -41,8 +42,8 @@ def picture(state: Mapping[str, Any]) -> Picture:
             *bar(_ROLES[letter["urgency"]], 62, y - 2.6, 24, 2.8, remaining / _LONGEST_NS),
             label("quiet", 87, y, 3, in_seconds(remaining)),
         ]
-    states = [letter["state"] for letter in letters]
-    counts = ", ".join(f"{states.count(name)} {name}" for name in ("handled", "late", "expired"))
+    numbers = state.get("closed") or Counter(letter["state"] for letter in letters)
+    counts = ", ".join(f"{numbers[name]} {name}" for name in ("handled", "late", "expired"))
     more = f", {len(waiting) - _ROWS} more open" if len(waiting) > _ROWS else ""
     operations.append(label("quiet", 2, 96, 3.6, counts + more))
     return Picture(tuple(operations))
@@ -51,8 +52,9 @@ def picture(state: Mapping[str, Any]) -> Picture:
 def fold(
     settings: Mapping[str, Any], happened: Iterable[tuple[int, str, Mapping[str, Any]]]
 ) -> Iterator[dict[str, Any]]:
-    """The states after each event, as far as the events tell them: without the words."""
+    """The states after each event, without the words; valid until the next is asked for."""
     letters: dict[int, dict[str, Any]] = {}
+    closed: Counter[str] = Counter()
     state: dict[str, Any] = {
         "horizon": settings.get("world", {}).get("horizon"),
         "focus": "main",
@@ -71,7 +73,8 @@ def fold(
                 "state": "open",
             }
         elif letter is not None and what in ("handled", "late", "expired"):
-            letter["state"] = what
+            closed[what] += 1
+            del letters[data["email"]]
         elif letter is not None and what in ("reminded", "ignored", "reminder"):
             letter["set_aside"] = {"reminded": "remind", "ignored": "ignore"}.get(what, "")
         if what in ("checked", "returned"):
@@ -79,4 +82,4 @@ def fold(
         elif what == "delivered":
             state["written"] = data["unit"]
             state["units"] = [1] * max(len(state["units"]), data["unit"])
-        yield {**state, "at": at, "letters": [dict(item) for item in letters.values()]}
+        yield {**state, "at": at, "letters": [*letters.values()], "closed": closed}

@@ -61,7 +61,7 @@ def _window(dish: Mapping[str, Any], at: int, y: float) -> list[Operation]:
 def fold(
     settings: Mapping[str, Any], happened: Iterable[tuple[int, str, Mapping[str, Any]]]
 ) -> Iterator[dict[str, Any]]:
-    """The states after each event, as far as the events tell them."""
+    """The states after each event; each is valid until the next is asked for."""
     menu = settings.get("menu", {})
     dishes: dict[str, dict[str, Any]] = {
         dish["name"]: {
@@ -88,6 +88,6 @@ def fold(
             mode = "tutor"
         yield {
             **{"at": at, "mode": mode, "doing": None},
-            "dishes": [dict(item) for item in dishes.values()],
-            "problems": [dict(item) for item in problems.values()],
+            "dishes": [*dishes.values()],
+            "problems": [*problems.values()],
         }
