@@ -14,6 +14,7 @@ from timeful.cli.options import FILE, refuse_idle
 if TYPE_CHECKING:
     from timeful.viewer.catalogue import Runs
     from timeful.viewer.export import Choice
+    from timeful.viewer.reading import RawRecord
 
 
 @click.command()
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     type=click.Choice(["prompts", "texts", "states"]),
     help="Part to leave out of an export. Repeatable.",
 )
+@click.option("--fill", is_flag=True, help="Play stand-ins again to complete short records.")
 @click.option("--single", is_flag=True, help="Allow one file of more than 50 MB.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
 @click.option(
@@ -50,6 +52,7 @@ def view(
     export: Path | None,
     where: tuple[str, ...],
     without: tuple[str, ...],
+    fill: bool,
     single: bool,
     host: str,
     port: int,
@@ -72,7 +75,7 @@ def view(
     for path in paths:
         if not path.exists():
             raise SettingsError(f"{path} does not exist; give a run, a folder of runs or a record")
-    runs = Runs(paths or (Path("runs"),), examples=EXAMPLES)
+    runs = Runs(paths or (Path("runs"),), examples=EXAMPLES, fill=_fill if fill else None)
     if export is not None:
         _export(runs, export, _choice(where, without), single=single)
     else:
@@ -99,6 +102,23 @@ def _serve(runs: "Runs", host: str, port: int, *, opens: bool | None, no_token: 
     logging.getLogger("asyncio").setLevel(logging.ERROR)
     with suppress(KeyboardInterrupt):
         serve(runs, bound, address, token)
+
+
+def _fill(record: "RawRecord", folder: Path) -> "RawRecord":
+    """A record with the words of its stand-ins; the same record if they cannot be made again."""
+    from timeful.experiments.remake import remake
+    from timeful.viewer.pack import has_texts
+    from timeful.viewer.reading import from_events
+
+    if has_texts(record) or record.end is None:
+        return record
+    events = remake(record.entries, record.settings, folder)
+    if isinstance(events, str):
+        record.notices.append(events)
+        return record
+    filled = from_events(events, record.name)
+    filled.notices.append("The texts were not kept; they come from playing the episode again.")
+    return filled
 
 
 def _choice(where: tuple[str, ...], without: tuple[str, ...]) -> "Choice":

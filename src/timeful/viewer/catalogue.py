@@ -37,8 +37,8 @@ _FEW = 20
 _SEARCH_NS = 1_000_000_000
 """The time between two searches for new runs."""
 
-Fill = Callable[[RawRecord], RawRecord]
-"""Completes a record that has answers only, by playing the episode again."""
+Fill = Callable[[RawRecord, Path], RawRecord]
+"""Completes a record of a folder that has answers only, by playing the episode again."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -246,7 +246,7 @@ class Runs:
         if not 0 <= episode < len(run.keys):
             raise RecordError(f"run {number} has no episode {episode}")
         record = read_raw(self._checked(run, run.keys[episode]))
-        return record if self._fill is None else self._fill(record)
+        return record if self._fill is None else self._fill(record, run.root)
 
     def part(self, number: int, episode: int, name: str) -> bytes:
         """A part of an episode as JSON; packs are kept in memory, the latest 64 MB of them.

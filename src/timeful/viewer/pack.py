@@ -115,11 +115,6 @@ def _head(record: RawRecord) -> dict[str, Any]:
     settings, end = record.settings, record.end
     episode = settings.get("episode")
     episode = episode if isinstance(episode, dict) else settings
-    entries = (e.what if isinstance(e, Within) else e for e in record.entries)
-    has_texts = any(
-        isinstance(e, ThoughtChunk) or (isinstance(e, ThoughtStarted) and e.messages is not None)
-        for e in entries
-    )
     scores = [e.score for e in record.entries if isinstance(e, Turned | Happened | EpisodeEnded)]
     clock = str(episode.get("clock", settings.get("clock", "virtual")))
     stand_in = episode.get("stand_in")
@@ -134,9 +129,18 @@ def _head(record: RawRecord) -> dict[str, Any]:
         "clock": clock if clock in ("token", "wall") else "virtual",
         "end": max((event.at for event in record.entries), default=0),
         "lines": record.count,
-        "has_texts": has_texts,
+        "has_texts": has_texts(record),
         "notices": record.notices,
     }
+
+
+def has_texts(record: RawRecord) -> bool:
+    """Whether a record has prompts or chunks."""
+    entries = (e.what if isinstance(e, Within) else e for e in record.entries)
+    return any(
+        isinstance(e, ThoughtChunk) or (isinstance(e, ThoughtStarted) and e.messages is not None)
+        for e in entries
+    )
 
 
 def _title(episode: dict[str, Any]) -> str:
