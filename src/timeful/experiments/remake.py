@@ -17,6 +17,7 @@ from timeful.experiments.suite import Suite
 from timeful.experiments.sweep import plan_episode
 from timeful.records.events import (
     Entry,
+    EpisodeStarted,
     Observed,
     ThoughtChunk,
     ThoughtStarted,
@@ -113,6 +114,8 @@ def _decisions(events: Iterable[Entry]) -> Iterable[Entry]:
         match event:
             case ThoughtChunk() | Wall():
                 continue
+            case EpisodeStarted():
+                yield msgspec.structs.replace(event, version="", settings=_plain(event.settings))
             case ThoughtStarted():
                 yield msgspec.structs.replace(event, messages=None)
             case Observed():
