@@ -1,5 +1,6 @@
 """Spending: each request counts once, whatever becomes of it, and a budget holds for all."""
 
+import os
 import pickle
 from asyncio import CancelledError
 from collections.abc import Sequence
@@ -15,8 +16,11 @@ from hypothesis import strategies as st
 from timeful.errors import BudgetError, RecordError, SettingsError
 from timeful.models.ledger import LEDGER, Accounts, Expense, read_accounts
 from timeful.models.prices import ANY, Price
-from timeful.models.spending import Budget, Spending, track_spending
+from timeful.models.spending import Bill, Budget, Spending, track_spending
 from timeful.records.usage import Usage
+
+EXPECTED = 60
+"""The tokens that a request is expected to have."""
 
 PRICE = Price(prompt=10, cached=1, completion=100)
 PRICED = Budget(prices={"m": PRICE})
@@ -30,14 +34,23 @@ class Sent:
     endpoint: str = "http://localhost/v1"
     label: str = "react"
     prompt_estimate: int = 50
+    expected_tokens: int = EXPECTED
 
 
 def whole(prompt: int = 100, completion: int = 10) -> Usage:
     return Usage(prompt=prompt, completion=completion, counted="settled")
 
 
+def admit(spending: Spending, request: Sent | None = None, *, is_retry: bool = False) -> Bill:
+    """Let a request be sent, as soon as there is room for it in the budget."""
+    while True:
+        if bill := spending.admit(request or Sent(), is_retry=is_retry):
+            return bill
+        os.sched_yield()
+
+
 def spend(spending: Spending, usage: Usage, request: Sent | None = None) -> None:
-    with spending.measured(request or Sent(), lambda: usage, is_retry=False):
+    with admit(spending, request).measured(lambda: usage):
         pass
 
 
@@ -51,7 +64,7 @@ def test_a_request_is_counted_by_model_and_role_with_its_cost(tmp_path: Path) ->
         usage = Usage(prompt=100, cached=40, completion=10, reasoning=8, counted="settled")
         spend(spending, usage)
         spend(spending, usage, Sent(label="plan"))
-        with spending.measured(Sent(), lambda: usage, is_retry=True):
+        with admit(spending, is_retry=True).measured(lambda: usage):
             assert spending.now.in_flight == 1
         now = spending.now
     assert (now.requests, now.retries, now.answers, now.in_flight) == (3, 1, 3, 0)
@@ -69,10 +82,7 @@ def test_an_answer_that_breaks_or_is_cut_costs_what_is_known_of_it(tmp_path: Pat
     usage = Usage(completion=7, counted="estimated")
     with track_spending(tmp_path, PRICED) as spending:
         for error in (RuntimeError(), CancelledError()):
-            with (
-                pytest.raises(type(error)),
-                spending.measured(Sent(), lambda: usage, is_retry=False),
-            ):
+            with pytest.raises(type(error)), admit(spending).measured(lambda: usage):
                 raise error
     expense = one(tmp_path)
     assert (expense.failed, expense.cut, expense.estimated) == (1, 1, 2)
@@ -81,34 +91,51 @@ def test_an_answer_that_breaks_or_is_cut_costs_what_is_known_of_it(tmp_path: Pat
 
 
 def test_a_refused_request_costs_nothing(tmp_path: Path) -> None:
-    with (
-        track_spending(tmp_path, PRICED) as spending,
-        suppress(RuntimeError),
-        spending.measured(Sent(), lambda: whole(0, 0), is_retry=False) as bill,
-    ):
-        bill.is_refused = True
-        raise RuntimeError
+    with track_spending(tmp_path, PRICED) as spending:
+        bill = admit(spending)
+        with suppress(RuntimeError), bill.measured(lambda: whole(0, 0)):
+            bill.is_refused = True
+            raise RuntimeError
     expense = one(tmp_path)
     assert (expense.requests, expense.failed, expense.estimated, expense.cost) == (1, 1, 0, 0)
 
 
 def test_a_bill_is_paid_once(tmp_path: Path) -> None:
-    with (
-        track_spending(tmp_path, PRICED) as spending,
-        suppress(CancelledError),
-        spending.measured(Sent(), lambda: whole(1, 1), is_retry=False) as bill,
-    ):
-        bill.pay(whole())
-        raise CancelledError
+    with track_spending(tmp_path, PRICED) as spending:
+        bill = admit(spending)
+        with suppress(CancelledError), bill.measured(lambda: whole(1, 1)):
+            bill.pay(whole())
+            raise CancelledError
+        assert spending.now.in_flight == spending.now.reserved == 0
     expense = one(tmp_path)
     assert (expense.prompt, expense.completion, expense.cut) == (100, 10, 0)
+
+
+def test_a_request_waits_for_those_that_may_use_up_the_budget(tmp_path: Path) -> None:
+    with track_spending(tmp_path, Budget(tokens=130)) as spending:
+        first, second = admit(spending), admit(spending)
+        assert spending.admit(Sent(), is_retry=False) is None
+        copy = pickle.loads(pickle.dumps(spending))
+        assert copy.admit(Sent(), is_retry=False) is None
+        first.pay(whole(10, 10))
+        assert spending.admit(Sent(), is_retry=False) is None
+        second.release()
+        second.pay(whole(0, 0))
+        third = admit(spending)
+        assert spending.admit(Sent(), is_retry=False) is None
+        fourth = spending.admit(Sent(), is_retry=False, can_wait=False)
+        assert fourth is not None
+        fourth.pay(whole(0, 0))
+        third.pay(whole(100, 10))
+        with pytest.raises(BudgetError):
+            spending.admit(Sent(), is_retry=False)
+    assert one(tmp_path).requests == 4
 
 
 def test_a_request_of_a_killed_process_is_counted_as_cut(tmp_path: Path) -> None:
     with track_spending(tmp_path, PRICED) as spending:
         killed = pickle.loads(pickle.dumps(spending))
-        request = killed.measured(Sent(), whole, is_retry=False)
-        request.__enter__()
+        admit(killed)
         spend(spending, whole())
     assert (one(tmp_path).requests, one(tmp_path).cut, one(tmp_path).prompt) == (2, 1, 150)
 
@@ -171,7 +198,7 @@ def test_a_budget_that_is_not_above_0_is_refused(limit: dict[str, float]) -> Non
         Budget(**limit)  # type: ignore[arg-type]
 
 
-counts = st.tuples(st.integers(0, 50), st.integers(0, 50))
+counts = st.tuples(st.integers(0, EXPECTED // 2), st.integers(0, EXPECTED // 2))
 
 
 @settings(max_examples=30)
@@ -195,9 +222,8 @@ def test_no_request_begins_after_the_budget_of_threads_and_processes_is_used_up(
         now = spending.now
     assert now.tokens == sum(paid)
     assert now.in_flight == 0
-    # A request is sent only below the limit, so the last ones in flight alone exceed it.
-    largest = max(sum(tokens) for task in tasks for tokens in task)
-    assert now.tokens <= max(0, most - 1) + largest * len(tasks)
+    # No request is longer than expected, so the last one alone exceeds the limit.
+    assert now.tokens <= most - 1 + EXPECTED
     total = read_accounts(out).total
     assert (total.requests, total.prompt + total.completion) == (now.requests, now.tokens)
     assert total.cost == pytest.approx(now.tokens)

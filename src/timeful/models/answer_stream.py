@@ -38,6 +38,7 @@ from timeful.records.usage import Usage
 
 _LONGEST_BACKOFF_S = 8.0
 _LONGEST_RATE_BACKOFF_S = 60.0
+_BUDGET_PAUSE_S = 0.02
 _AFTER_FINISH_S = 5.0
 """For the counts and the end mark, after the reason why an answer ended."""
 _MOST_EMPTY = 1000
@@ -167,9 +168,8 @@ async def stream_answer(
         attempt = _Attempt(request, source, attempts, shared, waited_s=patience.waited_s)
         sent_at = monotonic_ns()
         try:
-            with request.gate.spending.measured(
-                request, attempt.read_usage, is_retry=attempts > 1
-            ) as bill:
+            bill = await patience.wait_for_budget(is_retry=attempts > 1)
+            with bill.measured(attempt.read_usage):
                 await attempt.run(dialect, bill)
             return
         except RepeatError:
@@ -216,6 +216,22 @@ class _Patience:
             yield
         finally:
             self.waited_s += (monotonic_ns() - began) / 1e9
+
+    async def wait_for_budget(self, *, is_retry: bool) -> Bill:
+        """Wait while requests in flight may use up the budget of the run.
+
+        Raises:
+            BudgetError: If it is used up.
+        """
+        spending, pauses = self._request.gate.spending, 0
+        most = self._request.timeouts.first_token_s / _BUDGET_PAUSE_S  # a worker may have died
+        while True:
+            bill = spending.admit(self._request, is_retry=is_retry, can_wait=pauses < most)
+            if bill is not None:
+                return bill
+            pauses += 1
+            with self.measured():
+                await _pause(_BUDGET_PAUSE_S)
 
     def next_wait(self, failure: RetryableError) -> float | None:
         """The seconds before the next attempt; None if there shall be none."""
@@ -369,6 +385,7 @@ class _Attempt:
         self.has_begun = True
         self._source.append(Chunk(text, tokens, channel), self._meter.enter(tokens, channel))
         if self._source.is_full:
+            self._bill.release()  # its consumer may wait for another request
             with self._request.gate.outside():
                 await self._source.make_room()
 

@@ -5,7 +5,7 @@ none. The processes of a run share the numbers in a file; `ledger` keeps them by
 """
 
 from asyncio import CancelledError
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSequence, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -34,7 +34,8 @@ from timeful.records.usage import Usage
 class Budget:
     """The most that a run may spend, those of its earlier sessions included.
 
-    A request is refused once the budget is used up. Answers in flight may exceed it.
+    A request is refused once the budget is used up. Near the end a request waits for those in
+    flight that may use it up, so that one answer exceeds it, or answers longer than expected.
 
     Args:
         tokens: The most tokens, prompts included; None for no limit.
@@ -67,6 +68,9 @@ class Spent:
         completion: The generated tokens, reasoning included.
         cost: The USD for models of known price.
         in_flight: The requests that are answered at this moment.
+        reserved: The part of these that reserve a part of the budget.
+        reserved_tokens: The tokens that these are expected to use.
+        reserved_cost: The USD that these are expected to cost.
     """
 
     requests: float = 0
@@ -76,6 +80,9 @@ class Spent:
     completion: float = 0
     cost: float = 0
     in_flight: float = 0
+    reserved: float = 0
+    reserved_tokens: float = 0
+    reserved_cost: float = 0
 
     @property
     def tokens(self) -> int:
@@ -154,6 +161,11 @@ class Billed(Protocol):
         """A guess of the tokens of the prompt."""
         ...
 
+    @property
+    def expected_tokens(self) -> int:
+        """A guess of the tokens of prompt and answer."""
+        ...
+
 
 class Spending:
     """The numbers of a run, safe for threads; a copy in another process shares them.
@@ -221,19 +233,23 @@ class Spending:
     @property
     def total(self) -> Spent:
         """The numbers of all sessions of the run."""
-        now = self.now
-        return Spent(**{name: getattr(now, name) + getattr(self.earlier, name) for name in _NAMES})
+        with self._state.locked() as numbers:
+            return self._add_earlier(numbers)
 
-    @contextmanager
-    def measured(
-        self, request: Billed, read: Callable[[], Usage], *, is_retry: bool
-    ) -> Iterator["Bill"]:
-        """Send a request in the block, and count what it costs, also if it fails or is cut.
+    def admit(self, request: Billed, *, is_retry: bool, can_wait: bool = True) -> "Bill | None":
+        """Let a request be sent, and count it.
+
+        Of requests in flight, those that may use up the budget reserve their part of it, so that
+        one request alone exceeds it.
 
         Args:
             request: The request.
-            read: Reads the counts of the server so far.
-            is_retry: Whether the request repeats another one.
+            is_retry: Whether it repeats another one.
+            can_wait: Whether it may have to wait.
+
+        Returns:
+            The bill of the request, to be paid after it; None while other requests in flight may
+            use up the budget.
 
         Raises:
             BudgetError: If the budget is used up.
@@ -242,21 +258,20 @@ class Spending:
         if self.stopped is not None:
             raise self.stopped
         price = find_price(request.model, request.endpoint, self.budget.prices)
-        if words := self._refuse(request, price):
+        reserved = _reserve(request, price)
+        with self._state.locked() as numbers:
+            total = self._add_earlier(numbers)
+            words = self._refuse(request, price, total)
+            if not words and can_wait and self._is_tight(total, reserved):
+                return None
+            if not words:
+                _add(numbers, requests=1, retries=is_retry, in_flight=1, **reserved)
+        if words:
             error = BudgetError(words)
             self.stop(error)
             raise error
-        bill = Bill(self, request, price, is_retry=is_retry)
-        try:
-            yield bill
-        except CancelledError:
-            bill.pay(read(), is_cut=True)
-            raise
-        except BaseException:
-            bill.pay(read(), has_failed=True)
-            raise
-        finally:
-            bill.pay(read())
+        self._open.add(1)
+        return Bill(self, request, price, is_retry=is_retry, reserved=reserved)
 
     def stop(self, reason: ModelError) -> None:
         """Send no further request, in this process, if this is a run."""
@@ -267,24 +282,47 @@ class Spending:
         """Stop, whatever the reason is."""
         self.stopped = self.stopped or ModelError("the run was stopped")
 
-    def _refuse(self, request: Billed, price: Price | None) -> str:
+    def _refuse(self, request: Billed, price: Price | None, total: Spent) -> str:
         """The reason for which no request may be sent; "" if there is none."""
-        budget = self.budget
-        if budget.tokens is None and budget.cost is None:
-            return ""
+        budget, resume = self.budget, "the same command with a larger budget resumes"
         if budget.cost is not None and price is None:
             return refuse_unpriced(request.model)
-        total, resume = self.total, "the same command with a larger budget resumes"
         if budget.tokens is not None and total.tokens >= budget.tokens:
             return f"{total.tokens:,} tokens are spent, the budget is {budget.tokens:,}; {resume}"
         if budget.cost is not None and total.cost >= budget.cost:
             return f"{total.cost:.4g} USD are spent, the budget is {budget.cost:g}; {resume}"
         return ""
 
-    def _add(self, **amounts: float) -> None:
+    def _is_tight(self, total: Spent, reserved: Mapping[str, float]) -> bool:
+        """Whether requests in flight may use up the budget before this one is sent."""
+        tokens = total.tokens + total.reserved_tokens + reserved["reserved_tokens"]
+        cost = total.cost + total.reserved_cost + reserved["reserved_cost"]
+        limits = ((self.budget.tokens, tokens), (self.budget.cost, cost))
+        is_over = any(limit is not None and sure > limit for limit, sure in limits)
+        return is_over and total.reserved > 0
+
+    def _add_earlier(self, numbers: Sequence[float]) -> Spent:
+        sums = (
+            number + getattr(self.earlier, name)
+            for name, number in zip(_NAMES, numbers, strict=True)
+        )
+        return Spent(**dict(zip(_NAMES, sums, strict=True)))
+
+    def _count(self, **amounts: float) -> None:
         with self._state.locked() as numbers:
-            for name, amount in amounts.items():
-                numbers[_NAMES.index(name)] += amount
+            _add(numbers, **amounts)
+
+
+def _add(numbers: MutableSequence[float], **amounts: float) -> None:
+    for name, amount in amounts.items():
+        numbers[_NAMES.index(name)] += amount
+
+
+def _reserve(request: Billed, price: Price | None) -> dict[str, float]:
+    """The part of the budget that a request is expected to use."""
+    prompt, tokens = request.prompt_estimate, request.expected_tokens
+    cost = 0.0 if price is None else price.cost(prompt, tokens - prompt)
+    return {"reserved": 1, "reserved_tokens": tokens, "reserved_cost": cost}
 
 
 class Bill:
@@ -295,9 +333,16 @@ class Bill:
     """
 
     def __init__(
-        self, spending: Spending, request: Billed, price: Price | None, *, is_retry: bool
+        self,
+        spending: Spending,
+        request: Billed,
+        price: Price | None,
+        *,
+        is_retry: bool,
+        reserved: Mapping[str, float],
     ) -> None:
         self.is_refused = False
+        self._reserved = reserved
         self._spending = spending
         self._request = request
         self._price = price
@@ -315,8 +360,33 @@ class Bill:
         )
         if ledger is not None:
             ledger.write(self._count(unknown, is_cut=True), price)
-        spending._add(requests=1, retries=is_retry, in_flight=1)
-        spending._open.add(1)
+
+    @contextmanager
+    def measured(self, read: Callable[[], Usage]) -> Iterator[None]:
+        """Send the request in the block, and pay the bill, also if the request fails or is cut.
+
+        Args:
+            read: Reads the counts of the server so far.
+        """
+        try:
+            yield
+        except CancelledError:
+            self.pay(read(), is_cut=True)
+            raise
+        except BaseException:
+            self.pay(read(), has_failed=True)
+            raise
+        finally:
+            self.pay(read())
+
+    def release(self) -> None:
+        """Reserve nothing more, as of a stream that waits for its consumer."""
+        self._spending._count(**self._release())
+
+    def _release(self) -> dict[str, float]:
+        with self._lock:
+            reserved, self._reserved = self._reserved, {}
+        return {name: -amount for name, amount in reserved.items()}
 
     def pay(self, usage: Usage, *, is_cut: bool = False, has_failed: bool = False) -> None:
         """Count the request at its end; only the first call counts.
@@ -336,12 +406,13 @@ class Bill:
             if spending._ledger is not None:
                 spending._ledger.write(expense, self._price)
         finally:
-            spending._add(
+            spending._count(
                 answers=bool(expense.completion),
                 prompt=expense.prompt,
                 completion=expense.completion,
                 cost=expense.cost,
                 in_flight=-1,
+                **self._release(),
             )
             spending._open.add(-1)
 
