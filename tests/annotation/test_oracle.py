@@ -29,7 +29,7 @@ from tests.servers.fake import Body, FakeServer, Say, Script, Status, Step
 from timeful.annotation.response_parser import read_answer
 from timeful.dialogues.jsonl import write_jsonl
 from timeful.domains.library import load_domain
-from timeful.errors import ModelError, SettingsError
+from timeful.errors import ModelError, ModelRefusedError, SettingsError
 
 ENV = {"OPENAI_API_KEY": KEY}
 CATALOG = load_domain("shop").knowledge.catalog
@@ -277,11 +277,19 @@ def test_answers_that_could_not_be_used_are_asked_for_only_if_that_is_wanted(
 
 
 def test_an_endpoint_that_refuses_everybody_ends_the_run(tmp_path: Path) -> None:
-    found, requests, meta = run(tmp_path, [Status(401, "no such key")], n=30)
+    found, requests, meta = run(tmp_path, [Status(400, "too long")], n=30)
     assert isinstance(found.exception, ModelError)
     assert "10 dialogues in a row" in str(found.exception)
     assert len(requests) < 20
     assert meta is None
+
+
+def test_a_refused_key_ends_the_run_at_once_and_leaves_nothing(tmp_path: Path) -> None:
+    annotating = {"max_workers": 1}
+    found, requests, _ = run(tmp_path, [Status(401, "no")], n=30, annotation=annotating)
+    assert isinstance(found.exception, ModelRefusedError)
+    assert len(requests) == 1
+    assert not list(tmp_path.glob("talks_annotated*"))
 
 
 def test_dialogues_without_an_answer_that_others_stand_between_do_not_end_it(

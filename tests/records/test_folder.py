@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from timeful.errors import SettingsError
+from timeful.errors import ModelError, SettingsError
 from timeful.records.folder import FolderKind, check_folder, locked, open_folder
 
 KIND = FolderKind(noun="run", contents=("episodes", "seed-*", "rows.jsonl"))
@@ -135,3 +135,30 @@ def test_a_folder_is_for_one_process_at_a_time(tmp_path: Path) -> None:
         raise AssertionError("two processes are in one folder")
     with locked(tmp_path / "run"):
         assert not list((tmp_path / "run").iterdir()), "the lock leaves no file"
+
+
+def fail(out: Path, error: BaseException, *, rows: str = "") -> None:
+    """Begin work that ends with an error."""
+    with pytest.raises(type(error)), open_folder(out, {}, KIND):
+        _fail(out, error, rows)
+
+
+def _fail(out: Path, error: BaseException, rows: str) -> None:
+    (out / "episodes").mkdir()
+    (out / "rows.jsonl").write_text(rows)
+    raise error
+
+
+def test_work_that_is_refused_before_it_kept_anything_leaves_no_folder(tmp_path: Path) -> None:
+    fail(tmp_path / "new" / "run", ModelError("refused"))
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("error", "rows"), [(ModelError("refused"), "{}"), (KeyboardInterrupt(), "")]
+)
+def test_work_that_was_kept_or_interrupted_stays(
+    tmp_path: Path, error: BaseException, rows: str
+) -> None:
+    fail(tmp_path / "run", error, rows=rows)
+    assert enter(tmp_path / "run", {})

@@ -103,7 +103,8 @@ def annotate(
     Raises:
         SettingsError: If the selection is empty, a dialogue cannot be read, an id occurs twice, or
             the folder of work has another annotation; before the first request.
-        ModelError: If the endpoint fails again and again.
+        ModelError: If the endpoint fails again and again, or refuses all requests of a run (see
+            `Spending`).
         KeyboardInterrupt: After all requests were stopped; the log keeps what is done.
     """
     selected = _select(work)
@@ -154,7 +155,7 @@ def _select(work: Work) -> set[int]:
 
 def _annotate(work: Work, missing: Collection[int], log: WorkLog, watcher: Watcher) -> None:
     running: dict[Future[Annotated], tuple[int, Dialogue]] = {}
-    failures = 0
+    failures, spending = 0, TRAFFIC.get().spending
 
     def collect(most: int) -> None:
         """Log results until at most this number of dialogues is running."""
@@ -162,6 +163,8 @@ def _annotate(work: Work, missing: Collection[int], log: WorkLog, watcher: Watch
         while len(running) > most:
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 index, dialogue = running.pop(future)
+                if spending.stopped is not None:
+                    raise spending.stopped
                 entry = entry_of(index, dialogue, future.result())
                 log.put(entry)
                 watcher.advance(entry)

@@ -70,6 +70,7 @@ def annotate(
     from timeful.annotation.pipeline import output_path, run_annotation
     from timeful.annotation.settings import read_settings
     from timeful.cli.options import is_given, refuse_idle
+    from timeful.models.spending import Spending
     from timeful.models.traffic import Limits, under
     from timeful.records.usage import sum_usage
 
@@ -89,7 +90,7 @@ def annotate(
     progress = _Progress(log)
     limits = Limits(connections=settings.annotation.max_workers, rpm=rpm, tpm=tpm)
     try:
-        with under(limits):
+        with under(limits, Spending(is_run=True, is_uniform=False)):
             finished = run_annotation(
                 settings,
                 folder,
@@ -186,7 +187,9 @@ def _log(settings: "Logging", folder: Path) -> "logging.Logger":
     log = logging.Logger("annotation", settings.level)
     handlers: list[logging.Handler] = []
     if settings.log_file:
-        handlers.append(logging.FileHandler(folder / settings.log_file, encoding="utf-8"))
+        handlers.append(
+            logging.FileHandler(folder / settings.log_file, encoding="utf-8", delay=True)
+        )
     if settings.log_to_console:
         handlers.append(logging.StreamHandler(sys.stderr))
     for handler in handlers or [logging.NullHandler()]:

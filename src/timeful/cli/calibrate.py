@@ -47,6 +47,7 @@ def calibrate(
     from timeful.models import calibrate as measuring
     from timeful.models.kinds import is_live
     from timeful.models.model_spec import read_spec
+    from timeful.models.request import address
 
     name = model if is_live(model) else f"openai:{model}"
     given = Endpoint(base_url=base_url if is_given("base_url") else None, openai_url=base_url)
@@ -79,5 +80,5 @@ def calibrate(
     print(f"pace     {out}")
     print(f"figure   {picture}")
     print(f"next     timeful run realtime --clock paced --pace {out} --step 10000 \\")
-    url = f" --base-url {spec.base_url}" if spec.base_url else ""
+    url = f" --base-url {address(spec.base_url)}" if spec.base_url else ""
     print(f"           --model {name}{url}")

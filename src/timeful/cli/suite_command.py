@@ -35,6 +35,7 @@ from timeful.experiments.run import Results, make_baselines, run_suite
 from timeful.experiments.suite import MissingBaselineError, Suite
 from timeful.experiments.sweep import Choice, plan_episodes
 from timeful.models.counting import COUNTING_HELP, Counting
+from timeful.models.request import address
 from timeful.models.traffic import Limits
 from timeful.registry import load, load_file_name
 from timeful.runs.concurrency import is_limited
@@ -301,6 +302,8 @@ def baseline_words(suite: Suite) -> str:
         if isinstance(value, bool):
             words.append(parameter.opts[0] if value else parameter.secondary_opts[0])
             continue
+        if parameter.name == "base_url":
+            value = address(str(value))  # without a password
         for item in value if isinstance(value, tuple) else (value,):
             words += [parameter.opts[0], str(item)]
     if is_given("out"):  # each run folder has a folder of its baselines

@@ -69,7 +69,7 @@ def read_status(request: Request, error: "StatusError") -> RetryableError:
     refusal = ModelRefusedError(f"{request} was refused with {event}: {words}; {hint}")
     spending = request.gate.spending
     # A prompt may be too long; settings are refused before the first answer.
-    is_first = status in _SETTINGS and not spending.now.answers
+    is_first = status in _SETTINGS and spending.is_uniform and not spending.now.answers
     if is_first or status in _LASTING or (error.is_final and status):
         spending.stop(refusal)
     raise refusal

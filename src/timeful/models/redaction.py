@@ -1,7 +1,7 @@
 """Keys and passwords of endpoints: checked where they enter, and removed from all that is kept."""
 
 import json
-from base64 import b64encode
+from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Sequence
 from urllib.parse import quote, unquote, urlsplit
 
@@ -37,9 +37,12 @@ def find_secrets(base_url: str, api_key: str) -> tuple[str, ...]:
 
 
 def _forms(secret: str) -> set[str]:
-    encoded = b64encode(secret.encode()).decode()
-    forms = {secret, repr(secret)[1:-1], json.dumps(secret)[1:-1], quote(secret, safe="")}
-    return forms | {encoded, encoded.rstrip("=")}
+    forms = {secret, repr(secret)[1:-1], json.dumps(secret)[1:-1]}
+    forms |= {quote(secret), quote(secret, safe="")}
+    for encode in (b64encode, urlsafe_b64encode):
+        encoded = encode(secret.encode()).decode()
+        forms |= {encoded, encoded.rstrip("=")}
+    return forms
 
 
 def redact(text: str, secrets: Sequence[str]) -> str:

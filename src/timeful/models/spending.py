@@ -176,6 +176,8 @@ class Spending:
         earlier: What earlier sessions of the run spent.
         is_run: Whether an endpoint that refuses for good ends all that follows.
         ledger: Keeps what each request costs; None if nothing is kept.
+        is_uniform: Whether all requests are alike, so that a refusal of the first one's settings
+            is that of all.
     """
 
     def __init__(
@@ -186,7 +188,9 @@ class Spending:
         earlier: Spent | None = None,
         is_run: bool = False,
         ledger: Ledger | None = None,
+        is_uniform: bool = True,
     ) -> None:
+        self.is_uniform = is_uniform
         self.budget = budget or Budget()
         self.earlier = earlier or Spent()
         self.stopped: ModelError | None = None

@@ -5,8 +5,8 @@ replaced; then only files that belong to this kind of work are deleted.
 """
 
 import os
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from errno import EAGAIN, EWOULDBLOCK
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from timeful.errors import RecordError, SettingsError
+from timeful.errors import RecordError, SettingsError, TimefulError
 from timeful.files import decode
 from timeful.records.store import delete, write_atomically
 
@@ -54,6 +54,8 @@ def open_folder(
 ) -> Iterator[bool]:
     """Lock a folder for these settings, and yield whether it has work of theirs to resume.
 
+    New work that ends with an error before it has kept anything leaves no folder.
+
     Args:
         folder: The folder; made if needed.
         settings: All that makes the work what it is, as plain JSON values.
@@ -64,6 +66,7 @@ def open_folder(
         SettingsError: If the folder holds other work, or another process uses it.
     """
     check_path(folder, kind)
+    new = [path for path in (folder, *folder.absolute().parents) if not path.exists()]
     with locked(folder):
         path = folder / SETTINGS
         has_work = path.exists()
@@ -78,7 +81,23 @@ def open_folder(
             delete((*folder.glob(f"{pattern}.*part"), *folder.glob(f"{pattern}/**/*.part")))
         if not has_work or differences(path, settings):
             write_atomically(path, msgspec.json.format(msgspec.json.encode(settings)))
-        yield has_work
+        try:
+            yield has_work
+        except TimefulError:
+            if not has_work:
+                _withdraw(folder, kind, new)
+            raise
+
+
+def _withdraw(folder: Path, kind: FolderKind, new: Sequence[Path]) -> None:
+    """Delete the settings, and the folders that were made for them, if there is no work."""
+    entries = [entry for pattern in kind.contents for entry in folder.glob(pattern)]
+    inner = [path for entry in entries for path in (entry, *entry.rglob("*"))]
+    if not any(path.is_file() and path.stat().st_size for path in inner):
+        delete([*entries, folder / SETTINGS])
+        for path in new:
+            with suppress(OSError):  # it is not empty
+                path.rmdir()
 
 
 def check_folder(folder: Path, settings: Mapping[str, Any], kind: FolderKind) -> None:
