@@ -29,7 +29,7 @@ from timeful.records.events import (
     Within,
 )
 from timeful.viewer.frames import difference
-from timeful.viewer.pack import LAST, Pack, pack_episode
+from timeful.viewer.pack import LAST, Pack, pack_episode, read_events
 from timeful.viewer.reading import parse_lines
 
 
@@ -179,7 +179,7 @@ def test_messages_are_kept_once_and_whole() -> None:
     texts = pack_episode([started(), *thought(1, 0, 5), *thought(2, 5, 9)]).texts
     assert texts.strings == [HOSTILE]
     assert [t.messages for t in texts.thoughts] == [[("user", 0)]] * 2
-    assert not any("messages" in json.loads(event) for _, event in texts.events)
+    assert not any("messages" in json.loads(event) for _, event in read_events(texts))
 
 
 def test_labels_are_short_and_on_one_line() -> None:
@@ -322,7 +322,7 @@ def test_any_list_of_events_is_packed_and_no_event_is_lost(
 ) -> None:
     entries = [*([started(game="snake", seed=0)] if has_start else []), *events]
     pack = pack_episode(entries)
-    assert sorted(line for line, _ in pack.texts.events) == list(range(1, len(entries) + 1))
+    assert sorted(line for line, _ in read_events(pack.texts)) == list(range(1, len(entries) + 1))
     lanes = pack.lanes
     count = len(lanes.lanes)
     for columns in (lanes.spans, lanes.marks, lanes.thoughts, lanes.verdicts):
@@ -345,7 +345,7 @@ def test_a_torn_last_line_leaves_what_was_before_it() -> None:
     pack = pack_lines([*LINES[:6], LINES[6][:20]])
     assert any("r.jsonl, line 7" in notice for notice in pack.lanes.notices)
     assert pack.lanes.lines == 7
-    assert len(pack.texts.events) == 5  # one of six is a chunk
+    assert len(read_events(pack.texts)) == 5  # one of six is a chunk
 
 
 def test_a_line_that_is_no_event_is_named_and_the_rest_is_shown() -> None:
@@ -362,7 +362,7 @@ def test_an_event_of_an_unknown_kind_is_shown_with_its_fields() -> None:
     place = lanes.marks.kind.index("unknown")
     assert lanes.strings[lanes.marks.label[place]] == "dreamt"
     assert instants(lanes.marks.at)[place] == 70
-    assert json.loads(dict(pack.texts.events)[6]) == json.loads(strange)
+    assert json.loads(dict(read_events(pack.texts))[6]) == json.loads(strange)
 
 
 def test_instants_out_of_order_are_shown_in_order() -> None:
@@ -381,7 +381,7 @@ def test_of_two_ends_the_last_one_counts() -> None:
 def test_lone_surrogates_and_nul_are_kept_as_far_as_they_can_be_written() -> None:
     line = b'{"event":"noted","at":5,"topic":"a","text":"x\\ud800y\\u0000z"}\n'
     pack = pack_lines([LINES[0], line])
-    text = json.loads(dict(pack.texts.events)[2])["text"]
+    text = json.loads(dict(read_events(pack.texts))[2])["text"]
     assert text.startswith("x")
     assert text.endswith("y\x00z")
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import msgspec
@@ -10,7 +11,6 @@ from timeful.records.events import (
     Entry,
     EpisodeEnded,
     EpisodeFailed,
-    EpisodeStarted,
     Happened,
     Observed,
     Sampled,
@@ -27,6 +27,7 @@ from timeful.viewer.reading import RawRecord, from_events
 from timeful.viewer.schema import (
     LONGEST_LABEL,
     Chunks,
+    EventTable,
     Frames,
     Lanes,
     Scores,
@@ -191,7 +192,7 @@ def pack_texts(record: RawRecord) -> Texts:
     strings, channels = Strings(), Strings()
     begun: list[tuple[int, int, ThoughtText]] = []
     current: dict[tuple[str, int], tuple[ThoughtText, list[str], list[int]]] = {}
-    events: list[tuple[int, str]] = []
+    events: list[tuple[int, dict[str, Any]]] = []
     for line, event in zip(record.lines, record.entries, strict=True):
         module, inner = ("", event)
         if isinstance(event, Within):
@@ -211,16 +212,17 @@ def pack_texts(record: RawRecord) -> Texts:
         events.append((line, _fields(event)))
     for text, pieces, instants in current.values():
         text.text, text.chunks.at = "".join(pieces), delta(instants)
-    events += [(line, _encode_short(unknown.fields)) for line, unknown in record.unknown]
+    events += [(line, _shorten(unknown.fields)) for line, unknown in record.unknown]
     begun.sort(key=lambda item: item[:2])
     thoughts = [text for _, _, text in begun]
-    return Texts(thoughts=thoughts, events=events, strings=strings.values, channels=channels.values)
+    return Texts(
+        thoughts=thoughts, events=_tables(events), strings=strings.values, channels=channels.values
+    )
 
 
 def _begin(event: ThoughtStarted, strings: Strings) -> ThoughtText:
     messages = event.messages
     return ThoughtText(
-        seed=event.seed,
         limit=event.limit,
         max_tokens=event.max_tokens,
         messages=None if messages is None else [(r, strings.whole(text)) for r, text in messages],
@@ -256,8 +258,8 @@ def _add_end(event: ThoughtEnded | ThoughtPaused, text: ThoughtText) -> None:
         text.usage = msgspec.to_builtins(event.usage)
 
 
-def _fields(event: Entry) -> str:
-    """An event as JSON text, without what is elsewhere in the pack."""
+def _fields(event: Entry) -> dict[str, Any]:
+    """The fields of an event, without what is elsewhere in the pack and without hashes."""
     fields = msgspec.to_builtins(event)
     inner = fields["what"] if isinstance(event, Within) else fields
     match event.what if isinstance(event, Within) else event:
@@ -267,21 +269,82 @@ def _fields(event: Entry) -> str:
             inner.pop("undelivered")
         case ThoughtEnded():
             inner.pop("answer")
+            inner.pop("text_sha256")
         case Observed():
             inner.pop("state")
         case Sampled():
             for name in ("prompt_ids", "ids", "logprobs"):
                 inner[name] = f"{len(inner[name])} values"
-        case EpisodeStarted():
-            pass
-    return _encode_short(fields)
+    return _shorten(fields)
 
 
-def _encode_short(fields: dict[str, Any]) -> str:
-    text = msgspec.json.encode(fields)
-    if len(text) > _LONGEST_FIELD:
-        text = msgspec.json.encode(_cut(fields))
-    return text.decode()
+def _shorten(fields: dict[str, Any]) -> dict[str, Any]:
+    is_long = len(msgspec.json.encode(fields)) > _LONGEST_FIELD
+    shorter: dict[str, Any] = _cut(fields) if is_long else fields
+    return shorter
+
+
+def _tables(events: Iterable[tuple[int, dict[str, Any]]]) -> list[EventTable]:
+    """Events as columns, those with the same fields together."""
+    groups: dict[tuple[str, ...], list[tuple[int, dict[str, Any]]]] = {}
+    for line, fields in events:
+        key = (str(fields.get("event")), *fields)
+        groups.setdefault(key, []).append((line, fields))
+    tables = []
+    for (_, *names), rows in groups.items():
+        columns = [_column([fields[name] for _, fields in rows]) for name in names]
+        tables.append(
+            EventTable(
+                names=names,
+                lines=delta([line for line, _ in rows]),
+                kinds=[kind for kind, _ in columns],
+                columns=[values for _, values in columns],
+            )
+        )
+    return tables
+
+
+def read_events(texts: Texts) -> list[tuple[int, str]]:
+    """The events of texts as the page reads them: a line, and the event as JSON text."""
+    pairs: list[tuple[int, str]] = []
+    for table in texts.events:
+        columns = [
+            _texts_of(kind, values, len(table.lines))
+            for kind, values in zip(table.kinds, table.columns, strict=True)
+        ]
+        names = [msgspec.json.encode(name).decode() for name in table.names]
+        for line, row in zip(accumulate(table.lines), zip(*columns, strict=True), strict=True):
+            body = ",".join(f"{name}:{text}" for name, text in zip(names, row, strict=True))
+            pairs.append((line, f"{{{body}}}"))
+    return sorted(pairs)
+
+
+def _texts_of(kind: str, values: list[Any], count: int) -> list[str]:
+    if kind == "json":
+        return values
+    plain = list(accumulate(values)) if kind == "delta" else values
+    texts = [msgspec.json.encode(value).decode() for value in plain]
+    return texts * count if kind == "same" else texts
+
+
+def _column(values: list[Any]) -> tuple[Any, list[Any]]:
+    """A column and its kind."""
+    if not all(map(_is_exact, values)):
+        return "json", [msgspec.json.encode(value).decode() for value in values]
+    if all(value == values[0] and type(value) is type(values[0]) for value in values):
+        return "same", values[:1]
+    if all(type(value) is int for value in values):
+        return "delta", delta(values)
+    return "value", values
+
+
+def _is_exact(value: Any) -> bool:
+    """Whether a page reads the numbers of a JSON value as they are."""
+    if isinstance(value, dict):
+        return all(map(_is_exact, value.values()))
+    if isinstance(value, list | tuple):
+        return all(map(_is_exact, value))
+    return not isinstance(value, int) or -LAST <= value <= LAST
 
 
 def _cut(value: Any) -> Any:

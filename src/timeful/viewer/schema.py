@@ -198,7 +198,6 @@ class ThoughtText(msgspec.Struct, kw_only=True):
     known already. `limit` is in ns. `usage` is what a server counted.
     """
 
-    seed: int
     limit: int | None
     max_tokens: int | None
     messages: list[tuple[str, int]] | None
@@ -209,16 +208,31 @@ class ThoughtText(msgspec.Struct, kw_only=True):
     usage: dict[str, Any] | None = None
 
 
+class EventTable(msgspec.Struct, kw_only=True):
+    """The events that have the same fields: their lines, and a column for each field.
+
+    The kind of a column says how its values are written: "same" has one value for all events;
+    "delta" has integers, delta-coded; "value" has JSON values; "json" has JSON texts, where a
+    number is beyond what a page can hold.
+    """
+
+    names: list[str]
+    lines: list[int]
+    kinds: list[Literal["same", "delta", "value", "json"]]
+    columns: list[list[Any]]
+
+
 class Texts(msgspec.Struct, kw_only=True):
     """The second part: words.
 
-    `events` has every event that is no chunk: its line, and the event as JSON text without what
-    is elsewhere in the pack (messages, answers, undelivered text, states).
+    `events` has every event that is no chunk, without what is elsewhere in the pack (messages,
+    answers, undelivered text, states) and without hashes. The store of the page makes pairs of a
+    line and an event as JSON text of it.
     """
 
     pack: int = PACK
     thoughts: list[ThoughtText]
-    events: list[tuple[int, str]]
+    events: list[EventTable]
     strings: list[str]
     channels: list[str]
 

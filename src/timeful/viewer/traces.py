@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import Any
 
 from timeful.version import __version__
-from timeful.viewer.pack import Pack
+from timeful.viewer.pack import Pack, read_events
 from timeful.viewer.schema import Lanes
 
 SCHEMA_URL = "https://opentelemetry.io/schemas/1.41.0"
@@ -264,7 +264,7 @@ def _thought_spans(
     pack: Pack, trace: str, root: str, start: int, messages: bool
 ) -> Iterator[dict[str, Any]]:
     lanes, thoughts = pack.lanes, pack.lanes.thoughts
-    strings = [*lanes.strings, ""]
+    strings, seeds = [*lanes.strings, ""], _seeds(pack)
     for index, at in enumerate(accumulate(thoughts.start)):
         text, model = pack.texts.thoughts[index], strings[thoughts.model[index]]
         end = thoughts.end[index] if thoughts.end[index] >= 0 else lanes.end
@@ -273,7 +273,7 @@ def _thought_spans(
             "gen_ai.operation.name": "chat",
             "gen_ai.provider.name": model.partition(":")[0] if ":" in model else "timeful",
             "gen_ai.request.model": model,
-            "gen_ai.request.seed": text.seed,
+            "gen_ai.request.seed": seeds.get(thoughts.line[index], "unknown"),
             "gen_ai.usage.output_tokens": thoughts.tokens[index],
             "timeful.purpose": strings[thoughts.purpose[index]],
             "timeful.state": thoughts.state[index],
@@ -302,6 +302,17 @@ def _thought_spans(
             ],
             "status": {"code": 2} if "error.type" in fields else {},
         }
+
+
+def _seeds(pack: Pack) -> dict[int, int]:
+    """The seeds of thoughts by line."""
+    seeds: dict[int, int] = {}
+    for line, text in read_events(pack.texts):
+        fields = json.loads(text)
+        inner = fields.get("what", fields)
+        if isinstance(inner, dict) and isinstance(inner.get("seed"), int):
+            seeds[line] = inner["seed"]
+    return seeds
 
 
 def _words(pack: Pack, index: int) -> Fields:
