@@ -27,7 +27,7 @@ from timeful.models.kinds import ApiKey
 from timeful.models.ledger import Accounts, Expense, read_accounts
 from timeful.models.model_spec import ModelSpec
 from timeful.models.preflight import Preflight, make_models
-from timeful.models.prices import check_priced, describe_prices
+from timeful.models.prices import check_names, check_priced, describe_prices
 from timeful.models.redaction import clean_key
 from timeful.models.spending import Budget, track_spending
 from timeful.models.traffic import Limits, under
@@ -46,7 +46,7 @@ from timeful.records.usage_total import UsageTotal
 from timeful.registry import source_files
 from timeful.reports.results import ResultRow
 from timeful.runs.batch import RUN, Job, finished_rows, has_record, run_batch
-from timeful.runs.concurrency import choose_concurrency, find_live_models
+from timeful.runs.concurrency import choose_concurrency, find_live_models, has_own_model
 from timeful.version import __version__
 
 MAIN_KEY = "OPENAI_API_KEY"
@@ -310,6 +310,8 @@ def _check_endpoints(
     budget = options.budget or Budget()
     models = [*find_live_models([step.episode for step in plan]), *judges]
     prices = "\n".join(describe_prices(models, budget.prices))
+    if models and not any(has_own_model(step.episode) for step in plan):
+        check_names(models, budget.prices)
     if budget.cost is not None:
         check_priced(models, budget.prices)
     if missing and prices:
