@@ -38,6 +38,18 @@ def run_options() -> list[click.Parameter]:
     ]
 
 
+def estimate_options() -> list[click.Parameter]:
+    """The options of each command that estimates what it would cost."""
+    return [
+        click.Option(
+            ["--dry-run"],
+            is_flag=True,
+            help="Estimate requests, tokens, cost and time; send and write nothing.",
+        ),
+        click.Option(["--yes"], is_flag=True, help="Start an expensive run without a question."),
+    ]
+
+
 def traffic_options() -> list[click.Parameter]:
     """The options of each command that sends many requests to an endpoint."""
     return [

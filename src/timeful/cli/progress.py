@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from timeful.cli.console import terminal
+from timeful.reports.text import format_span
 
 if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
@@ -81,10 +82,3 @@ class Progress:
             "the same command resumes the run",
             file=sys.stderr,
         )
-
-
-def format_span(seconds: float) -> str:
-    """A span of time in a few letters."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

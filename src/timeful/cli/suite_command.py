@@ -13,9 +13,11 @@ from typing import Any, Literal, TypeVar, get_args, get_origin
 import click
 from click.core import ParameterSource
 
+from timeful.cli.estimate import is_estimate
 from timeful.cli.options import (
     ENDPOINT_NAMES,
     FILE,
+    estimate_options,
     is_given,
     read_limits,
     read_spending,
@@ -256,6 +258,7 @@ def _common_parameters(has_models: bool) -> list[click.Parameter]:
     return [
         *params,
         *run_options(),
+        *estimate_options(),
     ]
 
 
@@ -281,9 +284,12 @@ def run_command(
     if suite.announce is not None:
         for line in suite.announce(episodes, values["workers"] or os.cpu_count() or 1):
             print(line, file=sys.stderr)
+    out = values["out"] or default_out
     play = partial(run_suite, suite, choice)
     try:
-        results = watch(play, values["out"] or default_out, episodes, values)
+        if is_estimate(suite, choice, out, values, episodes):
+            return
+        results = watch(play, out, episodes, values)
     except MissingBaselineError as error:
         raise SettingsError(f"{error}. Make it with: {baseline_words(suite)}") from error
     show(results)
@@ -331,9 +337,10 @@ def make_baseline_command(suite: Suite) -> click.Command:
         )
         episodes = [planned.episode for planned in plan_episodes(suite, choice)]
         refuse_idle_options(options, values, episodes)
-        results, kept = watch(
-            partial(make_baselines, suite, choice), values["out"] or default_out, episodes, values
-        )
+        out = values["out"] or default_out
+        if is_estimate(replace(suite, baseline=None), choice, out, values, episodes):
+            return
+        results, kept = watch(partial(make_baselines, suite, choice), out, episodes, values)
         show(results, kept)
 
     return click.Command(

@@ -9,7 +9,7 @@ from types import FrameType
 from typing import Self
 
 from timeful.cli.console import terminal
-from timeful.cli.progress import format_span
+from timeful.reports.text import format_span
 from timeful.training.observer import TrainingObserver
 
 _SLOW = 5.0

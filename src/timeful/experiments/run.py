@@ -27,16 +27,14 @@ from timeful.models.kinds import ApiKey
 from timeful.models.ledger import Accounts, Expense, read_accounts
 from timeful.models.model_spec import ModelSpec
 from timeful.models.preflight import Preflight, make_models
-from timeful.models.prices import check_names, check_priced, describe_prices
+from timeful.models.prices import check_priced, describe_prices
 from timeful.models.redaction import clean_key
 from timeful.models.spending import Budget, track_spending
 from timeful.models.traffic import Limits, under
 from timeful.records.events import EpisodeEnded, EpisodeFailed, EpisodeStarted
 from timeful.records.folder import (
-    SETTINGS,
     check_folder,
     check_path,
-    differences,
     open_folder,
     read_settings,
 )
@@ -45,8 +43,8 @@ from timeful.records.summary import foreign_record
 from timeful.records.usage_total import UsageTotal
 from timeful.registry import source_files
 from timeful.reports.results import ResultRow
-from timeful.runs.batch import RUN, Job, finished_rows, has_record, run_batch
-from timeful.runs.concurrency import choose_concurrency, find_live_models, has_own_model
+from timeful.runs.batch import RUN, Job, find_missing, finished_rows, run_batch
+from timeful.runs.concurrency import choose_concurrency, find_live_models
 from timeful.version import __version__
 
 MAIN_KEY = "OPENAI_API_KEY"
@@ -242,7 +240,9 @@ def _play(
         suite.check([step.episode for step in plan])
     api_key = None
     if suite.takes_key:
-        api_key = choose_keys([step.episode for step in plan], options.keys)
+        missing = _find_pending(plan, out, settings, options)
+        is_needed = options.preflight is None or options.preflight.needs_key
+        api_key = choose_keys([step.episode for step in missing], options.keys, is_needed=is_needed)
     maker = row_maker(suite)
     judges = suite.judges([step.episode for step in plan]) if suite.judges is not None else ()
     keys = {model.key_name: options.keys.get(model.key_name, "") for model in judges}
@@ -305,13 +305,10 @@ def _check_endpoints(
     """
     if not options.replace:
         check_folder(out, settings, RUN)
-    is_same = (out / SETTINGS).exists() and not differences(out / SETTINGS, settings, RUN.locations)
-    missing = [step.episode for step in plan if not (is_same and has_record(out, step.key))]
+    missing = [step.episode for step in _find_pending(plan, out, settings, options)]
     budget = options.budget or Budget()
     models = [*find_live_models([step.episode for step in plan]), *judges]
     prices = "\n".join(describe_prices(models, budget.prices))
-    if models and not any(has_own_model(step.episode) for step in plan):
-        check_names(models, budget.prices)
     if budget.cost is not None:
         check_priced(models, budget.prices)
     if missing and prices:
@@ -329,8 +326,23 @@ def _check_endpoints(
         return read_accounts(Path(folder)).expenses
 
 
-def choose_keys(episodes: Sequence[object], keys: Mapping[str, str]) -> ApiKey:
+def _find_pending(
+    plan: Sequence[PlannedEpisode], out: Path, settings: Mapping[str, Any], options: _Options
+) -> Sequence[PlannedEpisode]:
+    """The episodes that may be played: also finished ones if failed ones are repeated."""
+    is_any = options.replace or options.retry_failed
+    return plan if is_any else find_missing(plan, out, settings)
+
+
+def choose_keys(
+    episodes: Sequence[object], keys: Mapping[str, str], *, is_needed: bool = True
+) -> ApiKey:
     """The key of all models of the episodes; or several by their variables, if they differ.
+
+    Args:
+        episodes: The episodes that are to be played.
+        keys: The keys by environment variable.
+        is_needed: Whether providers need keys; a proxy may not.
 
     Raises:
         SettingsError: If a key cannot be sent.

@@ -11,7 +11,7 @@ from timeful.errors import ModelError
 from timeful.models.answer_stream import Dialect, stream_answer
 from timeful.models.counting import LONGEST_SETTLED, Counting, PricedSource
 from timeful.models.event_loop_thread import ClientState, EventLoopThread
-from timeful.models.model import Model, Prompt
+from timeful.models.model import Model, Prompt, limit_tokens
 from timeful.models.redaction import redact
 from timeful.models.request import Request
 from timeful.models.stream_buffer import READ_AHEAD, StreamBuffer
@@ -84,10 +84,8 @@ def start_answer(
     answer = StreamBuffer(READ_AHEAD if is_as_it_comes else LONGEST_SETTLED)
     answer.can_restart = pricing is not None
     room = None if pricing is None else pricing.room
-    if room is not None:
-        max_tokens = room if max_tokens is None else min(room, max_tokens)
-    is_default = max_tokens is None and prompt.most_tokens is not None
-    max_tokens = prompt.most_tokens if is_default else max_tokens
+    is_default = max_tokens is None and room is None and prompt.most_tokens is not None
+    max_tokens = limit_tokens(prompt, max_tokens)
     request = make_request(max_tokens).limited()
     request = replace(request, is_soft_limit=is_default or room is not None)
 

@@ -114,6 +114,18 @@ def price_prompt(prompt: Prompt, pricing: Pricing) -> Prompt:
     return priced
 
 
+def limit_tokens(prompt: Prompt, max_tokens: int | None) -> int | None:
+    """The most tokens that an endpoint is asked for; None if neither agent nor time sets any.
+
+    Args:
+        prompt: The prompt; a priced one may have room for fewer tokens, or a default.
+        max_tokens: The tokens that the agent allows; None for no limit.
+    """
+    room = None if prompt.pricing is None else prompt.pricing.room
+    limits = [limit for limit in (room, max_tokens) if limit is not None]
+    return min(limits) if limits else prompt.most_tokens
+
+
 def make_prompt(prompt: Prompt | Content | Callable[[], Content], *, label: str = "") -> Prompt:
     """Make a prompt from a text, from messages, or from a function that returns one of these.
 

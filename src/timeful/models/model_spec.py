@@ -8,7 +8,7 @@ when the model is made.
 """
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -16,6 +16,7 @@ from typing import Any, Literal, get_args
 from timeful.errors import SettingsError, check_known
 from timeful.models.chat import OpenAIModel
 from timeful.models.counting import Counting
+from timeful.models.demand import DemandLog, DryModel
 from timeful.models.kinds import FORMS, KINDS, PROVIDERS, ApiKey, Kind, is_live, is_sampled
 from timeful.models.live_answer import LiveModel, ready
 from timeful.models.local.checkpoint import check
@@ -58,6 +59,8 @@ class ModelSpec:
     extra: str = "{}"
     counting: Counting = "auto"
     key_variable: str = ""
+    demand: DemandLog | None = field(default=None, compare=False, repr=False)
+    """Counts what the endpoint would be asked, while a stand-in answers."""
 
     def __post_init__(self) -> None:
         kind, _, target = self.spec.partition(":")
@@ -159,8 +162,9 @@ class ModelSpec:
             )()
             return model
         kind, _, target = self.spec.partition(":")
-        if kind == "search":
-            return SearchModel(DEEP if role == "planner" else SHALLOW, pace=pace or TOKEN_TIME)
+        if kind == "search" or self.demand is not None:
+            stand_in = SearchModel(DEEP if role == "planner" else SHALLOW, pace=pace or TOKEN_TIME)
+            return self.count(stand_in)
         if kind == "replay":
             path, name = _cassette(target)
             return ReplayModel(path, model=name, scope=scope, pace=pace)
@@ -173,6 +177,12 @@ class ModelSpec:
         if self.record is None:
             return endpoint
         return RecordingModel(endpoint, Path(self.record), scope=scope)
+
+    def count(self, stand_in: Model) -> Model:
+        """The stand-in, counted as this endpoint if nothing is to be sent."""
+        if self.demand is None:
+            return stand_in
+        return DryModel(stand_in, name=self.name, endpoint=self.endpoint or "", log=self.demand)
 
     def connect(
         self, *, pace: Pace | None, api_key: str, label: str | None = None, retries: int = 2

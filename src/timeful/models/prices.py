@@ -100,21 +100,16 @@ def find_price(name: str, endpoint: str, given: Mapping[str, Price]) -> Price | 
 
 
 def describe_prices(models: Iterable[Priced], given: Mapping[str, Price]) -> list[str]:
-    """A line for each model: its price, and where that comes from."""
-    known = {model.name: price_of(model, given) for model in models}
-    return [_line(name, price) for name, price in known.items()]
-
-
-def check_names(models: Iterable[Priced], given: Mapping[str, Price]) -> None:
-    """Check that prices given by hand are of these models.
+    """A line for each model: its price, and where that comes from.
 
     Raises:
-        SettingsError: If one is of another model.
+        SettingsError: If a price was given for a model that is not one of these.
     """
-    names = {model.name for model in models}
+    known = {model.name: price_of(model, given) for model in models}
     for name in given:
         if name != ANY:
-            check_known("model with a price", name, names)
+            check_known("model with a price", name, known)
+    return [_line(name, price) for name, price in known.items()]
 
 
 def check_priced(models: Iterable[Priced], given: Mapping[str, Price]) -> None:

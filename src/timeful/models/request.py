@@ -1,7 +1,7 @@
 """A request to a chat endpoint as a value, and its description in errors."""
 
 import json
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import astuple, dataclass, replace
 from re import ASCII, sub
@@ -52,6 +52,11 @@ class Timeouts:
     def __post_init__(self) -> None:
         if not min(astuple(self)) > 0:
             raise SettingsError(f"timeouts must be above 0, got {self}")
+
+
+def estimate_prompt(messages: Sequence[Message]) -> int:
+    """A guess of the tokens of messages, from their bytes."""
+    return sum(len(message.content.encode()) for message in messages) // _BYTES
 
 
 def address(base_url: str) -> str:
@@ -144,7 +149,7 @@ class Request:
     @property
     def prompt_estimate(self) -> int:
         """A guess of the tokens of its prompt."""
-        return sum(len(message.content.encode()) for message in self.messages) // _BYTES
+        return estimate_prompt(self.messages)
 
     @property
     def endpoint(self) -> str:

@@ -96,6 +96,8 @@ class ModelRole:
         assert not self.supplied, "the caller supplies the model"
         if self.choice is None:
             return stand_in()
+        if self.choice.demand is not None:
+            return self.choice.count(stand_in())
         return self.choice.make("planner", pace=pace, scope=scope, api_key=api_key)
 
     def check(self, *, pace: Pace) -> None:

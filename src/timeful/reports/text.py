@@ -81,3 +81,10 @@ def _text(content: str | Entry | tuple[Entry, ...]) -> str:
     if isinstance(content, Entry):
         return content.text + ("!" if content.tone == "alarm" and content.text else "")
     return content
+
+
+def format_span(seconds: float) -> str:
+    """A span of time in a few letters."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -5,7 +5,7 @@ A run folder (see `records/folder.py`) holds one finished record an episode in `
 record has its final name. Rows that the index lacks are made from the records.
 """
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
@@ -23,7 +23,7 @@ from timeful.models.ledger import LEDGER
 from timeful.models.spending import Spending
 from timeful.models.traffic import TRAFFIC, Limits, under
 from timeful.records.events import Entry
-from timeful.records.folder import FolderKind
+from timeful.records.folder import SETTINGS, FolderKind, differences
 from timeful.records.recorder import Recorder
 from timeful.records.store import KeyedLog, read_log, replace_atomically
 from timeful.runs.workers import Pool, ThreadPool, WorkerPool
@@ -335,3 +335,9 @@ def has_record(out: Path, key: str) -> bool:
 
 def _record(out: Path, key: str) -> Path:
     return out / "episodes" / f"{key}.jsonl"
+
+
+def find_missing(specs: Sequence[S], out: Path, settings: Mapping[str, Any]) -> list[S]:
+    """The episodes that are not finished in a folder; all if it holds another run or none."""
+    is_same = (out / SETTINGS).exists() and not differences(out / SETTINGS, settings, RUN.locations)
+    return [spec for spec in specs if not (is_same and has_record(out, spec.key))]

@@ -112,7 +112,6 @@ function watch() {
   changes.addEventListener("change", async () => {
     if (isFirst) {
       isFirst = false;
-      document.documentElement.dataset.watched = "1";
       return;
     }
     try {

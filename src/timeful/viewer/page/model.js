@@ -175,6 +175,14 @@ export function scoreAt(model, t) {
   return place < 0 ? null : model.scores.score[place];
 }
 
+// The last turn mark until t.
+export function turnAt(model, t) {
+  const world = model.lanes.find((lane) => lane.kind === "world");
+  if (!world) return 0;
+  const place = lastUpTo(world.markAt, t);
+  return place + 1;
+}
+
 // The instant in a sentence, for the slider and the line below the title.
 export function sayInstant(model, t, tokensOf = () => null) {
   const parts = [seconds(t)];

@@ -23,7 +23,7 @@ function chunksOf(texts, thought) {
 }
 
 // What was known of a thought at t: the tokens, and the length of its text.
-function knownAt(texts, thought, t) {
+export function knownAt(texts, thought, t) {
   const chunks = chunksOf(texts, thought);
   const place = lastUpTo(chunks.at, t);
   return { tokens: place < 0 ? 0 : chunks.tokens[place], length: place < 0 ? 0 : chunks.length[place], hasChunks: chunks.at.length > 0 };
@@ -69,13 +69,13 @@ export function makeThoughtPanels(model, { chosen = [] } = {}) {
 }
 
 function makePanel(name) {
-  const title = el("h2", { text: name });
+  const title = el("h3", { text: name });
   const note = el("p", { class: "caption" });
   const before = el("div", { class: "row" });
   const known = el("span");
   const later = el("span", { class: "later" });
   const cursor = el("span", { class: "text-cursor", "aria-hidden": "true" });
-  const text = el("pre", { class: "thought", role: "group", tabIndex: 0, "aria-label": `Text of ${name} until the cursor` }, known, cursor, later);
+  const text = el("pre", { class: "thought", tabIndex: 0, "aria-label": `Text of ${name} until the cursor` }, known, cursor, later);
   const prompt = el("details", {}, el("summary", { text: "What it was asked" }), el("div", { class: "prompt" }));
   const box = el("section", { class: "panel" }, title, note, before, text, prompt);
   const state = { thought: -2, key: "", tail: TAIL };
@@ -147,12 +147,12 @@ function showPrompt(prompt, texts, thought) {
   const messages = texts?.thoughts[thought]?.messages;
   prompt.dataset.filled = texts ? "1" : "";
   prompt.hidden = Boolean(texts) && !messages;
-  for (const [role, place] of messages ?? []) inside.append(el("h3", { text: role }), pagedText(texts.strings[place]));
+  for (const [role, place] of messages ?? []) inside.append(el("h4", { text: role }), pagedText(texts.strings[place]));
 }
 
 // A text that may be long: its first 64 kB, and a button for the next.
 export function pagedText(text, properties = {}) {
-  const pre = el("pre", { class: "long", role: "group", tabIndex: 0, "aria-label": "Text", ...properties });
+  const pre = el("pre", { class: "long", tabIndex: 0, "aria-label": "Text", ...properties });
   const box = el("div", {}, pre);
   let end = 0;
   const more = () => {
