@@ -17,6 +17,7 @@ from benchmarks import (
     serving,
     startup,
     toys,
+    viewer,
     wall,
 )
 
@@ -44,6 +45,7 @@ def main() -> None:
     section("Wall time beside a model that stalls", wall.main)
     section("Settled counting beside running", counting.main)
     section("Dialects of providers", providers.main)
+    section("The viewer: packs, exports and the server", viewer.main)
 
 
 if __name__ == "__main__":

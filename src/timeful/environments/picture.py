@@ -29,21 +29,25 @@ Draw = Callable[[Mapping[str, Any]], Picture | None]
 """Draws a state; None where it cannot."""
 
 
+@lru_cache(maxsize=16_384)  # most drawings are those of the frame before
 def rect(role: Role, x: float, y: float, width: float, height: float) -> Operation:
     """A filled rectangle."""
     return ("rect", role, _short(x), _short(y), _short(width), _short(height))
 
 
+@lru_cache(maxsize=16_384)
 def box(role: Role, x: float, y: float, width: float, height: float) -> Operation:
     """An outlined rectangle."""
     return ("box", role, _short(x), _short(y), _short(width), _short(height))
 
 
+@lru_cache(maxsize=16_384)
 def circle(role: Role, x: float, y: float, radius: float) -> Operation:
     """A filled circle around a point."""
     return ("circle", role, _short(x), _short(y), _short(radius))
 
 
+@lru_cache(maxsize=16_384)
 def line(role: Role, x1: float, y1: float, x2: float, y2: float) -> Operation:
     """A line."""
     return ("line", role, _short(x1), _short(y1), _short(x2), _short(y2))

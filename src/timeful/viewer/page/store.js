@@ -13,9 +13,8 @@ export function openStore() {
 }
 
 async function readInline(name) {
-  const element = document.getElementById(`data-${name}`);
-  if (!element) throw new Error(`this page has no ${name}`);
-  return unpack(element.textContent);
+  const text = document.getElementById(`data-${name}`)?.textContent;
+  return text ? unpack(text) : Promise.reject(new Error(`this page has no ${name}`));
 }
 
 function readFolder(name) {
@@ -41,8 +40,7 @@ async function readEvents(tables) {
   const pairs = [];
   for (const { names, lines, kinds, columns } of tables) {
     const sums = columns.map(() => 0);
-    let line = 0;
-    for (let row = 0; row < lines.length; row++) {
+    for (let row = 0, line = 0; row < lines.length; row++) {
       const fields = columns.map((column, index) => {
         const value = column[kinds[index] === "same" ? 0 : row];
         if (kinds[index] === "delta") sums[index] += value;
@@ -56,6 +54,5 @@ async function readEvents(tables) {
 }
 
 async function unpack(text) {
-  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+  return new Response(new Blob([Uint8Array.from(atob(text), (character) => character.charCodeAt(0))]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
 }
