@@ -50,7 +50,7 @@ def fresh(folder: Path) -> Path:
 @pytest.fixture
 def undisturbed(tmp_path: Path) -> list[bytes]:
     folder = fresh(tmp_path / "undisturbed")
-    with FakeServer(good) as server:
+    with FakeServer(good, answers_probes=True) as server:
         # The address of a server stands in the settings; it is another each time.
         assert timeful("annotate", saved(folder, server)).exit_code == 0
     return files(folder)
@@ -82,7 +82,7 @@ def test_what_was_stopped_goes_on_and_comes_to_the_same_bytes(
             yield Say("[")
             yield Hang()
 
-    with FakeServer(script) as server:
+    with FakeServer(script, answers_probes=True) as server:
         config = saved(folder, server, annotation={"max_workers": workers, "batch_size": 50})
         command = [sys.executable, "-m", "timeful", "annotate", str(config)]
         with subprocess.Popen(
@@ -121,7 +121,7 @@ def test_how_many_work_on_it_changes_nothing(
     tmp_path: Path, undisturbed: list[bytes], workers: int
 ) -> None:
     folder = fresh(tmp_path / "side-by-side")
-    with FakeServer(good) as server:
+    with FakeServer(good, answers_probes=True) as server:
         config = saved(folder, server)
         assert timeful("annotate", config, "--max-workers", workers).exit_code == 0
     assert but_the_address(files(folder)) == but_the_address(undisturbed)
@@ -139,7 +139,7 @@ def test_as_many_dialogues_are_annotated_side_by_side_as_there_are_workers(tmp_p
         assert together.wait(60)
         yield from good(body)
 
-    with FakeServer(script) as server:
+    with FakeServer(script, answers_probes=True) as server:
         assert timeful("annotate", saved(folder, server), "--max-workers", 3).exit_code == 0
 
 
@@ -147,7 +147,7 @@ def test_a_part_is_annotated_and_the_rest_added_later(
     tmp_path: Path, undisturbed: list[bytes]
 ) -> None:
     folder = fresh(tmp_path / "in-parts")
-    with FakeServer(good) as server:
+    with FakeServer(good, answers_probes=True) as server:
         config = saved(folder, server)
         some = ("--start-index", 2, "--annotated-max-dialogues-num", 2)
         assert timeful("annotate", config, *some).exit_code == 0
@@ -165,14 +165,14 @@ def test_an_output_may_be_plain_and_elsewhere(tmp_path: Path, undisturbed: list[
 
     folder = fresh(tmp_path / "plain")
     out = tmp_path / "new" / "plain.jsonl"
-    with FakeServer(good) as server:
+    with FakeServer(good, answers_probes=True) as server:
         assert timeful("annotate", saved(folder, server), "--out", out).exit_code == 0
     assert out.read_bytes() == gzip.decompress(undisturbed[0])
 
 
 def test_another_annotation_does_not_go_on_in_the_place_of_one(tmp_path: Path) -> None:
     folder = fresh(tmp_path / "other")
-    with FakeServer(good) as server:
+    with FakeServer(good, answers_probes=True) as server:
         timeful("annotate", saved(folder, server))
         asked = len(server.requests)
         config = saved(folder, server, llm={"temperature": 0.9})
@@ -192,7 +192,7 @@ def test_a_file_that_is_no_annotation_is_not_written_over(tmp_path: Path, out: s
     folder = fresh(tmp_path / "taken")
     (folder / "there.jsonl.gz").write_bytes(b"precious")
     before = {one.name: one.read_bytes() for one in folder.iterdir()}
-    with FakeServer(good) as server:
+    with FakeServer(good, answers_probes=True) as server:
         found = timeful("annotate", saved(folder, server), "--out", folder / out)
         assert isinstance(found.exception, SettingsError)
         assert not server.requests
@@ -203,7 +203,7 @@ def test_a_file_that_is_no_annotation_is_not_written_over(tmp_path: Path, out: s
 def test_not_even_replacing_writes_over_what_is_annotated(tmp_path: Path) -> None:
     folder = fresh(tmp_path / "source")
     before = (folder / "talks.jsonl").read_bytes()
-    with FakeServer(good) as server:
+    with FakeServer(good, answers_probes=True) as server:
         options = ("--out", folder / "talks.jsonl", "--replace")
         assert isinstance(
             timeful("annotate", saved(folder, server), *options).exception, SettingsError
@@ -213,7 +213,10 @@ def test_not_even_replacing_writes_over_what_is_annotated(tmp_path: Path) -> Non
 
 def test_two_processes_do_not_annotate_one_file(tmp_path: Path) -> None:
     folder = fresh(tmp_path / "locked")
-    with FakeServer(good) as server, locked(folder / "talks_annotated.jsonl.gz.work"):
+    with (
+        FakeServer(good, answers_probes=True) as server,
+        locked(folder / "talks_annotated.jsonl.gz.work"),
+    ):
         found = timeful("annotate", saved(folder, server))
         assert isinstance(found.exception, SettingsError)
         assert "another process is at work" in str(found.exception)
@@ -224,7 +227,7 @@ def test_two_dialogues_of_one_id_are_refused_and_nobody_is_asked(tmp_path: Path)
     folder = fresh(tmp_path / "twice")
     data = (folder / "talks.jsonl").read_bytes()
     (folder / "talks.jsonl").write_bytes(data + data[: data.index(b"\n") + 1])
-    with FakeServer(good) as server:
+    with FakeServer(good, answers_probes=True) as server:
         found = timeful("annotate", saved(folder, server))
         assert "shop-1-00000, number 0 and 6" in str(found.exception)
         assert not server.requests
@@ -235,7 +238,7 @@ def test_the_whole_command_runs_as_a_process_with_the_key_of_its_environment(
     tmp_path: Path,
 ) -> None:
     folder = fresh(tmp_path / "process")
-    with FakeServer(good) as server:
+    with FakeServer(good, answers_probes=True) as server:
         config = saved(folder, server, llm={"api_key_name": "MY_KEY"})
         run = subprocess.run(
             [sys.executable, "-m", "timeful", "annotate", str(config)],

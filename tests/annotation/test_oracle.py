@@ -29,7 +29,7 @@ from tests.servers.fake import Body, FakeServer, Say, Script, Status, Step
 from timeful.annotation.response_parser import read_answer
 from timeful.dialogues.jsonl import write_jsonl
 from timeful.domains.library import load_domain
-from timeful.errors import ModelError, ModelRefusedError, SettingsError
+from timeful.errors import BudgetError, ModelError, ModelRefusedError, SettingsError
 
 ENV = {"OPENAI_API_KEY": KEY}
 CATALOG = load_domain("shop").knowledge.catalog
@@ -50,7 +50,7 @@ def once_bad(*bad: Step) -> Callable[[Body], Iterator[Step]]:
 def run(folder: Path, script: Script, *options: object, n: int = 1, **sections: Any) -> Any:
     """Annotate, and return the run, the requests, and what was written about it."""
     talks(folder / "talks.jsonl", n=n)
-    with FakeServer(script) as server:
+    with FakeServer(script, answers_probes=True) as server:
         config = saved(folder, server, **sections)
         found = timeful("annotate", config, *options, env=ENV)
     meta = folder / "talks_annotated.meta.json"
@@ -247,7 +247,7 @@ def test_a_dialogue_that_gets_no_answer_is_asked_for_by_the_next_run(tmp_path: P
     def script(body: Body) -> Iterator[Step]:
         yield from next(answers) or good(body)
 
-    with FakeServer(script) as server:
+    with FakeServer(script, answers_probes=True) as server:
         config = saved(tmp_path, server)
         first = timeful("annotate", config)
         again = timeful("annotate", config)
@@ -265,7 +265,7 @@ def test_answers_that_could_not_be_used_are_asked_for_only_if_that_is_wanted(
     def script(body: Body) -> Iterator[Step]:
         yield from [Say(word) for word in words] or good(body)
 
-    with FakeServer(script) as server:
+    with FakeServer(script, answers_probes=True) as server:
         config = saved(tmp_path, server, annotation={"max_retries": 0, "batch_size": 50})
         assert timeful("annotate", config).exit_code == 1
         words.clear()
@@ -277,19 +277,66 @@ def test_answers_that_could_not_be_used_are_asked_for_only_if_that_is_wanted(
 
 
 def test_an_endpoint_that_refuses_everybody_ends_the_run(tmp_path: Path) -> None:
-    found, requests, meta = run(tmp_path, [Status(400, "too long")], n=30)
+    talks(tmp_path / "talks.jsonl", n=30)
+    with FakeServer([Status(401, "no such key")]) as server:
+        found = timeful("annotate", saved(tmp_path, server), env=ENV)
+        assert len(server.requests) == 1
+    assert isinstance(found.exception, ModelRefusedError)
+    assert not (tmp_path / "talks_annotated.jsonl.gz.work").exists()
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_a_refusal_in_the_middle_keeps_what_is_done_and_no_failure(
+    tmp_path: Path, workers: int
+) -> None:
+    calls = iter(range(99))
+
+    def expire(body: Body) -> Iterator[Step]:
+        if next(calls) >= 5:
+            yield Status(401, "expired")
+        yield from good(body)
+
+    talks(tmp_path / "talks.jsonl", n=12)
+    log = tmp_path / "talks_annotated.jsonl.gz.work" / "log.jsonl"
+    with FakeServer(expire, answers_probes=True) as server:
+        settings = {"batch_size": 50, "max_workers": workers}
+        config = saved(tmp_path, server, annotation=settings)
+        found = timeful("annotate", config, env=ENV)
+        assert isinstance(found.exception, ModelRefusedError)
+        assert len(server.requests) <= 5 + workers
+        assert len(log.read_bytes().splitlines()) == 5
+        assert b'"failure"' not in log.read_bytes()
+        calls = iter([0] * 99)
+        assert timeful("annotate", config, env=ENV).exit_code == 0
+    assert len(annotated(tmp_path / "talks_annotated.jsonl.gz")) == 12
+
+
+def test_an_endpoint_without_answers_ends_the_run(tmp_path: Path) -> None:
+    broken = [Status(400, "too long")]
+    calls = iter(range(99))
+
+    def script(body: Body) -> Iterator[Step]:
+        yield from broken if next(calls) else good(body)
+
+    found, requests, meta = run(tmp_path, script, n=30)
     assert isinstance(found.exception, ModelError)
     assert "10 dialogues in a row" in str(found.exception)
     assert len(requests) < 20
     assert meta is None
 
 
-def test_a_refused_key_ends_the_run_at_once_and_leaves_nothing(tmp_path: Path) -> None:
-    annotating = {"max_workers": 1}
-    found, requests, _ = run(tmp_path, [Status(401, "no")], n=30, annotation=annotating)
-    assert isinstance(found.exception, ModelRefusedError)
-    assert len(requests) == 1
-    assert not list(tmp_path.glob("talks_annotated*"))
+def test_a_larger_budget_resumes_an_annotation(tmp_path: Path) -> None:
+    talks(tmp_path / "talks.jsonl", n=6)
+    with FakeServer(good, answers_probes=True) as server:
+        config = saved(tmp_path, server)
+        small = timeful("annotate", config, "--max-tokens-total", 20)
+        assert isinstance(small.exception, BudgetError)
+        asked = len(server.requests)
+        assert 0 < asked < 6
+        whole = timeful("annotate", config, "--max-tokens-total", 10_000)
+        assert whole.exit_code == 0, whole.output
+        assert len(server.requests) == 6
+    assert len(annotated(tmp_path / "talks_annotated.jsonl.gz")) == 6
 
 
 def test_dialogues_without_an_answer_that_others_stand_between_do_not_end_it(
@@ -310,7 +357,7 @@ def test_questions_that_are_there_stay(tmp_path: Path) -> None:
     made = talks(tmp_path / "talks.jsonl", n=1)
     own = msgspec.structs.replace(made[0], questions={1: ("My own?",)})
     write_jsonl(tmp_path / "talks.jsonl", [own])
-    with FakeServer(good) as server:
+    with FakeServer(good, answers_probes=True) as server:
         assert timeful("annotate", saved(tmp_path, server)).exit_code == 0
     [one] = annotated(tmp_path / "talks_annotated.jsonl.gz")
     assert one.questions == {1: ("My own?",)}
@@ -318,7 +365,7 @@ def test_questions_that_are_there_stay(tmp_path: Path) -> None:
 
 def test_credentials_in_an_address_are_not_written(tmp_path: Path) -> None:
     talks(tmp_path / "talks.jsonl", n=1)
-    with FakeServer(good) as server:
+    with FakeServer(good, answers_probes=True) as server:
         secret = server.base_url.replace("http://", "http://me:hidden@")
         assert timeful("annotate", saved(tmp_path, llm={"base_url": secret})).exit_code == 0
     for one in tmp_path.rglob("*"):
@@ -378,7 +425,7 @@ def test_settings_that_cannot_work_are_named_before_anybody_is_asked(
     tmp_path: Path, sections: dict[str, Any], says: str
 ) -> None:
     talks(tmp_path / "talks.jsonl", n=2)
-    with FakeServer(good) as server:
+    with FakeServer(good, answers_probes=True) as server:
         found = timeful(
             "annotate", saved(tmp_path, server, **sections), env={"OPENAI_BASE_URL": ""}
         )

@@ -182,11 +182,18 @@ class FakeServer:
         script: What to answer, the same to every request unless it is a function.
         stall_s: How long a write may block before the request counts as stalled.
         dialect: The format of the answers.
+        answers_probes: Whether the probes before a run are answered apart, and not logged.
     """
 
     def __init__(
-        self, script: Script, *, stall_s: float = 5.0, dialect: "type[Answer] | None" = None
+        self,
+        script: Script,
+        *,
+        stall_s: float = 5.0,
+        dialect: "type[Answer] | None" = None,
+        answers_probes: bool = False,
     ) -> None:
+        self.answers_probes = answers_probes
         self.requests: list[Request] = []
         self.connections = 0
         self._script = script
@@ -264,11 +271,14 @@ def _handler(
         def do_POST(self) -> None:
             length = int(self.headers["Content-Length"])
             request = Request(json.loads(self.rfile.read(length)), dict(self.headers.items()))
-            server.requests.append(request)
+            is_ready = server.answers_probes and _is_probe(request.body)
+            if not is_ready:
+                server.requests.append(request)
             answer = dialect(self, request, stall_s)
             try:
                 if self.path.partition("?")[0] == answer.path:
-                    answer.give(server._steps(request.body))
+                    steps = iter([Say("ready")]) if is_ready else server._steps(request.body)
+                    answer.give(steps)
                 else:
                     answer.refuse(Status(404, f"no such path: {self.path}"))
             except (_ClientGoneError, ConnectionError):

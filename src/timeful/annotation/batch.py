@@ -12,7 +12,7 @@ The output is made from the log when all dialogues are done. The same dialogues,
 answers give the same bytes, independent of interruptions and of the number of workers.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,8 +22,10 @@ from timeful.annotation.oracle import Annotated, Oracle
 from timeful.annotation.worklog import WORK, Entry, WorkLog, entry_of, open_log, summaries
 from timeful.dialogues.dialogue import Dialogue
 from timeful.errors import ModelError, SettingsError
-from timeful.models.traffic import TRAFFIC
-from timeful.records.folder import open_folder
+from timeful.models.ledger import Expense
+from timeful.models.spending import Budget, track_spending
+from timeful.models.traffic import TRAFFIC, Limits, under
+from timeful.records.folder import check_folder, open_folder
 
 _FAILURES_IN_A_ROW = 10
 """The number of dialogues without an answer after which the endpoint is given up."""
@@ -66,6 +68,10 @@ class Work:
         oracle: The annotator.
         identity: The settings that an annotation must equal to be resumed, as plain JSON values.
         workers: The number of dialogues annotated at a time.
+        check: Checks the endpoint before the folder is made, given the folder of work; returns
+            what that costs.
+        limits: The limits of the traffic to the endpoint.
+        budget: The most that may be spent, earlier sessions included.
     """
 
     read: Callable[[], Iterator[Dialogue]]
@@ -73,6 +79,9 @@ class Work:
     oracle: Oracle
     identity: Mapping[str, Any]
     workers: int
+    check: Callable[[Path], Sequence[Expense]] = lambda _: ()
+    limits: Limits | None = None
+    budget: Budget | None = None
 
 
 def annotate(
@@ -103,8 +112,8 @@ def annotate(
     Raises:
         SettingsError: If the selection is empty, a dialogue cannot be read, an id occurs twice, or
             the folder of work has another annotation; before the first request.
-        ModelError: If the endpoint fails again and again, or refuses all requests of a run (see
-            `Spending`).
+        ModelError: If the endpoint refuses all requests, or fails again and again.
+        BudgetError: If the budget is used up; the log keeps what is done.
         KeyboardInterrupt: After all requests were stopped; the log keeps what is done.
     """
     selected = _select(work)
@@ -114,12 +123,24 @@ def annotate(
             f"{out} exists and is not a resumable annotation; give another --out, or start afresh "
             "with --replace"
         )
+    retried = {"endpoint", "answer"} if retry_failed else {"endpoint"}
+    probes: Sequence[Expense] = ()
+    if not replace:
+        check_folder(folder, work.identity, WORK)
+    if replace or not folder.exists() or selected - _done(open_log(folder), retried):
+        probes = work.check(folder)
     with open_folder(folder, work.identity, WORK, replace=replace):
         log = open_log(folder)
-        done = _done(log, {"endpoint", "answer"} if retry_failed else {"endpoint"})
+        done = _done(log, retried)
         watcher.start(len(selected), len(selected & done))
         try:
-            _annotate(work, selected - done, log, watcher)
+            with (
+                track_spending(folder, work.budget) as spending,
+                under(work.limits, spending),
+            ):
+                spending.is_uniform = False  # one dialogue may be too long
+                spending.enter(probes)
+                _annotate(work, selected - done, log, watcher)
         except KeyboardInterrupt:
             watcher.stopped(len(selected & _done(log, {"endpoint"})))
             raise
@@ -155,7 +176,8 @@ def _select(work: Work) -> set[int]:
 
 def _annotate(work: Work, missing: Collection[int], log: WorkLog, watcher: Watcher) -> None:
     running: dict[Future[Annotated], tuple[int, Dialogue]] = {}
-    failures, spending = 0, TRAFFIC.get().spending
+    failures = 0
+    stops: list[ModelError] = []
 
     def collect(most: int) -> None:
         """Log results until at most this number of dialogues is running."""
@@ -163,8 +185,9 @@ def _annotate(work: Work, missing: Collection[int], log: WorkLog, watcher: Watch
         while len(running) > most:
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 index, dialogue = running.pop(future)
-                if spending.stopped is not None:
-                    raise spending.stopped
+                if isinstance(stop := future.exception(), ModelError):
+                    stops.append(stop)
+                    continue
                 entry = entry_of(index, dialogue, future.result())
                 log.put(entry)
                 watcher.advance(entry)
@@ -184,16 +207,22 @@ def _annotate(work: Work, missing: Collection[int], log: WorkLog, watcher: Watch
     with threads as pool:
         try:
             for index, dialogue in enumerate(work.read()):
-                if index in missing:
+                if index in missing and not stops:
                     running[pool.submit(work.oracle.annotate, dialogue)] = index, dialogue
                     # As many again are queued, so that no worker waits for the log.
                     collect(2 * work.workers - 1)
             collect(0)
+            if stops:  # after the dialogues in flight, which are paid
+                raise stops[0]
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            # Not all of `running`: `wait` never sees the end of cancelled futures.
-            while pending := [future for future in running if not future.done()]:
-                # Repeated, since a thread may be about to open another stream.
-                work.oracle.stop()
-                wait(pending, timeout=0.1)
+            _stop(pool, work.oracle, running)
             raise
+
+
+def _stop(pool: ThreadPoolExecutor, oracle: Oracle, running: Collection[Future[Annotated]]) -> None:
+    pool.shutdown(wait=False, cancel_futures=True)
+    # Not all of `running`: `wait` never sees the end of cancelled futures.
+    while pending := [future for future in running if not future.done()]:
+        # Repeated, since a thread may be about to open another stream.
+        oracle.stop()
+        wait(pending, timeout=0.1)

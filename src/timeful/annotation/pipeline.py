@@ -1,6 +1,6 @@
 """Runs an annotation from its settings and writes its files."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -22,6 +22,10 @@ from timeful.dialogues.opportunity import write_opportunities
 from timeful.dialogues.slots import read_ontology
 from timeful.errors import SettingsError, check_known
 from timeful.files import read_bytes
+from timeful.models.ledger import Expense
+from timeful.models.preflight import Preflight, check_endpoints
+from timeful.models.spending import Budget
+from timeful.models.traffic import Limits
 from timeful.records.usage import sum_usage
 from timeful.version import __version__
 
@@ -50,7 +54,7 @@ class AnnotationRun:
         return [entry for entry in self.done if entry.failure is not None]
 
 
-def run_annotation(
+def run_annotation(  # noqa: PLR0913 - as `run_suite`
     settings: Settings,
     folder: Path,
     out: Path,
@@ -60,6 +64,10 @@ def run_annotation(
     on_event: Callable[[str], None] = lambda _: None,
     replace: bool = False,
     retry_failed: bool = False,
+    limits: Limits | None = None,
+    preflight: Preflight | None = None,
+    budget: Budget | None = None,
+    say: Callable[[str], None] = lambda _: None,
 ) -> AnnotationRun:
     """Annotate dialogues, or resume an annotation.
 
@@ -72,10 +80,15 @@ def run_annotation(
         on_event: Told in words of what had to be asked again.
         replace: Start afresh if there is another annotation of this name.
         retry_failed: Ask again for dialogues whose answers could not be used.
+        limits: The limits of the traffic to the endpoint.
+        preflight: How the endpoint is checked; None for no check.
+        budget: The most that may be spent, earlier sessions included.
+        say: Shows a line of the check.
 
     Raises:
         SettingsError: If something cannot work, before anybody is asked.
-        ModelError: If the endpoint gives no answer, again and again.
+        ModelError: If the endpoint refuses all requests, or gives no answer, again and again.
+        BudgetError: If the budget is used up. Finished dialogues are kept.
     """
     if not out.name.removesuffix(".gz").endswith(".jsonl"):
         raise SettingsError(f"annotations are written to .jsonl or .jsonl.gz, got {out.name}")
@@ -93,6 +106,17 @@ def run_annotation(
             observed_names.update((action.name, None) for _, action in dialogue.observed)
             yield dialogue
 
+    def check(work: Path) -> Sequence[Expense]:
+        return check_endpoints(
+            [settings.llm.choose()] if annotation.oracle == "llm" else [],
+            {settings.llm.key_name: api_key},
+            preflight=preflight,
+            budget=budget,
+            say=say,
+            limits=limits,
+            folders=[work],
+        )
+
     work = Work(
         read=read,
         selection=Selection(
@@ -101,6 +125,9 @@ def run_annotation(
         oracle=oracle,
         identity=identity,
         workers=annotation.max_workers,
+        check=check,
+        limits=limits,
+        budget=budget,
     )
     meta = _sibling(out, ".meta.json")
 

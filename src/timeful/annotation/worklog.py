@@ -8,6 +8,7 @@ import msgspec
 from timeful.annotation.oracle import Annotated
 from timeful.dialogues.dialogue import Dialogue
 from timeful.dialogues.jsonl import read_dialogue, write_dialogue
+from timeful.models.ledger import LEDGER
 from timeful.models.structured_output import Failure
 from timeful.records.folder import FolderKind
 from timeful.records.store import KeyedLog
@@ -16,7 +17,7 @@ from timeful.records.usage import Usage
 _LOG = "log.jsonl"
 _NO_DIALOGUE = msgspec.Raw(b"null")
 
-WORK = FolderKind(noun="annotation", contents=(_LOG,))
+WORK = FolderKind(noun="annotation", contents=(_LOG, LEDGER))
 """The folder of the log."""
 
 

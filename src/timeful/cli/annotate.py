@@ -9,6 +9,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from timeful.cli.options import (
+    ENDPOINT_NAMES,
+    is_given,
+    rate_options,
+    read_limits,
+    read_spending,
+    refuse_idle,
+    spending_options,
+)
 from timeful.cli.progress import Progress
 
 if TYPE_CHECKING:
@@ -42,21 +51,17 @@ def override_options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-@click.command()
+@click.command(params=[*rate_options(), *spending_options()])
 @click.argument("config", type=_FILE)
 @click.option("--out", type=_FILE, help="Output file.  [default: next to the dialogues]")
 @override_options
 @click.option("--base-url", envvar="OPENAI_BASE_URL", help="URL of the endpoint's API.")
-@click.option("--rpm", type=float, help="Most requests per minute to the endpoint.")
-@click.option("--tpm", type=float, help="Most tokens per minute at the endpoint.")
 @click.option("--retry-failed", is_flag=True, help="Retry dialogues that failed.")
 @click.option("--replace", is_flag=True, help="Replace an annotation with other settings.")
 def annotate(
     config: Path,
     out: Path | None,
     base_url: str | None,
-    rpm: float | None,
-    tpm: float | None,
     retry_failed: bool,
     replace: bool,
     **values: Any,
@@ -64,14 +69,11 @@ def annotate(
     """Annotate each turn of dialogues with the actions that a program could take.
 
     CONFIG is YAML with the fields of ProActor's Figure 9; options override it. The same command
-    resumes a stopped annotation. The key is read from the environment variable OPENAI_API_KEY, or
-    the one in `llm.api_key_name`. Exits with 1 if dialogues failed.
+    resumes a stopped annotation. The key is read from the environment variable OPENAI_API_KEY, that
+    of the kind of model, or the one in `llm.api_key_name`. Exits with 1 if dialogues failed.
     """
     from timeful.annotation.pipeline import output_path, run_annotation
     from timeful.annotation.settings import read_settings
-    from timeful.cli.options import is_given, refuse_idle
-    from timeful.models.spending import Spending
-    from timeful.models.traffic import Limits, under
     from timeful.records.usage import sum_usage
 
     if values["dialogues"]:  # relative to the working directory, not to the folder of CONFIG
@@ -81,26 +83,27 @@ def annotate(
     settings = read_settings(config, changes, base_url=base_url or "")
     asks = settings.annotation.oracle == "llm"
     need = (asks, "an endpoint, --oracle llm")
-    refuse_idle(
-        dict.fromkeys(("model", "base_url", "batch_size", "rpm", "tpm", "retry_failed"), need)
-    )
+    names = ("model", "base_url", "batch_size", "retry_failed", *ENDPOINT_NAMES)
+    refuse_idle(dict.fromkeys(names, need))
     folder = config.parent
     out = out or output_path(settings, folder)
     log = _log(settings.logging, folder)
     progress = _Progress(log)
-    limits = Limits(connections=settings.annotation.max_workers, rpm=rpm, tpm=tpm)
+    rates = {"connections": settings.annotation.max_workers, **values}
     try:
-        with under(limits, Spending(is_run=True, is_uniform=False)):
-            finished = run_annotation(
-                settings,
-                folder,
-                out,
-                api_key=os.environ.get(settings.llm.key_name, ""),
-                watcher=progress,
-                on_event=log.warning,
-                replace=replace,
-                retry_failed=retry_failed,
-            )
+        finished = run_annotation(
+            settings,
+            folder,
+            out,
+            api_key=os.environ.get(settings.llm.key_name, ""),
+            watcher=progress,
+            on_event=log.warning,
+            replace=replace,
+            retry_failed=retry_failed,
+            limits=read_limits(rates, connections=settings.annotation.max_workers),
+            say=progress.say,
+            **read_spending(values),
+        )
     except KeyboardInterrupt:
         raise SystemExit(130) from None  # the observer has printed the state
     finally:

@@ -2,12 +2,16 @@
 
 import os
 import sys
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
+from timeful.cli.options import is_given, read_spending, spending_options
 
-@click.command()
+
+@click.command(params=spending_options())
 @click.argument("model")
 @click.option("--base-url", envvar="OPENAI_BASE_URL", help="Base URL of the endpoint.")
 @click.option("--extra", help="Further fields of a request, as a JSON object.")
@@ -33,6 +37,7 @@ def calibrate(
     out: Path,
     lengths: tuple[int, ...],
     repeats: int,
+    **values: Any,
 ) -> None:
     """Measure MODEL at an endpoint, fit T = alpha N + beta, and save the pace.
 
@@ -41,33 +46,37 @@ def calibrate(
     the pace: tokens then take as much virtual time as at this endpoint. The key is read from
     OPENAI_API_KEY, or the variable of the provider.
     """
-    from timeful.cli.options import is_given
-    from timeful.errors import SettingsError
+    from timeful.errors import BudgetError, SettingsError
     from timeful.experiments.options import Endpoint
     from timeful.models import calibrate as measuring
     from timeful.models.kinds import is_live
     from timeful.models.model_spec import read_spec
+    from timeful.models.preflight import check_endpoints
     from timeful.models.request import address
+    from timeful.models.spending import Spending
+    from timeful.models.traffic import under
 
     name = model if is_live(model) else f"openai:{model}"
     given = Endpoint(base_url=base_url if is_given("base_url") else None, openai_url=base_url)
     spec = read_spec(name, base_url=given.url_for(name), extra=extra)
-    key = os.environ.get(spec.key_name, "") if spec.key_name else ""
-    if spec.needs_key and not key:
-        raise SettingsError(f"{name} needs a key: set {spec.key_name}")
     picture = out.with_suffix(".svg")
     if picture == out:
         raise SettingsError(f"the figure is written to {picture}; save the pace to another --out")
+    spending = read_spending(values)
+    check_endpoints([spec], os.environ, **spending, say=partial(print, file=sys.stderr))
     # Before the requests, so that paid answers are not lost.
     out.parent.mkdir(parents=True, exist_ok=True)
-    endpoint = spec.connect(pace=None, api_key=key)
+    endpoint = spec.connect(pace=None, api_key=os.environ.get(spec.key_name, ""))
     try:
-        calibration = measuring.calibrate(
-            endpoint,
-            lengths=lengths or measuring.LENGTHS,
-            repeats=repeats,
-            endpoint=endpoint.endpoint,
-        )
+        with under(None, Spending(budget=spending["budget"], is_run=True)):
+            calibration = measuring.calibrate(
+                endpoint,
+                lengths=lengths or measuring.LENGTHS,
+                repeats=repeats,
+                endpoint=endpoint.endpoint,
+            )
+    except BudgetError as error:
+        raise BudgetError(f"{str(error).partition(';')[0]}; no pace is written") from None
     finally:
         endpoint.close()
     calibration.save(out)

@@ -189,7 +189,7 @@ def _main() -> None:
         )
         sys.exit(_BUG)
     except BudgetError as error:
-        print(f"timeful: {error}; all finished episodes are kept", file=sys.stderr)
+        print(f"timeful: {error}", file=sys.stderr)
         sys.exit(_BUDGET)
     except TimefulError as error:
         print(f"timeful: {error}", file=sys.stderr)

@@ -58,6 +58,13 @@ def traffic_options() -> list[click.Parameter]:
             type=click.IntRange(min=1),
             help="Most requests in flight to an endpoint.  [default: 64]",
         ),
+        *rate_options(),
+    ]
+
+
+def rate_options() -> list[click.Parameter]:
+    """The limits of the requests to an endpoint, without their number in flight."""
+    return [
         click.Option(["--rpm"], type=float, help="Most requests per minute to an endpoint."),
         click.Option(["--tpm"], type=float, help="Most tokens per minute at an endpoint."),
         click.Option(

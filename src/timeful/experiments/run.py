@@ -6,7 +6,6 @@ from dataclasses import replace as replace_fields
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 import msgspec
@@ -24,10 +23,9 @@ from timeful.experiments.sweep import (
     sweeps,
 )
 from timeful.models.kinds import ApiKey
-from timeful.models.ledger import Accounts, Expense, read_accounts
+from timeful.models.ledger import Accounts, Expense
 from timeful.models.model_spec import ModelSpec
-from timeful.models.preflight import Preflight, make_models
-from timeful.models.prices import check_priced, describe_prices
+from timeful.models.preflight import Preflight, check_endpoints
 from timeful.models.redaction import clean_key
 from timeful.models.spending import Budget, track_spending
 from timeful.models.traffic import Limits, under
@@ -241,8 +239,7 @@ def _play(
     api_key = None
     if suite.takes_key:
         missing = _find_pending(plan, out, settings, options)
-        is_needed = options.preflight is None or options.preflight.needs_key
-        api_key = choose_keys([step.episode for step in missing], options.keys, is_needed=is_needed)
+        api_key = choose_keys([step.episode for step in missing], options.keys)
     maker = row_maker(suite)
     judges = suite.judges([step.episode for step in plan]) if suite.judges is not None else ()
     keys = {model.key_name: options.keys.get(model.key_name, "") for model in judges}
@@ -306,24 +303,16 @@ def _check_endpoints(
     if not options.replace:
         check_folder(out, settings, RUN)
     missing = [step.episode for step in _find_pending(plan, out, settings, options)]
-    budget = options.budget or Budget()
-    models = [*find_live_models([step.episode for step in plan]), *judges]
-    prices = "\n".join(describe_prices(models, budget.prices))
-    if budget.cost is not None:
-        check_priced(models, budget.prices)
-    if missing and prices:
-        _say(options, prices)
-    if options.preflight is None or not missing:
-        return ()
-    probed = make_models([*find_live_models(missing), *judges], options.keys)
-    with TemporaryDirectory(prefix="timeful-probes-") as folder:
-        others = (out, *options.others)
-        with (
-            track_spending(Path(folder), budget, others=others) as spending,
-            under(options.limits, spending),
-        ):
-            options.preflight.check(probed, options.keys, partial(_say, options))
-        return read_accounts(Path(folder)).expenses
+    models = [*find_live_models(missing), *judges] if missing else judges
+    return check_endpoints(
+        models,
+        options.keys,
+        preflight=options.preflight if missing else None,
+        budget=options.budget,
+        say=partial(_say, options) if missing else lambda _: None,
+        limits=options.limits,
+        folders=(out, *options.others),
+    )
 
 
 def _find_pending(
@@ -334,15 +323,12 @@ def _find_pending(
     return plan if is_any else find_missing(plan, out, settings)
 
 
-def choose_keys(
-    episodes: Sequence[object], keys: Mapping[str, str], *, is_needed: bool = True
-) -> ApiKey:
+def choose_keys(episodes: Sequence[object], keys: Mapping[str, str]) -> ApiKey:
     """The key of all models of the episodes; or several by their variables, if they differ.
 
     Args:
         episodes: The episodes that are to be played.
         keys: The keys by environment variable.
-        is_needed: Whether providers need keys; a proxy may not.
 
     Raises:
         SettingsError: If a key cannot be sent.

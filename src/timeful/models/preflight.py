@@ -1,9 +1,12 @@
 """Pre-flight: one probe request a model before a run, so that a refusal costs no episode."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from ipaddress import ip_address
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from textwrap import wrap
 from urllib.parse import urlsplit
 
 from timeful.core.clock import monotonic_ns
@@ -11,19 +14,19 @@ from timeful.core.source import Chunk
 from timeful.errors import ModelError, SettingsError
 from timeful.models.counting import MeteredSource
 from timeful.models.failures import TOOLS_HINT
+from timeful.models.ledger import Expense, read_accounts
 from timeful.models.live_answer import LiveModel
 from timeful.models.model import Prompt
 from timeful.models.model_spec import ModelSpec
-from timeful.models.traffic import TRAFFIC, under
+from timeful.models.prices import check_priced, describe_prices
+from timeful.models.spending import Budget, track_spending
+from timeful.models.traffic import TRAFFIC, Limits, under
 from timeful.records.usage import Usage
 from timeful.tools import ToolSpec
 
 _TOKENS = 16
 _TEXT = "Reply with one word: ready"
 _TOOL = ToolSpec(name="report", description="Report that you are ready.")
-
-_SETTINGS = ("seed", "temperature", "max_tokens", "stream_options", "continuous_usage_stats")
-"""The fields of a request that a server may refuse and that can be left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,18 +54,18 @@ class Probe:
     refused: frozenset[str]
 
     def lines(self) -> Iterator[str]:
-        """The probe in three lines."""
+        """The probe in three lines, longer ones broken at 80 columns."""
         streams = "streams" if self.chunks > 1 else "one part"
         tools = "takes tools" if self.has_tools else "refuses tools"
         place = f"{self.model} at {self.endpoint}"
-        yield f"model     {place}: {streams}, {tools}, {self.real_s:.1f} s"
+        line = f"model     {place}: {streams}, {tools}, {self.real_s:.1f} s"
+        yield "\n".join(wrap(line, 80, subsequent_indent=" " * 10, break_on_hyphens=False))
         hidden = 0 if self.usage is None else self.usage.reasoning or 0
         reasoning = "visible" if self.has_reasoning else "hidden" if hidden else "none"
         counted = "estimated" if self.usage is None else self.usage.counted
         yield f"tokens    {counted}; reasoning: {reasoning}"
-        taken = ", ".join(name for name in _SETTINGS if name not in self.refused)
-        refused = ", ".join(sorted(self.refused)) or "none"
-        yield f"settings  accepted: {taken}; refused and left out: {refused}"
+        refused = ", ".join(sorted(self.refused))
+        yield f"settings  {f'refused and left out: {refused}' if refused else 'all accepted'}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +118,50 @@ class Preflight:
                 say("\n".join(result.lines()))
             else:
                 say(f"model     {model.name}: the probe failed, the run starts anyway: {result}")
+
+
+def check_endpoints(
+    specs: Sequence[ModelSpec],
+    keys: Mapping[str, str],
+    *,
+    preflight: Preflight | None,
+    budget: Budget | None,
+    say: Callable[[str], None],
+    limits: Limits | None = None,
+    folders: Sequence[Path] = (),
+) -> Sequence[Expense]:
+    """Show the prices of models, and check keys and endpoints before anything is written.
+
+    Args:
+        specs: The models that will be asked.
+        keys: The keys by environment variable.
+        preflight: How they are checked; None for prices alone.
+        budget: The most that may be spent, checks included.
+        say: Shows a line.
+        limits: The limits of the traffic.
+        folders: The folders whose spending counts towards the budget.
+
+    Returns:
+        The expenses of the checks.
+
+    Raises:
+        SettingsError: If a key is missing, a price does not fit, or the cost is limited and a
+            price is unknown.
+        ModelError: As `Preflight.check`.
+    """
+    budget = budget or Budget()
+    prices = "\n".join(describe_prices(specs, budget.prices))
+    if budget.cost is not None:
+        check_priced(specs, budget.prices)
+    if prices:
+        say(prices)
+    if preflight is None or not specs:
+        return ()
+    with TemporaryDirectory(prefix="timeful-probes-") as folder:
+        path = Path(folder)
+        with track_spending(path, budget, others=folders) as spending, under(limits, spending):
+            preflight.check(make_models(specs, keys), keys, say)
+        return read_accounts(path).expenses
 
 
 def make_models(specs: Iterable[ModelSpec], keys: Mapping[str, str]) -> dict[LiveModel, str]:

@@ -217,8 +217,16 @@ class Spending:
         return probing
 
     def enter(self, expenses: Iterable[Expense]) -> None:
-        """Keep expenses of before the folder was there."""
+        """Count and keep expenses of before the folder was there."""
         for expense in expenses:
+            self._count(
+                requests=expense.requests,
+                retries=expense.retries,
+                answers=expense.requests - expense.failed - expense.cut,
+                prompt=expense.prompt,
+                completion=expense.completion,
+                cost=expense.cost,
+            )
             if self._ledger is not None:
                 self._ledger.write(expense, None)
 
@@ -288,7 +296,7 @@ class Spending:
 
     def _refuse(self, request: Billed, price: Price | None, total: Spent) -> str:
         """The reason for which no request may be sent; "" if there is none."""
-        budget, resume = self.budget, "the same command with a larger budget resumes"
+        budget, resume = self.budget, "the same command with a larger budget resumes what is kept"
         if budget.cost is not None and price is None:
             return refuse_unpriced(request.model)
         if budget.tokens is not None and total.tokens >= budget.tokens:

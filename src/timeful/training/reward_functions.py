@@ -5,13 +5,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from timeful.errors import ModelError, RecordError, RewardError
+from timeful.errors import ModelError, ModelRefusedError, RecordError, RewardError
 from timeful.judges.candidates import candidate
-from timeful.judges.ruler import Group, ruler
+from timeful.judges.ruler import Group, Scored, ruler
 from timeful.judges.ruler_log import RulerLog
 from timeful.judges.ruler_prompts import Trajectory
 from timeful.judges.ruler_settings import RulerJudge
 from timeful.models.model import Model
+from timeful.models.spending import Spending
+from timeful.models.traffic import under
 from timeful.rewards.registry import WHOLE, Reward, reward_of
 from timeful.training.rollouts import Rollout
 
@@ -73,7 +75,7 @@ class JudgeReward:
         """The rewards of groups.
 
         Raises:
-            ModelError: If the endpoint refuses all groups, and never scored one before.
+            ModelError: If the endpoint refuses for good, or never gave an answer.
         """
         candidates = [[_candidate(rollout) for rollout in group] for group in groups]
         requests = {
@@ -108,21 +110,29 @@ class JudgeReward:
         return RulerLog(self._path, about=self._settings.about())
 
     def _score(self, groups: list[Group], update: int) -> list[Sequence[float] | None]:
-        results = ruler(
+        where = f"its address is that of [judge], its key is in {self._settings.key_name or 'none'}"
+        try:
+            with under(None, Spending(is_run=True)):
+                results = self._ask(groups)
+        except ModelRefusedError as error:
+            raise ModelRefusedError(f"{error}; {where}") from error
+        except ModelError:  # an endpoint that is away for a while costs groups, and no training
+            results = self._ask(groups)
+        refused = results and all(result.failure == "endpoint" for result in results)
+        if refused and not self._log.has_scores:
+            raise ModelError(
+                f"the judge scored no group of update {update}: {results[0].error}; {where}"
+            )
+        return [result.scores for result in results]
+
+    def _ask(self, groups: Sequence[Group]) -> list[Scored]:
+        return ruler(
             self._judge,
             groups,
             self._settings.rubric(),
             workers=self._settings.max_concurrent_api_number,
             log=self._log,
         )
-        refused = results and all(result.failure == "endpoint" for result in results)
-        if refused and not self._log.has_scores:
-            raise ModelError(
-                f"the judge scored no group of update {update}: {results[0].error}; its "
-                "address is that of [judge], its key is in the variable "
-                f"{self._settings.key_name}"
-            )
-        return [result.scores for result in results]
 
 
 def _candidate(rollout: Rollout) -> Trajectory:

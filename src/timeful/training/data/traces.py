@@ -14,7 +14,7 @@ The data are made of the records when nothing is left to play: the same settings
 the same bytes, whatever was interrupted and however many worked on it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,10 +26,11 @@ from timeful.errors import SettingsError
 from timeful.experiments.rows import RowMaker
 from timeful.experiments.run import Watcher, choose_keys, make_job
 from timeful.experiments.sweep import PlannedEpisode
-from timeful.models.preflight import Preflight, make_models
+from timeful.models.ledger import Expense
+from timeful.models.preflight import Preflight, check_endpoints
 from timeful.models.spending import Budget, track_spending
 from timeful.models.traffic import Limits, under
-from timeful.records.folder import locked, open_folder
+from timeful.records.folder import check_folder, locked, open_folder
 from timeful.runs.batch import RUN, has_record, run_batch
 from timeful.runs.concurrency import choose_concurrency, find_live_models
 from timeful.tasks.rows import TaskRow, summarize
@@ -108,6 +109,8 @@ def make_traces(  # noqa: PLR0913 - as `run_suite`
             run; nothing is played or written.
     """
     judge = settings.judge
+    say = watcher.say if watcher is not None else lambda _: None
+    probes: Sequence[Expense] = ()
     if settings.records:
         records = Path(settings.records)
         if out.resolve() == records.resolve():
@@ -118,20 +121,27 @@ def make_traces(  # noqa: PLR0913 - as `run_suite`
         generate.check(episodes)
         identity = {**generate.common(episodes[0]), "traces": settings.about()}
         about = {"suite": NAME, "version": __version__, **identity}
+        if not replace:
+            check_folder(out, about, RUN)
+        missing = [e for e in episodes if replace or not has_record(out, e.key)]
+        judges = [] if judge is None or not missing else [judge.choose()]
+        probes = check_endpoints(
+            [*find_live_models(missing), *judges],
+            keys,
+            preflight=preflight,
+            budget=budget,
+            say=say,
+            limits=limits,
+            folders=[out],
+        )
         folder = open_folder(out, about, RUN, replace=replace)
 
-    say = watcher.say if watcher is not None else lambda _: None
-
     with folder, track_spending(out, budget) as spending:
+        spending.enter(probes)
         if not settings.records:
             if watcher is not None:
                 watcher.start(len(episodes))
             processes, flight = choose_concurrency(episodes, workers=workers, limits=limits)
-            missing = [episode for episode in episodes if not has_record(out, episode.key)]
-            if preflight is not None and missing:
-                judges = [] if judge is None else [judge.choose()]
-                models = make_models([*find_live_models(missing), *judges], keys)
-                preflight.check(models, keys, say)
             run_batch(
                 [PlannedEpisode(key=e.key, settings=e.settings(), episode=e) for e in episodes],
                 make_job(
