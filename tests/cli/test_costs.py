@@ -225,6 +225,17 @@ def test_failed_and_cut_requests_are_in_the_tables_of_the_run_and_of_its_report(
     assert max(map(len, results.text.splitlines())) <= 80
 
 
+@pytest.mark.parametrize("lie", [-5, 1 << 50, 10**400])
+def test_counts_that_cannot_be_true_are_estimates(tmp_path: Path, lie: int) -> None:
+    budget = Budget(prices={ANY: Price(prompt=1, completion=2)})
+    with FakeServer([Say("1"), Usage(lie, prompt=lie, cached=lie, reasoning=lie)]) as server:
+        results = play(server, tmp_path, budget=budget, number=range(1))
+    assert not results.failed
+    (total,) = results.spending.expenses
+    assert (total.requests, total.estimated, total.cached, total.reasoning) == (3, 3, None, None)
+    assert 0 < total.cost < 0.001
+
+
 @pytest.mark.parametrize(
     ("field", "words"),
     [("temperature", "temperature"), ("max_tokens", "max_completion_tokens"), ("seed", "seed")],

@@ -71,6 +71,15 @@ class AttemptedSource(Source, Protocol):
         ...
 
 
+_LARGEST = 1 << 40
+"""The largest number of tokens that is believed."""
+
+
+def read_count(value: int | None) -> int | None:
+    """A number of tokens that a server reports; one that cannot be true says nothing."""
+    return value if value is not None and 0 <= value <= _LARGEST else None
+
+
 class Report(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The counts in one message of a server; None where it reports nothing.
 

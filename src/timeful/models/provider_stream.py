@@ -40,7 +40,7 @@ from timeful.models.answer_stream import (
     StatusError,
     UnreachableError,
 )
-from timeful.models.counting import Report
+from timeful.models.counting import Report, read_count
 from timeful.models.event_loop_thread import ClientState
 from timeful.models.provider_clients import make_model
 from timeful.models.provider_messages import CallNames, Signatures, convert, fit_settings, offer
@@ -178,12 +178,15 @@ def _read(event: ModelResponseStreamEvent, names: CallNames) -> ProviderEvent | 
 def _report(usage: RequestUsage, *, is_total: bool, has_thinking: bool = True) -> Report:
     """The counts so far. A provider that neither shows nor counts reasoning did none."""
     if not is_total:
-        return Report(prompt=usage.input_tokens or None, cached=usage.cache_read_tokens or None)
+        return Report(
+            prompt=read_count(usage.input_tokens) or None,
+            cached=read_count(usage.cache_read_tokens) or None,
+        )
     return Report(
-        prompt=usage.input_tokens or None,
-        cached=usage.cache_read_tokens or None,
-        completion=usage.output_tokens or None,
-        reasoning=usage.output_reasoning_tokens or (None if has_thinking else 0),
+        prompt=read_count(usage.input_tokens) or None,
+        cached=read_count(usage.cache_read_tokens) or None,
+        completion=read_count(usage.output_tokens) or None,
+        reasoning=read_count(usage.output_reasoning_tokens) or (None if has_thinking else 0),
     )
 
 

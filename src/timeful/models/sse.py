@@ -8,7 +8,7 @@ import msgspec
 
 from timeful.core.source import Channel
 from timeful.errors import ModelError
-from timeful.models.counting import Report
+from timeful.models.counting import Report, read_count
 
 Thinking = Literal["split", "opened", "keep"]
 """What `<think>` tags in the answer mean.
@@ -53,11 +53,11 @@ class UsageField(msgspec.Struct, frozen=True):
         Some servers leave the reasoning out of the completion, as xAI and Gemini do. The total
         tells, unless what it has in addition are cached tokens of the prompt.
         """
-        prompt, completion = _count(self.prompt_tokens), _count(self.completion_tokens)
+        prompt, completion = read_count(self.prompt_tokens), read_count(self.completion_tokens)
         details = self.completion_tokens_details
-        reasoning = _count(details.reasoning_tokens) if details else None
+        reasoning = read_count(details.reasoning_tokens) if details else None
         parts = self.prompt_tokens_details
-        cached = _count(parts.cached_tokens if parts else self.prompt_cache_hit_tokens)
+        cached = read_count(parts.cached_tokens if parts else self.prompt_cache_hit_tokens)
         if completion is not None:
             surplus = (self.total_tokens or 0) - (prompt or 0) - completion
             if prompt is not None and surplus > 0 and surplus != cached:
@@ -76,17 +76,12 @@ class TimingsField(msgspec.Struct, frozen=True):
     @property
     def report(self) -> Report:
         """The counts in one form."""
-        prompt, cached = _count(self.prompt_n), _count(self.cache_n)
+        prompt, cached = read_count(self.prompt_n), read_count(self.cache_n)
         return Report(
             prompt=None if prompt is None else prompt + (cached or 0),
             cached=cached,
-            completion=_count(self.predicted_n),
+            completion=read_count(self.predicted_n),
         )
-
-
-def _count(value: int | None) -> int | None:
-    """A number of tokens; a negative one says nothing."""
-    return None if value is None or value < 0 else value
 
 
 class Function(msgspec.Struct, frozen=True):
@@ -149,7 +144,9 @@ class ChatChunk(msgspec.Struct, frozen=True):
         if self.timings is not None:
             return self.timings.report
         if self.eval_count is not None:
-            return Report(prompt=_count(self.prompt_eval_count), completion=_count(self.eval_count))
+            return Report(
+                prompt=read_count(self.prompt_eval_count), completion=read_count(self.eval_count)
+            )
         return None
 
     @property
