@@ -30,6 +30,8 @@ SLOW = frozenset(
         "suites/engagement/test_patrol.py",
         "suites/engagement/test_toys.py",
         "training",
+        "viewer/test_browser.py",
+        "viewer/test_browser_access.py",
     )
 )
 

@@ -48,3 +48,16 @@ def test_only_fetches_and_events_of_the_own_server_are_asked_for() -> None:
     text = "".join(read_modules(SOURCES).values())
     assert len(re.findall(r"\bfetch\(", text)) == 1
     assert re.findall(r"new EventSource\(([^)]*)\)", text) == ['"/api/changes"']
+
+
+def test_modules_import_what_others_export_and_use_it() -> None:
+    sources = read_modules(SOURCES)
+    for name, text in sources.items():
+        imports = re.findall(r'^import \{([^}]*)\} from "\./([\w-]+\.js)";\n', text, re.MULTILINE)
+        body = re.sub(r"^import .*\n", "", text, flags=re.MULTILINE)
+        for names, source in imports:
+            for word in (item.strip() for item in names.split(",")):
+                export = rf"^export (?:async )?(?:function|const|let) {word}\b"
+                assert re.search(export, sources[source], re.MULTILINE), f"{source} has no {word}"
+                assert re.search(rf"\b{word}\b", body), f"{name} does not use {word}"
+        assert text.count("\n") <= 500, f"{name} is too long"

@@ -118,7 +118,7 @@ def render_page(
     return (
         f'<!DOCTYPE html>\n<html lang="en" data-store="{store}">\n<head>\n<meta charset="utf-8">\n'
         f'{header}<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta name="referrer" content="no-referrer">\n'
+        f'<meta name="referrer" content="no-referrer">\n<link rel="icon" href="data:,">\n'
         f"<title>{escape(title)}</title>\n{style}\n</head>\n"
         f'<body>\n<div id="app"></div>\n'
         "<noscript>This page draws records with JavaScript, which is off here.</noscript>\n"

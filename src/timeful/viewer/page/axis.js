@@ -68,7 +68,7 @@ export function ticks(axis, from, to, width, gap = 90) {
   return result;
 }
 
-export function niceStep(least) {
+function niceStep(least) {
   const power = 10 ** Math.floor(Math.log10(Math.max(least, 1)));
   return power * ([1, 2, 5, 10].find((factor) => factor * power >= least) ?? 10);
 }

@@ -4,8 +4,9 @@ import { makeAxis } from "./axis.js";
 import { button, count, el, oncePerFrame, plain, seconds, select } from "./dom.js";
 import { makeList } from "./list.js";
 import { decodeLanes, label, sayInstant, sayVerdict, scoreAt } from "./model.js";
-import { keepInSight, makeTimeline, zoom } from "./timeline.js";
+import { makeTimeline } from "./timeline.js";
 import { VERDICTS } from "./verdicts.js";
+import { keepInSight, zoom } from "./window.js";
 
 export async function showCompare(app, main, address) {
   const [a, b] = await Promise.all([findEpisode(app, address.query.get("a")), findEpisode(app, address.query.get("b"))]);
@@ -25,7 +26,7 @@ export async function showCompare(app, main, address) {
       timeline.draw();
       const score = scoreAt(models[place], view.t);
       lines[place].textContent = `${sayInstant(models[place], Math.min(view.t, models[place].end))}${score === null ? "" : ` · score ${plain(score)}`}`;
-      timeline.canvas.setAttribute("aria-valuenow", String(view.t / 1e9));
+      timeline.canvas.setAttribute("aria-valuenow", String(Math.round(view.t)));
       timeline.canvas.setAttribute("aria-valuetext", lines[place].textContent);
     });
     clearTimeout(timer);
@@ -48,7 +49,7 @@ export async function showCompare(app, main, address) {
     el("p", { class: "lead", text: sayDifference(pairs, first) }),
     el("div", { class: "controls" }, button("first difference", "Go to the first difference", () => list.go(first), { disabled: first < 0 }), button("+", "Zoom in (+)", () => zoomBy(0.6)), button("−", "Zoom out (-)", () => zoomBy(1 / 0.6)), button("whole", "Show the whole (0)", () => zoomBy(1e9))),
     ...models.flatMap((model, place) => [el("h2", { class: "row" }, el("a", { href: writeAddress([nameRun(app.catalogue, [a, b][place].run), "e", [a, b][place].key]), text: `${"AB"[place]}  ${model.pack.title}` }), el("span", { class: "caption", text: `score ${plain(model.pack.score ?? "unknown")} · ${sayCounts(model)}` })), timelines[place].box, lines[place]]),
-    el("section", { class: "panel" }, el("h3", { text: `${count(pairs.length, "decision")}, side by side` }), list.box));
+    el("section", { class: "panel" }, el("h2", { text: `${count(pairs.length, "decision")}, side by side` }), list.box));
   list.setCount(pairs.length);
   if (first >= 0) list.go(first, true);
   refresh();

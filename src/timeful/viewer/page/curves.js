@@ -6,7 +6,8 @@ const HEIGHT = 150;
 // The journal of a training, one chart for each series; those with a usual name first.
 export function makeCurves(curves, box) {
   const first = /reward|score|utility|AC|loss|lost|tokens|entropy|kl/i;
-  const sorted = [...curves].sort((a, b) => first.test(b.name) - first.test(a.name));
+  const isFlat = (curve) => new Set(curve.y.filter((value) => value !== null)).size < 2;
+  const sorted = [...curves].sort((a, b) => isFlat(a) - isFlat(b) || first.test(b.name) - first.test(a.name));
   const draws = [];
   const grid = el("div", { class: "charts" }, sorted.map((curve) => {
     const known = curve.y.filter((value) => value !== null);
@@ -32,7 +33,7 @@ function drawCurve(canvas, width, { x, y }) {
   context.font = `11px ${palette.font}`;
   context.fillStyle = palette.quiet;
   const gutter = Math.max(context.measureText(plain(high)).width, context.measureText(plain(low)).width) + 8;
-  const place = ([a, b]) => [gutter + ((a - left) / (right - left || 1)) * (width - gutter - 6), HEIGHT - 24 - ((b - low) / (high - low || 1)) * (HEIGHT - 38)];
+  const place = ([a, b]) => [gutter + ((a - left) / (right - left || 1)) * (width - gutter - 6), HEIGHT - 24 - (high > low ? (b - low) / (high - low) : 0.5) * (HEIGHT - 38)];
   context.fillText(plain(high), 0, 14);
   if (high > low) context.fillText(plain(low), 0, HEIGHT - 22);
   context.fillText(plain(left), gutter, HEIGHT - 4);

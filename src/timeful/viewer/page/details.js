@@ -4,7 +4,7 @@ import { label, sayItem, sayVerdict } from "./model.js";
 import { pagedText } from "./thoughts.js";
 
 export function showDetails(box, model, texts, item, say) {
-  box.replaceChildren(el("h3", { text: "Details" }));
+  box.replaceChildren(el("h2", { text: "Details" }));
   if (!item) {
     box.append(el("p", { class: "caption", text: "Select a mark on a lane, or a line of the list of events." }));
     return;
@@ -20,7 +20,7 @@ export function showDetails(box, model, texts, item, say) {
     box.append(el("p", { class: "caption", text: texts ? "The page does not have the fields of this event." : "Loading the fields…" }));
     return;
   }
-  box.append(el("h4", { text: "Fields of the event" }), showFields(text), button("Copy as JSON", "Copy the event as JSON", () => copyText(text, say)));
+  box.append(el("h3", { text: "Fields of the event" }), showFields(text), button("Copy as JSON", "Copy the event as JSON", () => copyText(text, say)));
 }
 
 export function describe(pairs) {

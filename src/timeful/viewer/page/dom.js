@@ -12,7 +12,7 @@ export function el(tag, properties = {}, ...children) {
     else node.setAttribute(name === "class" ? "class" : name, String(value));
   }
   if (properties.class) node.className = properties.class;
-  node.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
   return node;
 }
 
@@ -36,12 +36,7 @@ const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f
 
 // A text with its control characters, bidi marks and lone surrogates written out.
 export function visible(text) {
-  return text.replace(HIDDEN, (character) => {
-    const code = character.charCodeAt(0);
-    if (code < 32) return String.fromCharCode(0x2400 + code);
-    if (code === 127) return "\u2421";
-    return `\u27e8U+${code.toString(16).toUpperCase().padStart(4, "0")}\u27e9`;
-  });
+  return text.replace(HIDDEN, (character) => `\u27e8U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}\u27e9`);
 }
 
 const SECOND = 1e9;
@@ -51,6 +46,12 @@ export function seconds(ns, digits = 3) {
   const value = ns / SECOND;
   if (value !== 0 && Math.abs(value) < 10 ** -digits) return `${ns.toLocaleString("en")} ns`;
   return `${value.toLocaleString("en", { minimumFractionDigits: 0, maximumFractionDigits: digits })} s`;
+}
+
+// An instant as the label of an axis whose labels are a step apart.
+export function tickLabel(ns, step) {
+  const [size, name] = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]].find(([unit]) => step >= unit / 100) ?? [1, "ns"];
+  return `${(ns / size).toLocaleString("en", { maximumFractionDigits: 2 })} ${name}`;
 }
 
 export function count(number, word, many = `${word}s`) {

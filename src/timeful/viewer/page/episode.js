@@ -8,8 +8,10 @@ import { makeList } from "./list.js";
 import { decodeLanes, firstInstant, sayInstant, sayItem, sayVerdict, scoreAt } from "./model.js";
 import { makePlayer, nameSpeed, SPEEDS, usualSpeed } from "./player.js";
 import { decodeTexts, makeThoughtPanels, tokensAt } from "./thoughts.js";
-import { keepInSight, makeOverview, makeTimeline, zoom } from "./timeline.js";
+import { makeOverview } from "./overview.js";
+import { makeTimeline } from "./timeline.js";
 import { drawVerdict, isBad, VERDICTS } from "./verdicts.js";
+import { keepInSight, zoom } from "./window.js";
 import { decodeFrames, makeWorld } from "./world.js";
 
 const CLOCKS = { token: "simulated time: a second is 1,000 tokens", virtual: "simulated time", wall: "real time" };
@@ -43,13 +45,14 @@ function readView(model, query) {
   return view;
 }
 
-// Of a long episode, the part around the cursor that has about 24 verdicts.
+// Of a long episode, the part around the cursor that has about 24 verdicts, or 150 events.
 function showPart(model, view) {
-  const { at } = model.verdicts;
-  if (at.length <= 40 || view.kind !== "time") return;
+  const isJudged = model.verdicts.at.length > 40;
+  const [at, before, after] = isJudged ? [model.verdicts.at, 14, 10] : [model.itemAt, 90, 60];
+  if (at.length <= before * 3 || view.kind !== "time") return;
   const here = lastUpTo(at, view.t);
-  const first = at[Math.max(here - 14, 0)];
-  const last = at[Math.min(Math.max(here, 14) + 10, at.length - 1)];
+  const first = at[Math.max(here - before, 0)];
+  const last = at[Math.min(Math.max(here, before) + after, at.length - 1)];
   if (last > first) [view.from, view.to] = [view.axis.toAxis(first - (last - first) * 0.03), view.axis.toAxis(last)];
   view.from = Math.max(view.from, 0);
 }
@@ -70,7 +73,7 @@ async function loadParts(page) {
     const turns = readConversation(page.model, page.texts);
     if (turns) {
       page.conversation = makeConversation(page.model, turns, page.scrub);
-      page.worldBox.replaceChildren(el("h3", { text: "Conversation until the cursor" }), page.conversation.box);
+      page.worldBox.replaceChildren(el("h2", { text: "Conversation until the cursor" }), page.conversation.box);
     }
   }
   page.refresh();
@@ -114,7 +117,7 @@ function build(page) {
   page.list = makeEventList(page);
   page.notices = el("div", { class: "notices" }, notices(page));
   page.worldBox = el("section", { class: "panel" },
-    el("h3", { text: "The world" }),
+    el("h2", { text: "The world" }),
     checkbox("as it is, not as the agent sees it", false, (value) => { page.asItIs = value; refresh(); }),
     page.world.box);
   main.replaceChildren(...heading(page), page.notices, legend(page), controls(page), page.overview.box, page.timeline.box, page.status = el("p", { class: "status" }),
@@ -250,7 +253,7 @@ function refreshNow(page) {
   page.overview.redraw();
   const tokens = (thought, t) => tokensAt(model, page.texts, thought, t);
   const sentence = visible(sayInstant(model, view.t, tokens));
-  timeline.canvas.setAttribute("aria-valuenow", String(view.t / 1e9));
+  timeline.canvas.setAttribute("aria-valuenow", String(Math.round(view.t)));
   timeline.canvas.setAttribute("aria-valuetext", sentence);
   page.clock.textContent = `${seconds(view.t)} of ${seconds(model.end, 1)}`;
   const score = scoreAt(model, view.t);
@@ -323,7 +326,7 @@ function eventPanel(page) {
   page.search = search;
   page.chooseEvents = choose;
   choose();
-  return el("section", { class: "panel events" }, el("h3", { text: "Events" }), el("div", { class: "row" }, kind, search, total), list.box);
+  return el("section", { class: "panel events" }, el("h2", { text: "Events" }), el("div", { class: "row" }, kind, search, total), list.box);
 }
 
 // Marks the line of the cursor, and keeps it in sight.

@@ -112,6 +112,7 @@ function watch() {
   changes.addEventListener("change", async () => {
     if (isFirst) {
       isFirst = false;
+      document.documentElement.dataset.watched = "1";
       return;
     }
     try {

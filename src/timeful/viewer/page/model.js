@@ -130,11 +130,11 @@ export function sayItem(model, item) {
   const { number, tokens, end, start } = model.thoughts;
   const name = item.thought < 0 ? "" : `thought #${number[item.thought]}`;
   if (item.type === "verdict") {
-    const slot = name ? "" : label(model, model.verdicts.slot[item.verdict]);
-    return `${name || slot || model.lanes[item.lane].name} ${sayVerdict(model, item.verdict, !slot)}`;
+    const slot = name ? "" : label(model, model.verdicts.slot[item.verdict]) || "call";
+    return `${name || slot} ${sayVerdict(model, item.verdict, !slot)}`;
   }
   if (item.type === "begin") return `${name} begins`;
-  return `${name} ends after ${seconds(end[item.thought] - start[item.thought])} and ${count(tokens[item.thought], "token")}`;
+  return `${name} ends: ${seconds(end[item.thought] - start[item.thought])}, ${count(tokens[item.thought], "token")}`;
 }
 
 // The thought of each purpose that runs at t, or the last one that ran.
@@ -173,14 +173,6 @@ export function stateAt(model, thought, t) {
 export function scoreAt(model, t) {
   const place = lastUpTo(model.scores.at, t);
   return place < 0 ? null : model.scores.score[place];
-}
-
-// The last turn mark until t.
-export function turnAt(model, t) {
-  const world = model.lanes.find((lane) => lane.kind === "world");
-  if (!world) return 0;
-  const place = lastUpTo(world.markAt, t);
-  return place + 1;
 }
 
 // The instant in a sentence, for the slider and the line below the title.

@@ -22,7 +22,7 @@ function head({ run, rows }) {
   if (run.stand_in) badges.push(el("span", { class: "badge", text: "stand-in: no language model was run" }));
   if (run.kind === "example") badges.push(el("span", { class: "badge", text: "bundled example" }));
   if (run.state !== "done") badges.push(el("span", { class: "badge", text: run.state }));
-  const facts = [run.suite, count(rows.keys.length, "episode"), run.failed ? `${run.failed} failed` : "none failed", rows.pending ? `${count(rows.pending, "row")} still to be read` : ""];
+  const facts = [run.suite, count(rows.keys.length, "episode"), run.failed ? `${run.failed} failed` : rows.keys.length ? "none failed" : "", rows.pending ? `${count(rows.pending, "row")} still to be read` : ""];
   const texts = [...rows.notices, run.problem].filter(Boolean);
   return [el("div", { class: "title" }, el("h1", { text: run.name }), badges), el("p", { class: "lead", text: facts.filter(Boolean).join(" · ") }), ...texts.map((text) => el("p", { class: "notice", text }))];
 }

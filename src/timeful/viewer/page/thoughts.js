@@ -23,7 +23,7 @@ function chunksOf(texts, thought) {
 }
 
 // What was known of a thought at t: the tokens, and the length of its text.
-export function knownAt(texts, thought, t) {
+function knownAt(texts, thought, t) {
   const chunks = chunksOf(texts, thought);
   const place = lastUpTo(chunks.at, t);
   return { tokens: place < 0 ? 0 : chunks.tokens[place], length: place < 0 ? 0 : chunks.length[place], hasChunks: chunks.at.length > 0 };
@@ -69,13 +69,13 @@ export function makeThoughtPanels(model, { chosen = [] } = {}) {
 }
 
 function makePanel(name) {
-  const title = el("h3", { text: name });
+  const title = el("h2", { text: name });
   const note = el("p", { class: "caption" });
   const before = el("div", { class: "row" });
   const known = el("span");
   const later = el("span", { class: "later" });
   const cursor = el("span", { class: "text-cursor", "aria-hidden": "true" });
-  const text = el("pre", { class: "thought", tabIndex: 0, "aria-label": `Text of ${name} until the cursor` }, known, cursor, later);
+  const text = el("pre", { class: "thought", role: "group", tabIndex: 0, "aria-label": `Text of ${name} until the cursor` }, known, cursor, later);
   const prompt = el("details", {}, el("summary", { text: "What it was asked" }), el("div", { class: "prompt" }));
   const box = el("section", { class: "panel" }, title, note, before, text, prompt);
   const state = { thought: -2, key: "", tail: TAIL };
@@ -125,7 +125,7 @@ function textAt(model, texts, thought, t) {
 }
 
 const ABSENT = {
-  "not kept": "The text until then was not kept. Run the episode with --transcripts full to keep it.",
+  "not kept": "The text until then was not kept. Run the episode with --transcripts full, or view a stand-in with --fill.",
   "left out": "The texts were left out of this page.",
   empty: "The record has no text of this thought.",
 };
@@ -134,7 +134,7 @@ function showText({ known, later, cursor, before, text }, shown, state, isLater,
   const end = shown?.end ?? 0;
   const from = Math.max(0, end - state.tail);
   cursor.hidden = !shown || shown.kind !== "chunks";
-  known.className = shown && ABSENT[shown.kind] ? "absent" : "";
+  known.className = !shown || ABSENT[shown.kind] ? "absent" : "";
   known.textContent = shown ? (ABSENT[shown.kind] ?? visible(shown.text.slice(from, end))) : "";
   later.textContent = shown && isLater ? visible(shown.text.slice(end, end + TAIL)) : "";
   before.replaceChildren(...(from > 0 ? [button(`${plain(from)} characters before: show more`, "Show more of the text before", more)] : []));
@@ -147,12 +147,12 @@ function showPrompt(prompt, texts, thought) {
   const messages = texts?.thoughts[thought]?.messages;
   prompt.dataset.filled = texts ? "1" : "";
   prompt.hidden = Boolean(texts) && !messages;
-  for (const [role, place] of messages ?? []) inside.append(el("h4", { text: role }), pagedText(texts.strings[place]));
+  for (const [role, place] of messages ?? []) inside.append(el("h3", { text: role }), pagedText(texts.strings[place]));
 }
 
 // A text that may be long: its first 64 kB, and a button for the next.
 export function pagedText(text, properties = {}) {
-  const pre = el("pre", { class: "long", tabIndex: 0, "aria-label": "Text", ...properties });
+  const pre = el("pre", { class: "long", role: "group", tabIndex: 0, "aria-label": "Text", ...properties });
   const box = el("div", {}, pre);
   let end = 0;
   const more = () => {

@@ -1,19 +1,18 @@
 // The lanes of an episode on a canvas: sorted arrays, binary search, and marks that are nearer to
 // each other than a pixel drawn once, so that a frame costs as much as the canvas is wide.
 import { ticks } from "./axis.js";
-import { colours, el, fitCanvas, lastUpTo, oncePerFrame, plain, seconds, visible } from "./dom.js";
-import { isRunning, label, purposeOf, sayItem } from "./model.js";
-import { drawTorn, drawVerdict, ENDS, isBad } from "./verdicts.js";
+import { colours, el, fitCanvas, lastUpTo, oncePerFrame, plain, tickLabel, visible } from "./dom.js";
+import { label, purposeOf } from "./model.js";
+import { listen } from "./pointer.js";
+import { drawTorn, drawVerdict, ENDS } from "./verdicts.js";
+import { bounds, foldedModules, HEAD, layOut, placer } from "./window.js";
 
-const HEIGHTS = { world: 30, deadlines: 16, thoughts: 26, tools: 24, actions: 34, notes: 22, score: 40 };
-const HEAD = 24;
 const NEAR = 0.7;
-const SNAP = 4;
 
 // Makes the timeline of a model. `view` has t, from and to (in the axis), axis and folded modules;
 // `on` has scrub(t), pick(item), and change().
 export function makeTimeline(model, view, on, name = "Timeline") {
-  const canvas = el("canvas", { class: "lanes", tabIndex: 0, role: "slider", "aria-label": `${name}: instant`, "aria-valuemin": "0", "aria-valuemax": String(model.end / 1e9) });
+  const canvas = el("canvas", { class: "lanes", tabIndex: 0, role: "slider", "aria-label": `${name}: instant`, "aria-valuemin": "0", "aria-valuenow": String(Math.round(view.t)), "aria-valuemax": String(model.end) });
   const tip = el("div", { class: "tip", hidden: true });
   const sizer = el("div", { class: "sizer" }, canvas);
   const box = el("div", { class: "lane-box" }, sizer, tip);
@@ -22,45 +21,12 @@ export function makeTimeline(model, view, on, name = "Timeline") {
   const redraw = oncePerFrame(self.draw);
   self.redraw = redraw;
   box.addEventListener("scroll", redraw);
-  new ResizeObserver(redraw).observe(box);
+  new ResizeObserver(() => {
+    self.size = null;
+    redraw();
+  }).observe(box);
   listen(self, on, tip);
   return self;
-}
-
-// Modules fold where lanes are many: a page of a thousand lanes shows one line for each module.
-function foldedModules(model) {
-  return new Set(model.lanes.length > 40 ? model.lanes.map((lane) => lane.module).filter(Boolean) : []);
-}
-
-function layOut(self) {
-  let y = HEAD;
-  self.rows = [];
-  const folded = new Set();
-  for (const lane of self.model.lanes) {
-    if (self.folded.has(lane.module)) {
-      if (folded.has(lane.module)) continue;
-      folded.add(lane.module);
-      self.rows.push({ lane, y, height: 24, module: lane.module, lanes: self.model.lanes.filter((other) => other.module === lane.module) });
-    } else self.rows.push({ lane, y, height: HEIGHTS[lane.kind] ?? 24 });
-    y += self.rows[self.rows.length - 1].height;
-  }
-  self.height = y + 4;
-  self.canvas.parentNode.style.height = `${self.height}px`;
-}
-
-function bounds(self) {
-  const width = self.box.clientWidth || 600;
-  const gutter = width < 560 ? 76 : 124;
-  return { width, gutter, plot: width - gutter - 10, height: Math.min(self.box.clientHeight || self.height, self.height) };
-}
-
-function placer(self, { gutter, plot }) {
-  const { view } = self;
-  const scale = plot / (view.to - view.from || 1);
-  return {
-    x: (t) => gutter + (view.axis.toAxis(t) - view.from) * scale,
-    t: (x) => view.axis.toTime(view.from + (x - gutter) / scale),
-  };
 }
 
 function draw(self) {
@@ -90,7 +56,6 @@ function drawTicks({ context, palette, size, place, self }) {
   const { view } = self;
   const instants = ticks(view.axis, view.from, view.to, size.plot);
   const step = instants.length > 1 ? Math.min(...instants.slice(1).map((t, i) => t - instants[i]).filter((d) => d > 0)) : 1e9;
-  const digits = Math.max(0, Math.min(9, Math.ceil(-Math.log10(Math.max(step, 1) / 1e9))));
   context.fillStyle = palette.quiet;
   context.strokeStyle = palette.line;
   context.lineWidth = 1;
@@ -99,7 +64,7 @@ function drawTicks({ context, palette, size, place, self }) {
     const x = Math.round(place.x(t)) + 0.5;
     context.moveTo(x, HEAD - 6);
     context.lineTo(x, size.height);
-    context.fillText(seconds(t, digits), x + 4, HEAD / 2);
+    context.fillText(tickLabel(t, step), x + 4, HEAD / 2);
   }
   context.stroke();
   for (const [from, to] of view.axis.folds ?? []) {
@@ -207,7 +172,7 @@ function fitText(context, text, width) {
 }
 
 // Each purpose has a colour; planners and reactors are told apart by their names too.
-export function laneColour(model, lane, palette) {
+function laneColour(model, lane, palette) {
   const purposes = [...new Set(model.lanes.filter((other) => other.kind === "thoughts").map(purposeOf))];
   return palette[["own", "other", "third"][purposes.indexOf(purposeOf(lane)) % 3]] ?? palette.own;
 }
@@ -438,182 +403,4 @@ function drawNames({ context, palette, size, top, self }, rows) {
     if (row) context.fillText(plain(self.range[0]), size.gutter - 6, row.y - top + row.height - 8);
     context.textAlign = "left";
   }
-}
-
-// --- the pointer ------------------------------------------------------------------------------
-
-function listen(self, on, tip) {
-  const { canvas, view } = self;
-  let drags = false;
-  canvas.addEventListener("pointerdown", (event) => {
-    const where = locate(self, event);
-    if (where.x < where.size.gutter) {
-      if (where.row?.module || self.folded.size || self.model.lanes.length > 40) toggleModule(self, where.row);
-      else if (where.row) on.lane(where.row.lane.place);
-      return;
-    }
-    drags = true;
-    canvas.setPointerCapture(event.pointerId);
-    const item = findItem(self, where);
-    if (item) on.pick(item);
-    else on.scrub(where.t);
-  });
-  canvas.addEventListener("pointermove", (event) => {
-    const where = locate(self, event);
-    if (drags && event.buttons) on.scrub(event.altKey ? where.t : snap(self, where));
-    else showTip(self, where, tip);
-  });
-  canvas.addEventListener("pointerup", () => (drags = false));
-  canvas.addEventListener("pointerleave", () => (tip.hidden = true));
-  canvas.addEventListener("wheel", (event) => {
-    const where = locate(self, event);
-    if (event.ctrlKey || event.metaKey) {
-      event.preventDefault();
-      zoom(view, 1.0015 ** event.deltaY, view.axis.toAxis(where.t));
-    } else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
-      event.preventDefault();
-      pan(view, (((event.deltaX || event.deltaY) * (view.to - view.from)) / where.size.plot));
-    } else return;
-    on.change();
-  }, { passive: false });
-}
-
-function toggleModule(self, row) {
-  if (!row?.lane.module) return;
-  if (self.folded.has(row.lane.module)) self.folded.delete(row.lane.module);
-  else self.folded.add(row.lane.module);
-  layOut(self);
-  self.redraw();
-}
-
-function locate(self, event) {
-  const area = self.canvas.getBoundingClientRect();
-  const [x, y] = [event.clientX - area.left, event.clientY - area.top];
-  const size = bounds(self);
-  const place = placer(self, size);
-  const row = self.rows.find((other) => y + self.box.scrollTop >= other.y && y + self.box.scrollTop < other.y + other.height);
-  const t = Math.min(Math.max(place.t(x), 0), self.model.end);
-  return { x, y, t, size, place, row };
-}
-
-// The item below the pointer: the nearest one in its lane, else the thought that runs there.
-function findItem(self, { x, t, place, row }) {
-  if (!row) return null;
-  const { model } = self;
-  let best = null;
-  const first = lastUpTo(model.itemAt, place.t(x - SNAP - 2));
-  for (let number = Math.max(first, 0), steps = 0; number < model.items.length && steps < 2000; number++, steps++) {
-    const item = model.items[number];
-    const distance = Math.abs(place.x(item.at) - x);
-    if (item.at > place.t(x + SNAP + 2)) break;
-    const isHere = row.lanes ? model.lanes[item.lane].module === row.module : item.lane === row.lane.place;
-    const worth = item.verdict >= 0 && isBad(model.verdicts.kind[item.verdict]) ? 2 : 0;
-    if (isHere && distance <= SNAP + 2 && (!best || distance - worth < best.distance)) best = { item, distance: distance - worth };
-  }
-  if (best) return best.item;
-  const span = row.lane.spans[lastUpTo(row.lane.spanStart, t)];
-  if (span === undefined || t > model.spans.start[span] + model.spans.length[span]) return null;
-  const thought = model.spans.thought[span];
-  if (thought >= 0 && isRunning(model, thought, t)) return { type: "span", thought, at: t, line: model.thoughts.line[thought], lane: row.lane.place, verdict: -1, mark: -1 };
-  return null;
-}
-
-function snap(self, { x, t, place }) {
-  const { itemAt } = self.model;
-  const number = lastUpTo(itemAt, t);
-  const near = [number, number + 1].filter((i) => i >= 0 && i < itemAt.length && Math.abs(place.x(itemAt[i]) - x) <= SNAP);
-  return near.length ? itemAt[near[0]] : t;
-}
-
-function showTip(self, where, tip) {
-  const item = where.x > where.size.gutter ? findItem(self, where) : null;
-  tip.hidden = !item;
-  if (!item) return;
-  const { thoughts } = self.model;
-  const text = item.type === "span" ? `thought #${thoughts.number[item.thought]} since ${seconds(thoughts.start[item.thought])}` : sayItem(self.model, item);
-  tip.textContent = visible(`${seconds(item.at)}  ${text}`);
-  tip.style.left = `${Math.max(4, Math.min(where.x + 12, where.size.width - tip.offsetWidth - 8))}px`;
-  tip.style.top = `${where.y + self.box.scrollTop + 16}px`;
-}
-
-// --- the window -------------------------------------------------------------------------------
-
-export function zoom(view, factor, center) {
-  const size = view.axis.size;
-  const width = Math.min(Math.max((view.to - view.from) * factor, view.axis.kind === "event" ? 2 : 1000), size);
-  const share = (center - view.from) / (view.to - view.from || 1);
-  view.from = Math.min(Math.max(center - width * share, 0), size - width);
-  view.to = view.from + width;
-}
-
-export function pan(view, distance) {
-  const width = view.to - view.from;
-  view.from = Math.min(Math.max(view.from + distance, 0), view.axis.size - width);
-  view.to = view.from + width;
-}
-
-export function keepInSight(view, t) {
-  const u = view.axis.toAxis(t);
-  const width = view.to - view.from;
-  if (u < view.from) pan(view, u - view.from - width * 0.1);
-  else if (u > view.to) pan(view, u - view.to + width * 0.1);
-}
-
-// The whole episode in one line: faults and the part in sight; a drag moves or makes the part.
-export function makeOverview(model, view, on) {
-  const canvas = el("canvas", { class: "overview" });
-  const box = el("div", { class: "overview-box", title: "The whole episode. Drag to choose the part in sight." }, canvas);
-  const height = 26;
-  const redraw = oncePerFrame(() => {
-    const { width, gutter, plot } = bounds({ box });
-    const palette = colours();
-    const context = fitCanvas(canvas, width, height);
-    const x = (u) => gutter + (u / view.axis.size) * plot;
-    context.font = `12px ${palette.font}`;
-    context.textBaseline = "middle";
-    context.fillStyle = palette.quiet;
-    context.fillText("whole", 6, height / 2 + 1);
-    let until = -1;
-    const { verdicts } = model;
-    for (const wanted of [false, true]) {
-      until = -1;
-      verdicts.at.forEach((at, place) => {
-        const left = x(view.axis.toAxis(at));
-        if (isBad(verdicts.kind[place]) !== wanted || left < until) return;
-        context.fillStyle = wanted ? palette.late : palette.good;
-        context.fillRect(left - 1, wanted ? 4 : 12, 2, wanted ? height - 8 : height - 16);
-        until = left + NEAR;
-      });
-    }
-    context.strokeStyle = palette.accent;
-    context.lineWidth = 2;
-    context.strokeRect(x(view.from) + 1, 1, Math.max(x(view.to) - x(view.from) - 2, 4), height - 2);
-    context.fillStyle = palette.accent;
-    context.fillRect(x(view.axis.toAxis(view.t)) - 1, 0, 2, height);
-  });
-  let start = null;
-  const toAxis = (event) => {
-    const { gutter, plot } = bounds({ box });
-    const u = ((event.clientX - canvas.getBoundingClientRect().left - gutter) / plot) * view.axis.size;
-    return Math.min(Math.max(u, 0), view.axis.size);
-  };
-  canvas.addEventListener("pointerdown", (event) => {
-    canvas.setPointerCapture(event.pointerId);
-    const u = toAxis(event);
-    const isInside = u >= view.from && u <= view.to && view.to - view.from < view.axis.size * 0.98;
-    start = { u, from: view.from, isInside };
-  });
-  canvas.addEventListener("pointermove", (event) => {
-    if (!start || !event.buttons) return;
-    const u = toAxis(event);
-    if (start.isInside) pan(view, start.from + u - start.u - view.from);
-    else if (Math.abs(u - start.u) > view.axis.size / 200) {
-      view.from = Math.max(Math.min(u, start.u), 0);
-      view.to = Math.min(Math.max(u, start.u), view.axis.size);
-    }
-    on.change();
-  });
-  canvas.addEventListener("pointerup", () => (start = null));
-  new ResizeObserver(redraw).observe(box);
-  return { box, redraw };
 }

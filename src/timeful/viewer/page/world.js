@@ -9,7 +9,7 @@ export function decodeFrames(pack) {
 }
 
 // The frame that the agent sees at t, or the one of the world as it is; -1 if there is none.
-export function frameAt(frames, t, asItIs) {
+function frameAt(frames, t, asItIs) {
   if (!asItIs) return lastUpTo(frames.at, t);
   const place = lastUpTo(frames.happenedSorted, t);
   return place < 0 ? -1 : frames.order[place];
@@ -32,7 +32,7 @@ function operationsOf(frames, number) {
 
 export function makeWorld() {
   const canvas = el("canvas", { class: "picture", role: "img", "aria-label": "The world" });
-  const text = el("pre", { class: "state", tabIndex: 0, "aria-label": "The world as text" });
+  const text = el("pre", { class: "state", role: "group", tabIndex: 0, "aria-label": "The world as text" });
   const caption = el("p", { class: "caption" });
   const box = el("div", { class: "world" }, caption, canvas, text);
   let shown = null;
