@@ -22,7 +22,7 @@ from timeful.models.traffic import Limits, under
 from timeful.records.folder import check_path
 from timeful.records.recorder import Recorder
 from timeful.reports.page import Grid, Paragraph, Section
-from timeful.reports.text import format_span
+from timeful.reports.text import format_span, shorten
 from timeful.runs.batch import RUN, find_missing
 from timeful.runs.concurrency import find_live_models, is_live
 
@@ -134,17 +134,12 @@ class Estimate:
 def _row(line: Line) -> tuple[str, ...]:
     dollars = ("" if x is None else f"{x:,.2f}" for x in (line.cost, line.most_cost))
     tokens = (line.requests, line.prompt, line.completion, line.most)
-    return (line.model or "all", line.role, *map(_short, tokens), *dollars)
-
-
-def _short(number: float | None) -> str:
-    """A number in a few letters."""
-    if number is None:
-        return ""
-    if number < 1e4:
-        return f"{number:,.0f}"
-    size, unit = next(pair for pair in ((1e9, "G"), (1e6, "M"), (1e3, "k")) if number >= pair[0])
-    return f"{number / size:,.1f} {unit}"
+    return (
+        line.model or "all",
+        line.role,
+        *("" if n is None else shorten(n) for n in tokens),
+        *dollars,
+    )
 
 
 def estimate_run(

@@ -27,7 +27,7 @@ from timeful.models.ledger import Accounts, Expense
 from timeful.models.model_spec import ModelSpec
 from timeful.models.preflight import Preflight, check_endpoints
 from timeful.models.redaction import clean_key
-from timeful.models.spending import Budget, track_spending
+from timeful.models.spending import Budget, Spending, track_spending
 from timeful.models.traffic import Limits, under
 from timeful.records.events import EpisodeEnded, EpisodeFailed, EpisodeStarted
 from timeful.records.folder import (
@@ -54,6 +54,10 @@ class Watcher(Protocol):
 
     def start(self, total: int) -> None:
         """All settings are valid, and this many episodes will be played."""
+        ...
+
+    def follow(self, spending: Spending) -> None:
+        """What the run spends from now on, while it grows."""
         ...
 
     def advance(self, row: Any) -> None:
@@ -258,6 +262,8 @@ def _play(
             options.watcher.start(len(plan))
         with track_spending(out, options.budget, others=options.others) as spending:
             spending.enter(probes)
+            if options.watcher is not None:
+                options.watcher.follow(spending)
             rows = run_batch(
                 plan,
                 job,

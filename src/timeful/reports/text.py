@@ -88,3 +88,11 @@ def format_span(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def shorten(number: float) -> str:
+    """A number in a few letters."""
+    if number < 1e4:
+        return f"{number:,.0f}"
+    size, unit = next(pair for pair in ((1e9, "G"), (1e6, "M"), (1e3, "k")) if number >= pair[0])
+    return f"{number / size:,.1f} {unit}"

@@ -141,6 +141,7 @@ def make_traces(  # noqa: PLR0913 - as `run_suite`
         if not settings.records:
             if watcher is not None:
                 watcher.start(len(episodes))
+                watcher.follow(spending)
             processes, flight = choose_concurrency(episodes, workers=workers, limits=limits)
             run_batch(
                 [PlannedEpisode(key=e.key, settings=e.settings(), episode=e) for e in episodes],
