@@ -68,10 +68,13 @@ def turned(at: int, turn: int, *, late: bool = False, score: float = 0.0) -> Tur
 
 def game() -> list[AnyEntry]:
     """Three turns: in time after a superseded action, then a default, then a refusal."""
+    begin, chunk, end = thought(1, 0, 60)
     return [
         started(game="snake", agent="agile", stand_in=True, seed=3),
-        *thought(1, 0, 60),
+        begin,
+        chunk,
         acted(50, "R"),
+        end,
         acted(60),
         turned(100, 1, score=1.0),
         Observed(at=110, happened_at=100, turn=1, state={"x": 1}),

@@ -114,6 +114,16 @@ def test_only_the_chosen_episodes_are_written(tmp_path: Path) -> None:
     assert "part-0-1-lanes" not in data.values
 
 
+def test_an_episode_that_cannot_be_read_says_so_in_an_export(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "runs" / "one", count=1)
+    (tmp_path / "outside.jsonl").write_text("{}")
+    (run / "episodes" / "link.jsonl").symlink_to(tmp_path / "outside.jsonl")
+    data = Data(export_page(Runs([tmp_path / "runs"])))
+    assert data.json("rows-0")["keys"] == ["e0", "link"]
+    assert data.json("part-0-1-lanes")["notices"]
+    assert not data.json("part-0-0-lanes")["notices"]
+
+
 def test_a_folder_has_one_call_a_file(runs: Runs, tmp_path: Path) -> None:
     out = tmp_path / "page"
     size = export_folder(runs, out, Choice())

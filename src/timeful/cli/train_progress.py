@@ -1,6 +1,7 @@
 """The progress of a training on the terminal, and Ctrl-C."""
 
 import os
+import shlex
 import signal
 import sys
 from pathlib import Path
@@ -119,6 +120,7 @@ class TrainingProgress(TrainingObserver):
         print(f"report: {write_report(self._out).page}")
         print(f"next:   {command}")
         print(f"        timeful serve {policy}")
+        print(f"look:   timeful view {shlex.quote(str(self._out))}")
 
     def _print(self, text: str) -> None:
         """Print a line in the place of the bar, if there is one."""

@@ -9,14 +9,14 @@ from typing import Any
 
 import msgspec
 
-from timeful.errors import SettingsError
+from timeful.errors import RecordError, SettingsError
 from timeful.records.events import Entry
 from timeful.records.store import write_atomically
 from timeful.version import __version__
 from timeful.viewer.catalogue import PARTS, Runs
-from timeful.viewer.pack import pack_episode
+from timeful.viewer.pack import pack_episode, pack_part
 from timeful.viewer.page import load_code, render_page
-from timeful.viewer.reading import from_events
+from timeful.viewer.reading import RawRecord, from_events
 from timeful.viewer.schema import Catalogue, Frames, Lanes, Rows, RunEntry, Texts
 from timeful.viewer.tables import make_rows, row_of
 
@@ -148,8 +148,16 @@ def _values(runs: Runs, choice: Choice) -> Iterator[tuple[str, bytes]]:
         yield f"rows-{number}", msgspec.json.encode(_select(rows, selection[number]))
         for index, episode in enumerate(selection[number]):
             for part in PARTS:
-                value = runs.part(number, episode, part)
+                value = _read_part(runs, number, episode, part)
                 yield f"part-{number}-{index}-{part}", _leave_out(value, part, choice.without)
+
+
+def _read_part(runs: Runs, number: int, episode: int, part: str) -> bytes:
+    """A part; of a record that cannot be read, an empty one that says so."""
+    try:
+        return runs.part(number, episode, part)
+    except RecordError as error:
+        return pack_part(RawRecord(name=f"episode {episode}", notices=[str(error)]), part)
 
 
 def _kept(rows: Rows, choice: Choice) -> list[int]:
