@@ -37,6 +37,7 @@ from timeful.experiments.run import Results, make_baselines, run_suite
 from timeful.experiments.suite import MissingBaselineError, Suite
 from timeful.experiments.sweep import Choice, plan_episodes
 from timeful.models.counting import COUNTING_HELP, Counting
+from timeful.models.kinds import FORMS
 from timeful.models.request import address
 from timeful.models.traffic import Limits
 from timeful.registry import load, load_file_name
@@ -79,9 +80,7 @@ def list_values(suite: Suite) -> dict[str, Sequence[str]]:
         if option.is_model:
             values[f"--{option.flag}"] = [
                 *(option.stand_ins or [show_default(option)]),
-                "openai:NAME",
-                "replay:FILE",
-                "local:PATH",
+                *FORMS,
             ]
         elif get_origin(option.kind) is Literal:
             values[f"--{option.flag}"] = [str(each) for each in get_args(option.kind)]
@@ -186,9 +185,7 @@ def _parameters(
         params.append(_flag("preset", str, f"One of {', '.join(suite.presets)}."))
     params += [_parameter(suite, option) for option in options if not option.is_hidden]
     if any(option.is_main_model for option in models):
-        params.append(
-            _flag("model", str, "Model, such as openai:NAME, anthropic:NAME or local:PATH.")
-        )
+        params.append(_flag("model", str, f"Model of all roles, such as {', '.join(FORMS)}."))
     return params + _common_parameters(bool(models))
 
 
@@ -213,6 +210,10 @@ def _parameter(suite: Suite, option: Option) -> click.Option:
             option.flag, str, f"{option.help} Repeatable.", name=option.name, multiple=True
         )
     text = option.help
+    if option.is_model:
+        names = ", ".join(option.stand_ins or [show_default(option)])
+        forms = ", ".join(FORMS) if option.name == "model" else "a name as for --model"
+        text += f" One of {names}, or {forms}."
     if get_origin(option.kind) is Literal:
         text += f" One of {', '.join(str(each) for each in get_args(option.kind))}."
     elif choices := [v for v in suite.sweep.get(option.name, ()) if isinstance(v, str)]:

@@ -92,13 +92,13 @@ class RealtimeEpisode:
         main_model=True,
         needs=(lambda e: "planner" in roles(e.agent), "an agent that plans"),
     )
-    """Model that plans: search, openai:NAME, replay:FILE[#NAME] or local:PATH."""
+    """Model that plans."""
     reactor: ModelSpec = option(
         factory=ModelSpec,
         main_model=True,
         needs=(lambda e: "reactor" in roles(e.agent), "an agent that reacts with its own model"),
     )
-    """Model that reacts: search, openai:NAME, replay:FILE[#NAME] or local:PATH."""
+    """Model that reacts."""
     clock: Clock = "token"
     """Clock: token (time is tokens), paced (virtual seconds) or wall."""
     pace: Pace | None = option(None, read=_read_pace)

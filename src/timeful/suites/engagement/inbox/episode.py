@@ -57,9 +57,9 @@ class InboxEpisode:
     )
     """Seconds between two polls."""
     triage: ModelRole = option(factory=lambda: ModelRole(stand_in="rules"), flag="model")
-    """Model that sorts emails: rules, openai:NAME, replay:FILE[#NAME] or local:PATH."""
+    """Model that sorts emails."""
     writer: ModelRole = option(factory=lambda: ModelRole(stand_in="prose"))
-    """Model that writes the main task: prose, openai:NAME, replay:FILE[#NAME] or local:PATH."""
+    """Model that writes the main task."""
     hints: bool = option(
         True, needs=(lambda e: not e.triage.is_stand_in, "a language model as --model")
     )

@@ -107,9 +107,9 @@ class KitchenEpisode:
     calls: int | None = None
     """Most calls of the controller; 40 or 60 by default."""
     controller: ModelRole = option(factory=lambda: ModelRole(stand_in="rules"), flag="model")
-    """Model that decides: rules, openai:NAME, replay:FILE[#NAME] or local:PATH."""
+    """Model that decides."""
     tutor: ModelRole = option(factory=lambda: ModelRole(stand_in="prose"))
-    """Model that tutors: prose, openai:NAME, replay:FILE[#NAME] or local:PATH."""
+    """Model that tutors."""
     resumption: Resumption = "stream"
     """Continuation of an interrupted text: from its token, or by a new prompt."""
     prompt: Literal["published", "neutral"] = option(
