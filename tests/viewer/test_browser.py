@@ -1,6 +1,7 @@
 """The page in a real browser: every view, from one file, from a folder and from the server."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -378,6 +379,27 @@ def test_a_run_that_grows_is_followed(tab: Tab, tmp_path: Path) -> None:
         write_record(run / "episodes" / "later.jsonl", game())
         three = "() => document.querySelectorAll('.vrow').length === 3"
         page.wait_for_function(three, timeout=15_000)
+    assert tab.faults == []
+
+
+def test_an_episode_that_is_played_is_followed(tab: Tab, tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", count=1)
+    lines = write_record(tmp_path / "whole.jsonl", game()).read_text().splitlines(keepends=True)
+    (tmp_path / "whole.jsonl").unlink()
+    part = run / "episodes" / f"now.jsonl.{os.getpid()}.0.part"
+    turn = next(place for place, line in enumerate(lines) if '"turned"' in line)
+    part.write_text("".join(lines[: turn + 1]))
+    with serve(tmp_path) as address:
+        page = tab.open(f"{address}#/run/e/now", READY)
+        wait_for_text(page, ".title", "so far")
+        assert page.locator(READY).get_attribute("aria-valuemax") == "100"
+        page.wait_for_function("() => document.documentElement.dataset.watched")
+        part.write_text("".join(lines))
+        part.rename(run / "episodes" / "now.jsonl")
+        page.wait_for_function(
+            "() => document.querySelector('.lanes')?.getAttribute('aria-valuemax') === '300'"
+        )
+        assert "so far" not in page.locator(".title").text_content()
     assert tab.faults == []
 
 

@@ -24,14 +24,14 @@ export async function showEpisode(app, main, { run, number, key, address }) {
   build(page);
   page.refresh();
   loadParts(page);
-  return { title: pack.title, keys: (event) => onKey(page, event), leave: () => page.player.stop(), theme: page.redrawAll };
+  return { title: pack.title, keys: (event) => onKey(page, event), leave: () => page.player.stop(), theme: page.redrawAll, grow: pack.status === "open" ? app.reload : null };
 }
 
 // The view that an address asks for, or the usual one.
 function readView(model, query) {
   const kind = query.get("axis") === "event" ? "event" : "time";
   const axis = makeAxis(model, kind, query.get("fold") === "1");
-  const t = parseInstant(query.get("t"));
+  const t = query.get("follow") === "1" ? model.end : parseInstant(query.get("t"));
   const view = { axis, kind, folds: query.get("fold") === "1", t: Math.min(t ?? firstInstant(model), model.end), from: 0, to: axis.size, lane: -1, item: null };
   const [from, to] = (query.get("v") ?? "").split("..").map(parseInstant);
   if (from !== null && to !== null && from !== undefined && to !== undefined && to > from) {
@@ -275,8 +275,10 @@ function remember(page) {
   page.timer = setTimeout(() => {
     if (app.page !== page.main.dataset.page) return;
     const isWhole = view.to - view.from >= view.axis.size * 0.999;
+    const isFollowed = model.pack.status === "open" && view.t >= model.end;
     replaceAddress(writeAddress([nameRun(app.catalogue, run), "e", key], {
-      t: printInstant(view.t),
+      t: isFollowed ? null : printInstant(view.t),
+      follow: isFollowed ? "1" : null,
       v: isWhole ? null : `${printInstant(view.axis.toTime(view.from))}..${printInstant(view.axis.toTime(view.to))}`,
       lane: view.lane < 0 ? null : model.lanes[view.lane].title,
       sel: view.item?.line ?? null,

@@ -28,6 +28,7 @@ function start() {
     if (!app.rows.has(run.number)) app.rows.set(run.number, await app.store.rows(run.number));
     return app.rows.get(run.number);
   };
+  app.reload = () => show(true);
   addEventListener("hashchange", () => show());
   addEventListener("keydown", onPageKey);
   followTheme(() => app.view?.theme?.());
@@ -45,20 +46,27 @@ async function open() {
   }
 }
 
-async function show() {
+// Shows what the address names. A page that is read again stays in sight until the new one is there.
+async function show(isAgain = false) {
   const address = readAddress();
   const page = (app.page = String(performance.now()));
   const main = el("main", { id: "main" });
   main.dataset.page = page;
   app.view?.leave?.();
-  app.view = null;
-  app.live.textContent = "";
-  main.append(el("p", { class: "loading", text: "Loading…" }));
-  app.main.replaceWith(main);
-  app.main = main;
+  const enter = () => {
+    app.main.replaceWith(main);
+    app.main = main;
+  };
+  if (!isAgain) {
+    app.view = null;
+    app.live.textContent = "";
+    main.append(el("p", { class: "loading", text: "Loading…" }));
+    enter();
+  }
   try {
     const view = await route(address, main);
     if (app.page !== page) return;
+    if (isAgain) enter();
     app.view = view;
     document.title = view?.title ? `${visible(view.title)} · timeful` : "timeful";
   } catch (error) {

@@ -197,9 +197,9 @@ export function sayInstant(model, t, tokensOf = () => null) {
   return parts.join(" · ");
 }
 
-// The instant at which a page is opened: the failure, the first fault, else within a long thought.
+// The instant at which a page is opened: the end of one that failed or runs, the first fault, else within a long thought.
 export function firstInstant(model) {
-  if (model.pack.status === "failed") return model.end;
+  if (model.pack.status !== "ok") return model.end;
   const fault = model.bad.find((item) => model.lanes[item.lane].kind === "actions") ?? model.bad[0];
   if (fault) return fault.at;
   const { start, end } = model.thoughts;

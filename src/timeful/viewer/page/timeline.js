@@ -232,20 +232,19 @@ function drawLost(paint, lane, y, height) {
   const { context, palette, place, self } = paint;
   const set = lane.verdictSets.find((other) => other.kind === "lost");
   if (!set) return;
+  const names = [];
+  context.fillStyle = palette.gone;
+  context.beginPath();
   eachNear(paint, set.at, (number, x) => {
     const window = self.model.windows.get(self.model.verdicts.slot[set.places[number]]);
     const left = window ? Math.min(place.x(window[0]), x) : x;
-    context.globalAlpha = 0.18;
-    context.fillStyle = palette.gone;
-    context.fillRect(left, y + 2, Math.max(x - left, 2), height - 4);
-    context.globalAlpha = 1;
-    if (x - left > 34) {
-      context.fillStyle = palette.gone;
-      context.textAlign = "right";
-      context.fillText("lost", x - 6, y + height - 9);
-      context.textAlign = "left";
-    }
+    context.rect(left, y + 2, Math.max(x - left, 2), height - 4);
+    if (x - Math.max(left, names[names.length - 1] ?? left) > 34) names.push(x);
   });
+  context.globalAlpha = 0.18;
+  context.fill();
+  context.globalAlpha = 1;
+  for (const x of names) context.fillText("lost", x - 30, y + height - 9);
 }
 
 function drawMarks(paint, lane, y, height) {
@@ -389,7 +388,8 @@ function drawNames({ context, palette, size, top, self }, rows) {
     const isHere = row.lane.place === self.view.lane;
     context.fillStyle = isHere ? palette.accent : palette.ink;
     context.font = `${isHere ? 600 : 400} 12px ${palette.font}`;
-    const text = visible(row.module ? `▸ ${row.module}` : row.lane.title);
+    const isRepeated = /^deadlines ([2-9]|\d\d)/.test(row.lane.name) && !isHere && !row.module;
+    const text = isRepeated ? "" : visible(row.module ? `▸ ${row.module}` : row.lane.title.replace(/deadlines 1$/, "deadlines"));
     context.fillText(fitText(context, text, size.gutter - 14), 6, row.y - top + row.height / 2);
   }
   context.fillStyle = palette.quiet;

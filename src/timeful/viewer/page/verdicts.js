@@ -22,65 +22,52 @@ export function isBad(kind) {
   return kind === "late" || kind === "lost" || kind === "default" || kind === "illegal" || kind === "failed" || kind === "cut" || kind === "too late" || kind === "early";
 }
 
+const SHAPES = {
+  "in time": (context, x, y, size) => fillPath(context, () => context.arc(x, y, size, 0, 7)),
+  early: (context, x, y, size) => fillPath(context, () => drawTriangle(context, x, y, size + 1, 1)),
+  late: (context, x, y, size) => fillPath(context, () => drawTriangle(context, x, y, size + 1, -1)),
+  lost: (context, x, y, size) => context.fillRect(x - 2, y - size * 1.7, 4, size * 3.4),
+  default: (context, x, y, size) => context.strokeRect(x - 2.5, y - size * 1.6, 5, size * 3.2),
+  superseded: (context, x, y, size) => strokeLines(context, [[x - size - 1.5, y + size + 1.5], [x + size + 1.5, y - size - 1.5]], () => context.arc(x, y, size - 0.5, 0, 7)),
+  illegal: (context, x, y, size) => {
+    context.lineWidth = 2.5;
+    strokeLines(context, [[x - size, y - size], [x + size, y + size]]);
+    strokeLines(context, [[x - size, y + size], [x + size, y - size]]);
+  },
+  "too late": (context, x, y, size) => strokeLines(context, [[x, y - size * 0.6], [x, y], [x + size * 0.6, y]], () => context.arc(x, y, size, 0, 7)),
+};
+
 // Draws the shape of a verdict around a point.
 export function drawVerdict(context, kind, x, y, size, palette) {
-  const colour = palette[VERDICTS[kind]?.role ?? "quiet"];
-  context.fillStyle = context.strokeStyle = colour;
+  context.fillStyle = context.strokeStyle = palette[VERDICTS[kind]?.role ?? "quiet"];
   context.lineWidth = 1.75;
+  if (SHAPES[kind]) SHAPES[kind](context, x, y, size);
+  else drawLetter(context, kind, x, y, size, palette);
+}
+
+function fillPath(context, draw) {
   context.beginPath();
-  switch (kind) {
-    case "in time":
-      context.arc(x, y, size, 0, 7);
-      context.fill();
-      break;
-    case "early":
-      drawTriangle(context, x, y, size + 1, 1);
-      break;
-    case "late":
-      drawTriangle(context, x, y, size + 1, -1);
-      break;
-    case "lost":
-      context.fillRect(x - 2, y - size * 1.7, 4, size * 3.4);
-      break;
-    case "default":
-      context.strokeRect(x - 2.5, y - size * 1.6, 5, size * 3.2);
-      break;
-    case "superseded":
-      context.arc(x, y, size - 0.5, 0, 7);
-      context.moveTo(x - size - 1.5, y + size + 1.5);
-      context.lineTo(x + size + 1.5, y - size - 1.5);
-      context.stroke();
-      break;
-    case "illegal":
-      context.lineWidth = 2.5;
-      context.moveTo(x - size, y - size);
-      context.lineTo(x + size, y + size);
-      context.moveTo(x - size, y + size);
-      context.lineTo(x + size, y - size);
-      context.stroke();
-      break;
-    case "too late":
-      context.arc(x, y, size, 0, 7);
-      context.moveTo(x, y - size * 0.6);
-      context.lineTo(x, y);
-      context.lineTo(x + size * 0.6, y);
-      context.stroke();
-      break;
-    default:
-      drawLetter(context, kind, x, y, size, palette);
-  }
+  draw();
+  context.fill();
+}
+
+function strokeLines(context, [first, ...rest], draw = () => {}) {
+  context.beginPath();
+  draw();
+  context.moveTo(...first);
+  for (const point of rest) context.lineTo(...point);
+  context.stroke();
 }
 
 function drawTriangle(context, x, y, size, direction) {
   context.moveTo(x + size * direction, y);
   context.lineTo(x - size * direction * 0.8, y - size);
   context.lineTo(x - size * direction * 0.8, y + size);
-  context.closePath();
-  context.fill();
 }
 
 // Reflexes are a circle with r; ends of thoughts are a torn edge with a letter.
 function drawLetter(context, kind, x, y, size, palette) {
+  context.beginPath();
   if (kind === "reflex") context.arc(x, y, size + 1, 0, 7);
   else drawTorn(context, x - size, y - size * 1.5, size * 3);
   context.stroke();
