@@ -80,7 +80,9 @@ def list_values(suite: Suite) -> dict[str, Sequence[str]]:
         if option.is_model:
             values[f"--{option.flag}"] = [
                 *(option.stand_ins or [show_default(option)]),
-                *FORMS,
+                "openai:NAME",
+                "replay:FILE",
+                "local:PATH",
             ]
         elif get_origin(option.kind) is Literal:
             values[f"--{option.flag}"] = [str(each) for each in get_args(option.kind)]
@@ -212,7 +214,7 @@ def _parameter(suite: Suite, option: Option) -> click.Option:
     text = option.help
     if option.is_model:
         names = ", ".join(option.stand_ins or [show_default(option)])
-        forms = ", ".join(FORMS) if option.name == "model" else "a name as for --model"
+        forms = ", ".join(FORMS) if option.flag == "model" else "a name as for --model"
         text += f" One of {names}, or {forms}."
     if get_origin(option.kind) is Literal:
         text += f" One of {', '.join(str(each) for each in get_args(option.kind))}."
