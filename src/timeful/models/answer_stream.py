@@ -165,10 +165,11 @@ async def stream_answer(
         attempts += 1
         with patience.measured():
             await request.gate.enter(request.expected_tokens)
-        attempt = _Attempt(request, source, attempts, shared, waited_s=patience.waited_s)
+        attempt = _Attempt(request, source, attempts, shared, patience=patience)
         sent_at = monotonic_ns()
         try:
             bill = await patience.wait_for_budget(is_retry=attempts > 1)
+            sent_at = monotonic_ns()
             with bill.measured(attempt.read_usage):
                 await attempt.run(dialect, bill)
             return
@@ -259,12 +260,12 @@ class _Attempt:
         attempt: int,
         shared: ClientState,
         *,
-        waited_s: float,
+        patience: _Patience,
     ) -> None:
         self._request = request
         self._source = source
         self._attempt = attempt
-        self._waited_s = waited_s
+        self._patience = patience
         self._shared = shared
         self._meter = UsageMeter(request.most_tokens)
         self._splitter = ThinkSplitter(request.thinking)
@@ -312,7 +313,7 @@ class _Attempt:
                 tokens = self._request.most_tokens
                 await self._put_calls(self._calls.flush())
                 await self._put_held()
-                self._leave(End("length", tokens, None, self._attempt, self._waited_s))
+                self._leave(End("length", tokens, None, self._attempt, self._patience.waited_s))
 
     async def _next(self, events: AsyncIterator[AnswerEvent]) -> AnswerEvent | None:
         """The next event with text or a finish reason; counts are kept."""
@@ -418,7 +419,7 @@ class _Attempt:
         usage = self._meter.usage
         is_known = usage.counted != "estimated" or self._carried
         tokens = usage.completion if is_known else None
-        self._leave(End(self._finish, tokens, usage.prompt, self._attempt, self._waited_s))
+        self._leave(End(self._finish, tokens, usage.prompt, self._attempt, self._patience.waited_s))
 
     def _leave(self, end: End) -> None:
         """Append the end; from now on this task is not cancelled."""

@@ -53,7 +53,7 @@ def _spending_blocks(accounts: Accounts) -> Iterator[Block]:
     yield Grid(head=_TOKENS_HEAD, rows=tokens, caption="Tokens of all requests", words=2)
     text = "Requests of unfinished episodes, of probes, and those that failed or were cut count."
     if estimated := accounts.total.estimated:
-        text += f" The tokens of {estimated} of {accounts.total.requests} are estimates."
+        text += f" The tokens of {estimated:,} of {accounts.total.requests:,} are estimates."
     yield Paragraph(text)
     prices = [f"{model}: {price}, {price.source}" for model, price in accounts.prices.items()]
     if prices:
