@@ -113,6 +113,18 @@ def test_a_command_prints_a_table_of_80_columns(arguments: list[str], tmp_path: 
     assert not out.exists()
 
 
+def test_traces_of_a_teacher_have_an_estimate(tmp_path: Path) -> None:
+    config, out = tmp_path / "traces.toml", tmp_path / "out"
+    config.write_text(
+        'source = "teacher"\n[problems]\nsets = ["sums"]\nsize = 3\n'
+        f'[time]\nbudget = ["20s", "30s"]\n[teacher]\nmodel = "m"\nbase_url = "{NOWHERE}"\n'
+    )
+    done = CliRunner().invoke(app, ["traces", str(config), "--out", str(out), "--dry-run"])
+    assert done.exit_code == 0, done.output
+    assert any(line.split()[:2] == ["m", "work"] for line in done.stdout.splitlines())
+    assert not out.exists()
+
+
 VALUES = {"yes": False, "no_key": False, "max_tokens_total": None, "max_cost": None, "price": ()}
 
 
@@ -159,13 +171,13 @@ def test_a_terminal_asks_before_an_expensive_run(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    episodes = [realtime.episode(planner=ModelSpec(spec="openai:m", base_url=base_url))]
+    models = [ModelSpec(spec="openai:m", base_url=base_url)]
     questions: list[str] = []
     monkeypatch.setattr(click, "confirm", lambda text, **_: questions.append(text))
-    ask_before(lambda: estimate(tokens), episodes, VALUES | values)
+    ask_before(lambda: estimate(tokens), models, VALUES | values)
     assert not questions, "a script is not asked"
     assert bool(capsys.readouterr().err) == is_asked
     for stream in ("stdin", "stderr"):
         monkeypatch.setattr(f"sys.{stream}.isatty", lambda: True)
-    ask_before(lambda: estimate(tokens), episodes, VALUES | values)
+    ask_before(lambda: estimate(tokens), models, VALUES | values)
     assert bool(questions) == is_asked

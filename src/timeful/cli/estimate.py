@@ -2,19 +2,17 @@
 
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import click
 
 from timeful.cli.options import read_limits, read_spending
-from timeful.experiments.estimate import Estimate, estimate_run
-from timeful.experiments.suite import Suite
-from timeful.experiments.sweep import Choice
+from timeful.experiments.estimate import Estimate
+from timeful.models.model_spec import ModelSpec
 from timeful.models.preflight import is_loopback
 from timeful.models.traffic import Limits
 from timeful.reports.text import render_text
-from timeful.runs.concurrency import find_live_models
 
 EXPENSIVE_TOKENS = 5_000_000
 EXPENSIVE_USD = 5.0
@@ -22,29 +20,30 @@ EXPENSIVE_USD = 5.0
 
 
 def is_estimate(
-    suite: Suite, choice: Choice, out: Path, values: dict[str, Any], episodes: Sequence[Any]
+    estimate: Callable[..., Estimate], models: Sequence[ModelSpec], values: dict[str, Any]
 ) -> bool:
-    """Whether the estimate of a run is all that is to be printed; see `ask_before`."""
+    """Whether the estimate is all that is to be printed; otherwise see `ask_before`.
 
-    def estimate() -> Estimate:
-        return estimate_run(
-            suite,
-            choice,
-            out,
-            replace_run=values["replace"],
-            limits=read_limits(values, connections=Limits().connections),
-            prices=read_spending(values)["budget"].prices,
-        )
-
+    Args:
+        estimate: Makes the estimate, given `replace_run`, `limits` and `prices`.
+        models: The models that may be asked.
+        values: The values of the options.
+    """
+    make = partial(
+        estimate,
+        replace_run=values["replace"],
+        limits=read_limits(values, connections=Limits().connections),
+        prices=read_spending(values)["budget"].prices,
+    )
     if values["dry_run"]:
-        print(render_text([estimate().section()]), end="")
+        print(render_text([make().section()]), end="")
     else:
-        ask_before(estimate, episodes, values)
+        ask_before(make, models, values)
     return bool(values["dry_run"])
 
 
 def ask_before(
-    estimate: Callable[[], Estimate], episodes: Sequence[Any], values: dict[str, Any]
+    estimate: Callable[[], Estimate], models: Sequence[ModelSpec], values: dict[str, Any]
 ) -> None:
     """Ask before a run that is expensive by its estimate; without a terminal, print the estimate.
 
@@ -55,11 +54,11 @@ def ask_before(
         click.Abort: If the answer is no.
     """
     budget = read_spending(values)["budget"]
-    models = [m for m in find_live_models(episodes) if not is_loopback(m.endpoint or "")]
+    others = [model for model in models if not is_loopback(model.endpoint or "")]
     is_bounded = (budget.tokens or EXPENSIVE_TOKENS + 1) <= EXPENSIVE_TOKENS or (
         budget.cost or EXPENSIVE_USD + 1
     ) <= EXPENSIVE_USD
-    if values["yes"] or is_bounded or not (models or budget.prices):
+    if values["yes"] or is_bounded or not (others or (models and budget.prices)):
         return
     expected = estimate()
     total = expected.total

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from timeful.cli.options import FILE, refuse_idle, run_options
+from timeful.cli.options import FILE, estimate_options, refuse_idle, run_options
 
 if TYPE_CHECKING:
     from timeful.environments.reasoning.split import Split
@@ -20,7 +20,7 @@ _LISTED = 20
 """The most failed episodes that are named; the others are counted."""
 
 
-@click.command(params=run_options())
+@click.command(params=[*run_options(), *estimate_options()])
 @click.argument("config", type=FILE)
 @click.option(
     "--out",
@@ -38,13 +38,17 @@ def traces(config: Path, out: Path, **options: Any) -> None:
     overrule the check of answers. The same command resumes a stopped run. Exits with 1 if episodes
     failed or the judge gave no verdict on an answer.
     """
+    from timeful.cli.estimate import is_estimate
     from timeful.cli.suite_command import watch
     from timeful.training.data.settings import read_settings
-    from timeful.training.data.traces import make_traces
+    from timeful.training.data.traces import estimate_traces, find_models, make_traces
 
     settings = read_settings(config)
     if settings.records:
-        refuse_idle({"replace": (False, "traces that are played, not made from records")})
+        need = (False, "traces that are played, not made from records")
+        refuse_idle(dict.fromkeys(("replace", "dry_run", "yes"), need))
+    elif is_estimate(partial(estimate_traces, settings, out), find_models(settings), options):
+        return
     _show(watch(partial(make_traces, settings), out, (), options), out)
 
 

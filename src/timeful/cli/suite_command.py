@@ -25,6 +25,7 @@ from timeful.cli.options import (
     run_options,
 )
 from timeful.errors import SettingsError
+from timeful.experiments.estimate import estimate_run
 from timeful.experiments.options import (
     Endpoint,
     Option,
@@ -41,7 +42,7 @@ from timeful.models.kinds import FORMS
 from timeful.models.request import address
 from timeful.models.traffic import Limits
 from timeful.registry import load, load_file_name
-from timeful.runs.concurrency import is_limited
+from timeful.runs.concurrency import find_live_models, is_limited
 
 T = TypeVar("T")
 
@@ -290,7 +291,9 @@ def run_command(
     out = values["out"] or default_out
     play = partial(run_suite, suite, choice)
     try:
-        if is_estimate(suite, choice, out, values, episodes):
+        if is_estimate(
+            partial(estimate_run, suite, choice, out), find_live_models(episodes), values
+        ):
             return
         results = watch(play, out, episodes, values)
     except MissingBaselineError as error:
@@ -341,7 +344,8 @@ def make_baseline_command(suite: Suite) -> click.Command:
         episodes = [planned.episode for planned in plan_episodes(suite, choice)]
         refuse_idle_options(options, values, episodes)
         out = values["out"] or default_out
-        if is_estimate(replace(suite, baseline=None), choice, out, values, episodes):
+        estimate = partial(estimate_run, replace(suite, baseline=None), choice, out)
+        if is_estimate(estimate, find_live_models(episodes), values):
             return
         results, kept = watch(partial(make_baselines, suite, choice), out, episodes, values)
         show(results, kept)

@@ -63,7 +63,9 @@ def _player(episode: TaskEpisode, case: OpenTask, *, api_key: ApiKey) -> Model:
     pace = episode.shared.pace
 
     def stand_in() -> RuleModel:
-        player = FAMILY_SPECS[episode.family].players[episode.role.stand_in]
+        players = FAMILY_SPECS[episode.family].players
+        # In a dry run, a player of the family is in place of a model that has no stand-in here.
+        player = players.get(episode.role.stand_in) or next(iter(players.values()))
         return RuleModel(case.rule(player), name=player.name, pace=pace or player.pace)
 
     return episode.role.make(

@@ -17,22 +17,28 @@ the same bytes, whatever was interrupted and however many worked on it.
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from timeful.environments.reasoning.split import SPLITS, Split
 from timeful.errors import SettingsError
+from timeful.experiments.estimate import Estimate, estimate_episodes
 from timeful.experiments.rows import RowMaker
 from timeful.experiments.run import Watcher, choose_keys, make_job
 from timeful.experiments.sweep import PlannedEpisode
 from timeful.models.ledger import Expense
+from timeful.models.model_spec import ModelSpec
 from timeful.models.preflight import Preflight, check_endpoints
+from timeful.models.prices import Price
 from timeful.models.spending import Budget, track_spending
 from timeful.models.traffic import Limits, under
 from timeful.records.folder import check_folder, locked, open_folder
-from timeful.runs.batch import RUN, has_record, run_batch
+from timeful.runs.batch import RUN, find_missing, has_record, run_batch
 from timeful.runs.concurrency import choose_concurrency, find_live_models
+from timeful.tasks.episode import TaskEpisode
 from timeful.tasks.rows import TaskRow, summarize
 from timeful.training.data import generate
 from timeful.training.data.episodes import Episode, LeftOut, Run
@@ -117,10 +123,7 @@ def make_traces(  # noqa: PLR0913 - as `run_suite`
             raise SettingsError(f"{out} is the run itself; choose another folder with --out")
         folder: AbstractContextManager[object] = locked(out)
     else:
-        records, episodes = out, generate.specs_of(settings)
-        generate.check(episodes)
-        identity = {**generate.common(episodes[0]), "traces": settings.about()}
-        about = {"suite": NAME, "version": __version__, **identity}
+        records, (episodes, about) = out, _plan(settings)
         if not replace:
             check_folder(out, about, RUN)
         missing = [e for e in episodes if replace or not has_record(out, e.key)]
@@ -144,7 +147,7 @@ def make_traces(  # noqa: PLR0913 - as `run_suite`
                 watcher.follow(spending)
             processes, flight = choose_concurrency(episodes, workers=workers, limits=limits)
             run_batch(
-                [PlannedEpisode(key=e.key, settings=e.settings(), episode=e) for e in episodes],
+                list(map(_planned, episodes)),
                 make_job(
                     generate.play,
                     RowMaker(summarize=summarize, struct=TaskRow, fields=(), columns=()),
@@ -174,6 +177,52 @@ def make_traces(  # noqa: PLR0913 - as `run_suite`
                     on_verdict=lambda verdict: _say_missing(verdict, say),
                 )
         return _write(run, settings, out, traces, verdicts)
+
+
+def estimate_traces(
+    settings: Settings,
+    out: Path,
+    *,
+    replace_run: bool = False,
+    limits: Limits | None = None,
+    prices: Mapping[str, Price] | None = None,
+) -> Estimate:
+    """Estimate what the teacher would be asked; see `estimate_run`. Judges are not included.
+
+    Raises:
+        SettingsError: If a setting is invalid, or no episode would be played.
+    """
+    if settings.records:
+        raise SettingsError("traces of a run that exists have no teacher to estimate")
+    episodes, about = _plan(settings)
+    live = [episode for episode in episodes if episode.role.is_live]
+    missing = live if replace_run else find_missing(live, out, about)
+    return estimate_episodes(
+        partial(generate.play, api_key=""),
+        [_planned(episode) for episode in missing],
+        out,
+        missing=len(missing),
+        finished=len(live) - len(missing),
+        limits=limits,
+        prices=prices,
+    )
+
+
+def find_models(settings: Settings) -> list[ModelSpec]:
+    """The models behind endpoints that play episodes."""
+    return [] if settings.records else find_live_models(generate.specs_of(settings))
+
+
+def _plan(settings: Settings) -> tuple[Sequence[TaskEpisode], dict[str, Any]]:
+    """The episodes of settings, and what identifies their folder."""
+    episodes = generate.specs_of(settings)
+    generate.check(episodes)
+    identity = {**generate.common(episodes[0]), "traces": settings.about()}
+    return episodes, {"suite": NAME, "version": __version__, **identity}
+
+
+def _planned(episode: TaskEpisode) -> PlannedEpisode:
+    return PlannedEpisode(key=episode.key, settings=episode.settings(), episode=episode)
 
 
 def _say_missing(verdict: Verdict, say: Callable[[str], None]) -> None:
