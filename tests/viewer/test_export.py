@@ -72,8 +72,9 @@ def test_hostile_text_is_no_markup_of_the_page(tmp_path: Path) -> None:
     write_record(run / "episodes" / f"{name}.jsonl", game())
     page = export_page(Runs([tmp_path / "runs"]), title=HOSTILE)
     assert set(Data(page).tags) <= {
-        *("html", "head", "meta", "title", "style", "body", "div", "noscript", "script"),
+        *("html", "head", "meta", "title", "style", "body", "div", "noscript", "script", "link"),
     }
+    assert re.findall("<link[^>]*>", page) == ['<link rel="icon" href="data:,">']
     assert "alert(1)>" not in page
 
 
@@ -194,7 +195,7 @@ def test_an_episode_is_shown_from_python(monkeypatch: pytest.MonkeyPatch, tmp_pa
     page = episode.view()
     assert opened[0].startswith("file:")
     assert Data(page.html).json("rows-0")["keys"] == ["episode"]
-    assert page._repr_html_().startswith("<iframe srcdoc=")
+    assert page._repr_html_().startswith('<iframe src="data:text/html')
     monkeypatch.setitem(__import__("sys").modules, "ipykernel", None)
     view_events(game())
     assert len(opened) == 1

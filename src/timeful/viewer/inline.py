@@ -2,9 +2,9 @@
 
 import sys
 import webbrowser
+from base64 import b64encode
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from html import escape
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -33,11 +33,11 @@ class EpisodePage:
         return path
 
     def _repr_html_(self) -> str:
-        # A frame of its own: neither page can change the style or the scripts of the other.
-        return (
-            f'<iframe srcdoc="{escape(self.html)}" sandbox="allow-scripts" '
-            f'style="width:100%;height:{_HEIGHT}px;border:0"></iframe>'
-        )
+        # A frame of its own: neither page can change the other. It has an address of its own too,
+        # which a frame by `srcdoc` lacks, so that its links and its history work.
+        address = f"data:text/html;charset=utf-8;base64,{b64encode(self.html.encode()).decode()}"
+        style = f"width:100%;height:{_HEIGHT}px;border:0"
+        return f'<iframe src="{address}" sandbox="allow-scripts" style="{style}"></iframe>'
 
 
 def view_events(events: Iterable[Entry]) -> EpisodePage:
