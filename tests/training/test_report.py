@@ -22,6 +22,20 @@ def folder(out: Path, lines: list[dict[str, Any]], more: str = "", **settings: A
     return out
 
 
+def test_the_tokens_of_judges_are_in_the_report(tmp_path: Path) -> None:
+    out = folder(tmp_path / "it", [line(1)])
+    usage = {"prompt": 100, "completion": 10, "counted": "settled"}
+    for name in ("ruler.jsonl", "ruler-1.jsonl"):
+        lines = [
+            {"key": k, "group": k, "judge": "kind", "messages": [], "tries": 1, "usage": usage}
+            for k in "abc"
+        ]
+        (out / name).write_text("".join(json.dumps(one) + "\n" for one in lines))
+    report = write_report(out)
+    assert "kind, judge: 600 tokens of prompts, 60 generated (settled)" in report.text
+    assert "kind" in report.page.read_text()
+
+
 def line(update: int, **others: Any) -> dict[str, Any]:
     return {
         "update": update,

@@ -4,7 +4,7 @@ A line is a group: the messages to the judge, and its scores with reasons or the
 scores in the log is not sent to the judge again; a dropped group is.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,9 @@ import msgspec
 from timeful.judges.ruler_prompts import Verdict
 from timeful.models.model import Message
 from timeful.models.structured_output import Failure, StructuredAnswer
-from timeful.records.store import KeyedLog
+from timeful.records.store import KeyedLog, read_log
 from timeful.records.usage import Usage
+from timeful.records.usage_total import NamedUsage
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -42,6 +43,13 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     failure: Failure | None = None
     tries: int
     usage: Usage | None = None
+
+
+def read_judge_usage(path: Path) -> Iterator[NamedUsage]:
+    """The token usage of the judges of a log."""
+    for line in read_log(path, Judgement):
+        if line.usage is not None:
+            yield (line.judge, "judge"), line.usage
 
 
 class RulerLog:

@@ -151,6 +151,17 @@ def _result_rows(
             )
 
 
+def describe_usage(totals: Sequence[UsageTotal]) -> dict[str, str]:
+    """The tokens in words, by model and role."""
+    return {
+        f"{total.model}, {total.role}": (
+            f"{total.prompt or 0:,} tokens of prompts, {total.completion:,} generated "
+            f"({', '.join(total.counted)})"
+        )
+        for total in totals
+    }
+
+
 def _row(total: UsageTotal) -> tuple[str, ...]:
     numbers = (total.thoughts, total.prompt, total.cached, total.completion, total.reasoning)
     ways = list(total.counted)

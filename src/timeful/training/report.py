@@ -1,7 +1,7 @@
 """The report of a training by a file of settings: a table, curves, and a page of both.
 
-It is made of `settings.json` and `metrics.jsonl` alone, so also of a training that is not done or
-was killed; an incomplete last line is left out.
+It is made of `settings.json`, `metrics.jsonl` and the logs of judges, so also of a training that is
+not done or was killed; an incomplete last line is left out.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -10,11 +10,14 @@ from pathlib import Path
 from statistics import fmean
 from textwrap import fill
 
+from timeful.judges.ruler_log import read_judge_usage
 from timeful.records.folder import read_settings
+from timeful.records.usage_total import read_usage
 from timeful.reports.html import render
 from timeful.reports.page import Block, Figure, Grid, Notice, Paragraph, Section, bullets
+from timeful.reports.usage import describe_usage, usage_sections
 from timeful.training.collapse_detection import span_of
-from timeful.training.folder import CURVES, METRICS, REPORT, done
+from timeful.training.folder import CURVES, METRICS, REPORT, RULER, done
 from timeful.training.update_metrics import UpdateMetrics, read_metrics
 
 _ENDS = 10
@@ -40,7 +43,10 @@ def write_report(out: Path) -> TrainingReport:
     count = f"{len(lines)} of {total}" if total else str(len(lines))
     state = f"{count} updates, " + ("trained" if done(out) else "not at its end")
     head, rows = _table(lines) if lines else ((), [])
+    logs = sorted(out.glob(RULER.replace(".", "*.")))
+    usage = read_usage((), (named for path in logs for named in read_judge_usage(path)))
     notes, alarms = list(_notes(lines)), list(_alarms(lines))
+    notes += [f"tokens   {name}: {tokens}" for name, tokens in describe_usage(usage).items()]
     blocks: list[Block] = [*map(Notice, alarms)]
     if lines:
         caption = "Means of the first updates and of the last."
@@ -59,6 +65,7 @@ def write_report(out: Path) -> TrainingReport:
     ]
     sections = [
         Section("Results", (*blocks, *bullets(notes))),
+        *usage_sections(usage),
         Section("Settings", (Grid(head=("setting", ""), rows=tuple(fields), words=2),), True),
     ]
     page = render(title=f"timeful train: {out.name}", subtitle=state, sections=sections)

@@ -36,6 +36,8 @@ from timeful.models.prices import Price
 from timeful.models.spending import Budget, track_spending
 from timeful.models.traffic import Limits, under
 from timeful.records.folder import check_folder, locked, open_folder
+from timeful.records.usage_total import read_usage
+from timeful.reports.usage import describe_usage
 from timeful.runs.batch import RUN, find_missing, has_record, run_batch
 from timeful.runs.concurrency import choose_concurrency, find_live_models
 from timeful.tasks.episode import TaskEpisode
@@ -279,7 +281,10 @@ def _write(
         rows = (_row(run.read(key)) for key in keys)
         result.splits[split] = write_rows(rows, out / f"{split}.jsonl", COLUMNS_OF_TRACES)
     write_rows(rejected, out / "rejected.jsonl", ("episode", "rule", "votes"))
-    _write_card(settings, result)
+    judge = "" if settings.judge is None else settings.judge.model_name
+    judged = (((judge, "judge"), v.usage) for v in verdicts.values() if v.usage is not None)
+    usage = read_usage((path for path in run.paths if path.stem in traces), judged)
+    _write_card(settings, result, describe_usage(usage))
     return result
 
 
@@ -294,7 +299,7 @@ def _row(episode: Episode) -> Row:
     }
 
 
-def _write_card(settings: Settings, result: TraceResult) -> None:
+def _write_card(settings: Settings, result: TraceResult, usage: Mapping[str, str]) -> None:
     files = {split: count for split, count in result.splits.items() if count}
     write_card(
         result.card,
@@ -309,6 +314,7 @@ def _write_card(settings: Settings, result: TraceResult) -> None:
                 rule: count for rule, count in result.rejected.items() if count
             },
             "Answers that the rules found wrong, as the judge found them": result.judged,
+            "Tokens, as servers count them": usage,
             "Episodes that failed, by where": result.left_out.failed,
             "Records that cannot be read": number_names("record", result.left_out.broken),
             "Settings": _describe_settings(settings),
