@@ -127,14 +127,17 @@ function drawSpans(paint, lane, y, height) {
     const end = ENDS[spans.state[span]];
     const isLate = thought >= 0 && thoughts.is_late[thought] && spans.state[span] !== "paused" && spans.state[span] !== "running";
     if ((end || isLate) && width > 3) drawEnd(paint, right, y + 5, height - 10, isLate ? "late" : end);
-    if (width > 30 && !isPaused) drawLabel(paint, spanLabel(self.model, span, thought, width), left + 5, y + height / 2, width - (end || isLate ? 22 : 9));
+    if (width > 30 && !isPaused) drawLabel(paint, spanLabel(self, span, thought, width), left + 5, y + height / 2, width - (end || isLate ? 22 : 9));
   });
 }
 
-function spanLabel(model, span, thought, width) {
+// The tokens of a thought are told once it is over.
+function spanLabel({ model, view }, span, thought, width) {
   if (thought < 0) return label(model, model.spans.label[span]);
-  const name = `#${model.thoughts.number[thought]}`;
-  return width > 110 && model.thoughts.tokens[thought] ? `${name}  ${plain(model.thoughts.tokens[thought])} tokens` : name;
+  const { number, start, end, tokens } = model.thoughts;
+  const name = `#${number[thought]}`;
+  const isRunning = start[thought] <= view.t && (end[thought] < 0 || end[thought] > view.t);
+  return width > 110 && tokens[thought] && !isRunning ? `${name}  ${plain(tokens[thought])} tokens` : name;
 }
 
 function drawEnd({ context, palette }, x, y, height, end) {
