@@ -41,8 +41,9 @@ def of_kitchen(row: Any, slots: Counter[str], _: Counter[str]) -> Pairs:
     return [(slots["in time"], row.in_time)]
 
 
-def of_conversation(row: Any, slots: Counter[str], _: Counter[str]) -> Pairs:
+def of_conversation(row: Any, slots: Counter[str], every: Counter[str]) -> Pairs:
     return [
+        (every["early"], sum(counts.early for counts in row.actions.values())),
         (slots["lost"], row.lost),
         (slots["late"], row.late),
         (slots["in time"], row.turns - row.lost),

@@ -7,7 +7,7 @@ by the words of its events; a record without such words has verdicts on refusals
 | verdict | when |
 | --- | --- |
 | `in time` | the slot was served at or before its deadline |
-| `early` | a ready prediction came before its ready range (`timeful.suites.proactor.rows`) |
+| `early` | an action was predicted as ready at a turn before its first ready turn |
 | `late` | it was served after its deadline, or for a turn that was over |
 | `lost` | the slot closed with nothing in time |
 | `default` | a turn of a game closed with nothing in time: its default action was taken |
@@ -21,10 +21,12 @@ by the words of its events; a record without such words has verdicts on refusals
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from timeful.core.units import Duration, Instant
+from timeful.dialogues.opportunity import BadOpportunityError
+from timeful.dialogues.prediction import read_prediction
 from timeful.records.events import (
     Acted,
     CallEnded,
@@ -261,7 +263,27 @@ def _judge_conversation(events: Sequence[Entry]) -> Judgement:
                 closed[number], current, served = at, None, []
             if event.what == "turn":
                 current = (turn, at, position)
+    verdicts += list(_early_predictions(events, verdicts))
     return Judgement(slots=slots, verdicts=verdicts)
+
+
+def _early_predictions(events: Sequence[Entry], verdicts: Sequence[Verdict]) -> Iterator[Verdict]:
+    """The ready predictions, of those that count, that came before their first ready turn."""
+    facts = (e.data for e in events if isinstance(e, Happened) and e.what == "over")
+    ranges: Any = next(facts, {}).get("ready_ranges")
+    for verdict in verdicts:
+        action = events[verdict.event]
+        if verdict.kind != "in time" or not isinstance(action, Acted):
+            continue
+        try:
+            prediction = read_prediction(action.action)
+            names = [item.name for item in prediction.opportunities if item.is_ready]
+            first = {name: ranges[name][0] for name in names if ranges.get(name)}
+            early = [name for name in names if prediction.turn < first.get(name, 0)]
+        except (BadOpportunityError, AttributeError, LookupError, TypeError):
+            continue
+        for name in early:
+            yield replace(verdict, kind="early", slot=name, slack=None)
 
 
 def _judge_task(events: Sequence[Entry]) -> Judgement:
