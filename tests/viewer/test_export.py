@@ -167,6 +167,7 @@ def test_the_command_writes_a_file(tmp_path: Path) -> None:
     [
         ("nowhere",),
         ("--single",),
+        (__file__,),
         ("--export", "x.html", "--port", "1"),
         ("--export", "x.html", "--episodes", "seed"),
         ("--host", "0.0.0.0", "--no-token"),

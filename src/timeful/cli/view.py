@@ -75,11 +75,18 @@ def view(
     for path in paths:
         if not path.exists():
             raise SettingsError(f"{path} does not exist; give a run, a folder of runs or a record")
+        if path.is_file() and not _is_record(path):
+            raise SettingsError(f"{path} is no record: its first line is no JSON object")
     runs = Runs(paths or (Path("runs"),), examples=EXAMPLES, fill=_fill if fill else None)
     if export is not None:
         _export(runs, export, _choice(where, without), single=single)
     else:
         _serve(runs, host, port, opens=opens, no_token=no_token)
+
+
+def _is_record(path: Path) -> bool:
+    with path.open("rb") as file:
+        return path.suffix == ".xz" or file.read(64).lstrip().startswith(b"{")
 
 
 def _serve(runs: "Runs", host: str, port: int, *, opens: bool | None, no_token: bool) -> None:

@@ -32,13 +32,16 @@ _PORTS = 100
 _QUIET_CHECKS = 30
 
 
-def make_app(runs: Runs, address: Address, token: str = "") -> ASGIApp:
+def make_app(
+    runs: Runs, address: Address, token: str = "", *, is_stopping: Callable[[], bool] = bool
+) -> ASGIApp:
     """The application: the page, its data, and changes of runs.
 
     Args:
         runs: What it shows.
         address: Where it listens.
         token: What requests must know; "" for none.
+        is_stopping: Whether the server ends, and with it the lines of changes.
     """
     code = load_code()
     page = render_page(code, store="server")
@@ -55,7 +58,7 @@ def make_app(runs: Runs, address: Address, token: str = "") -> ASGIApp:
         return _json(request, runs.part(path["run"], path["episode"], path["part"]))
 
     async def changes(_: Request) -> Response:
-        return StreamingResponse(_changes(runs), media_type="text/event-stream")
+        return StreamingResponse(_changes(runs, is_stopping), media_type="text/event-stream")
 
     def serve(text: str, kind: str) -> Callable[[Request], Response]:
         return lambda request: _compressed(request, text.encode(), kind)
@@ -105,11 +108,11 @@ def _compressed(request: Request, value: bytes, kind: str) -> Response:
     return Response(value, media_type=kind, headers=headers)
 
 
-async def _changes(runs: Runs) -> AsyncIterator[str]:
+async def _changes(runs: Runs, is_stopping: Callable[[], bool] = bool) -> AsyncIterator[str]:
     """A line at the start and whenever a run grew; a comment in between keeps the line open."""
     last: Any = None
     quiet = 0
-    while True:
+    while not is_stopping():
         signature = await asyncio.to_thread(runs.signature)
         if signature != last:
             last, quiet = signature, 0
@@ -153,13 +156,15 @@ def make_token() -> str:
 
 def serve(runs: Runs, bound: socket.socket, address: Address, token: str) -> None:
     """Serve until the process is interrupted."""
+    app = make_app(runs, address, token, is_stopping=lambda: server.should_exit)
     config = uvicorn.Config(
-        make_app(runs, address, token),
+        app,
         log_config=None,
         access_log=False,
         server_header=False,
         lifespan="off",
         ws="none",
-        timeout_graceful_shutdown=1,
+        timeout_graceful_shutdown=2,
     )
-    uvicorn.Server(config).run(sockets=[bound])
+    server = uvicorn.Server(config)
+    server.run(sockets=[bound])
