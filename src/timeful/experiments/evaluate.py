@@ -47,7 +47,7 @@ def evaluate(  # noqa: PLR0913 - the front door: every argument after two has a 
             or a suite that no other process can import, such as one of a notebook.
         limits: The limits of the traffic to endpoints, such as `Limits(connections=256)`; as many
             episodes are in flight. 64 connections by default where an endpoint answers.
-        budget: The most that the run may spend on endpoints, such as `Budget(tokens=1_000_000)`;
+        budget: The most that the run may spend on endpoints, such as `Budget(cost=5)`;
             a BudgetError ends the run, and a call with more resumes it.
         preflight: How keys and endpoints are checked before the first episode, with a short request
             to each model; None for no check.
