@@ -272,3 +272,17 @@ def test_where_nothing_was_annotated_no_output_is_named(tmp_path: Path) -> None:
     assert found.exit_code == 1
     assert "0 dialogues annotated, 1 failed" in found.output
     assert "annotated  " not in found.output
+
+
+def test_an_estimate_counts_the_requests_and_sends_none(tmp_path: Path) -> None:
+    folder = fresh(tmp_path / "dry")
+    with FakeServer(good, answers_probes=True) as server:
+        config = saved(folder, server)
+        said = timeful("annotate", config, "--dry-run", "--no-key")
+        assert said.exit_code == 0, said.output
+        assert not server.requests
+        assert {path.name for path in folder.iterdir()} == {"talks.jsonl", config.name}
+        assert timeful("annotate", config).exit_code == 0
+        sent = sum("CONVERSATION" in question(request.body) for request in server.requests)
+    (row,) = (line.split() for line in said.output.splitlines() if " annotate " in line)
+    assert int(row[2]) == sent

@@ -125,6 +125,16 @@ def test_traces_of_a_teacher_have_an_estimate(tmp_path: Path) -> None:
     assert not out.exists()
 
 
+def test_a_calibration_has_an_estimate(tmp_path: Path) -> None:
+    options = ["--length", "10", "--length", "30", "--repeats", "2", "--out", str(tmp_path / "p")]
+    command = ["calibrate", "openai:m", "--base-url", NOWHERE, "--price", "1,2", "--dry-run"]
+    done = CliRunner().invoke(app, [*command, *options])
+    assert done.exit_code == 0, done.output
+    (row,) = (line.split() for line in done.stdout.splitlines() if line.startswith("m "))
+    assert (row[2], row[4], row[5]) == ("5", "90", "90")
+    assert not list(tmp_path.iterdir())
+
+
 VALUES = {"yes": False, "no_key": False, "max_tokens_total": None, "max_cost": None, "price": ()}
 
 

@@ -4,7 +4,7 @@ Both give reference opportunities for every turn, from which ready ranges and re
 follow. The annotation of a dialogue does not depend on other dialogues or on their order.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,11 +15,12 @@ from timeful.annotation.prompts import messages
 from timeful.annotation.response_parser import References, read_answer
 from timeful.annotation.settings import Settings
 from timeful.annotation.transcript_oracle import WORDS_LABEL, DialogueStateTracker
+from timeful.catalogs.catalog import Catalog
 from timeful.catalogs.knowledge import Knowledge
 from timeful.dialogues.dialogue import Dialogue, Turn, ranges_of
 from timeful.metrics.proactor.questions import reference_questions
 from timeful.models.cancellation import CancellableModel
-from timeful.models.model import Model
+from timeful.models.model import Message, Model
 from timeful.models.structured_output import (
     Failure,
     StructuredAnswer,
@@ -28,6 +29,9 @@ from timeful.models.structured_output import (
 )
 from timeful.records.usage import Usage, sum_usage
 from timeful.seeding import child_seed
+
+ASKED = "annotate"
+"""The label of the prompts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,21 +161,28 @@ class LlmOracle:
         catalog = self._catalog if settings.annotation.validate_output else None
         return ask_structured(
             self._model,
-            messages(
-                settings.prompts.system_prompt,
-                settings.prompts.task_prompt,
-                dialogue=dialogue,
-                turns=turns,
-                catalog=self._catalog,
-            ),
+            make_messages(settings, self._catalog, dialogue, turns),
             lambda text: read_answer(text, numbers, catalog),
             StructuredQuestion(
-                label="annotate",
+                label=ASKED,
                 max_tokens=settings.llm.max_tokens,
                 tries=settings.annotation.tries,
                 seed=child_seed(settings.llm.seed, "annotate", dialogue.id, numbers[0]),
             ),
         )
+
+
+def make_messages(
+    settings: Settings, catalog: Catalog, dialogue: Dialogue, turns: Sequence[Turn]
+) -> tuple[Message, ...]:
+    """The request for the references of some turns of a dialogue."""
+    return messages(
+        settings.prompts.system_prompt,
+        settings.prompts.task_prompt,
+        dialogue=dialogue,
+        turns=tuple(turns),
+        catalog=catalog,
+    )
 
 
 def with_references(dialogue: Dialogue, references: References, annotator: str) -> Dialogue:

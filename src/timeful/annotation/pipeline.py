@@ -1,6 +1,6 @@
 """Runs an annotation from its settings and writes its files."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 
 from timeful.annotation.batch import Selection, Watcher, Work, annotate
-from timeful.annotation.oracle import LlmOracle, Oracle, RuleOracle
+from timeful.annotation.oracle import ASKED, LlmOracle, Oracle, RuleOracle, make_messages
 from timeful.annotation.settings import Settings
 from timeful.annotation.tools import load_tools
-from timeful.annotation.worklog import Entry, WorkLog, dialogues, summaries
+from timeful.annotation.worklog import Entry, WorkLog, dialogues, read_finished, summaries
 from timeful.catalogs.knowledge import Knowledge
 from timeful.dialogues.abcd import read_abcd
 from timeful.dialogues.abcd_shape import is_abcd_shape
@@ -21,9 +21,13 @@ from timeful.dialogues.jsonl import read_jsonl, write_jsonl, write_lines
 from timeful.dialogues.opportunity import write_opportunities
 from timeful.dialogues.slots import read_ontology
 from timeful.errors import SettingsError, check_known
+from timeful.experiments.estimate import SAMPLE, Estimate, project
 from timeful.files import read_bytes
+from timeful.models.demand import Demand
 from timeful.models.ledger import Expense
 from timeful.models.preflight import Preflight, check_endpoints
+from timeful.models.prices import Price
+from timeful.models.request import MOST_TOKENS, estimate_prompt
 from timeful.models.spending import Budget
 from timeful.models.traffic import Limits
 from timeful.records.usage import sum_usage
@@ -147,6 +151,54 @@ def run_annotation(  # noqa: PLR0913 - as `run_suite`
         oracle.stop()
     unknown_actions = knowledge.catalog.missing(observed_names)
     return AnnotationRun(out=out, meta=meta, done=tuple(done), unknown_actions=unknown_actions)
+
+
+def estimate_annotation(
+    settings: Settings,
+    folder: Path,
+    out: Path,
+    *,
+    replace_run: bool = False,
+    limits: Limits | None = None,
+    prices: Mapping[str, Price] | None = None,
+) -> Estimate:
+    """Estimate what an annotation would ask of its endpoint. Sends and writes nothing.
+
+    The prompts of some dialogues are counted. Without finished dialogues, each answer counts as
+    long as its limit, or as `MOST_TOKENS` without one.
+
+    Raises:
+        SettingsError: If something cannot work.
+    """
+    knowledge = load_tools(settings.tool_catalog, folder)
+    annotation, model = settings.annotation, settings.llm.choose()
+    selection = Selection(start=annotation.start_index, most=annotation.annotated_max_dialogues_num)
+    work = out.with_name(f"{out.name}.work")
+    identity = _identity(settings, knowledge, folder / settings.dialogues.file)
+    done = set() if replace_run else read_finished(work, identity)
+    chosen = {i: d for i, d in enumerate(_read(settings, folder)) if i in selection}
+    missing = [dialogue for index, dialogue in chosen.items() if index not in done]
+    sample = missing[:: max(1, len(missing) // SAMPLE)][:SAMPLE]
+    demand = Demand()
+    for dialogue in sample:
+        size, turns = settings.turns_a_request, dialogue.turns
+        for group in (turns[begin : begin + size] for begin in range(0, len(turns), size)):
+            prompt = estimate_prompt(make_messages(settings, knowledge.catalog, dialogue, group))
+            most = settings.llm.max_tokens or MOST_TOKENS
+            demand.add(Demand(requests=1, prompt=prompt, completion=most, most=most))
+    name = (model.name, model.endpoint or "", ASKED)
+    return project(
+        {name: demand.scale(1 / len(sample))} if sample else {},
+        work,
+        [model],
+        missing=len(missing),
+        finished=len(chosen) - len(missing),
+        sampled=len(sample),
+        limits=limits,
+        prices=prices,
+        noun="dialogues",
+        source="whose answers are as long as their limit",
+    )
 
 
 def output_path(settings: Settings, folder: Path) -> Path:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -10,8 +11,8 @@ from timeful.dialogues.dialogue import Dialogue
 from timeful.dialogues.jsonl import read_dialogue, write_dialogue
 from timeful.models.ledger import LEDGER
 from timeful.models.structured_output import Failure
-from timeful.records.folder import FolderKind
-from timeful.records.store import KeyedLog
+from timeful.records.folder import SETTINGS, FolderKind, differences
+from timeful.records.store import KeyedLog, read_log
 from timeful.records.usage import Usage
 
 _LOG = "log.jsonl"
@@ -44,6 +45,15 @@ def open_log(folder: Path) -> WorkLog:
         RecordError: If a line cannot be read.
     """
     return KeyedLog(folder / _LOG, Entry, key=lambda entry: entry.index, sync=True)
+
+
+def read_finished(folder: Path, identity: Mapping[str, Any]) -> set[int]:
+    """The indices of annotated dialogues; none if the folder has another annotation."""
+    path = folder / SETTINGS
+    if not path.exists() or differences(path, identity, WORK.locations):
+        return set()
+    last = {entry.index: entry for entry in read_log(folder / _LOG, Entry)}
+    return {index for index, entry in last.items() if entry.failure is None}
 
 
 def entry_of(index: int, dialogue: Dialogue, annotated: Annotated) -> Entry:

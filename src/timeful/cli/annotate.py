@@ -4,13 +4,15 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import click
 
 from timeful.cli.options import (
     ENDPOINT_NAMES,
+    estimate_options,
     is_given,
     rate_options,
     read_limits,
@@ -22,6 +24,7 @@ from timeful.cli.progress import Progress
 
 if TYPE_CHECKING:
     import logging
+    from collections.abc import Sequence
 
     from timeful.annotation.settings import Logging
     from timeful.annotation.worklog import Entry
@@ -51,7 +54,7 @@ def override_options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-@click.command(params=[*rate_options(), *spending_options()])
+@click.command(params=[*rate_options(), *spending_options(), *estimate_options()])
 @click.argument("config", type=_FILE)
 @click.option("--out", type=_FILE, help="Output file.  [default: next to the dialogues]")
 @override_options
@@ -72,8 +75,9 @@ def annotate(
     resumes a stopped annotation. The key is read from the environment variable OPENAI_API_KEY, that
     of the kind of model, or the one in `llm.api_key_name`. Exits with 1 if dialogues failed.
     """
-    from timeful.annotation.pipeline import output_path, run_annotation
+    from timeful.annotation.pipeline import estimate_annotation, output_path, run_annotation
     from timeful.annotation.settings import read_settings
+    from timeful.cli.estimate import is_estimate
     from timeful.records.usage import sum_usage
 
     if values["dialogues"]:  # relative to the working directory, not to the folder of CONFIG
@@ -84,12 +88,15 @@ def annotate(
     asks = settings.annotation.oracle == "llm"
     need = (asks, "an endpoint, --oracle llm")
     names = ("model", "base_url", "batch_size", "retry_failed", *ENDPOINT_NAMES)
-    refuse_idle(dict.fromkeys(names, need))
+    refuse_idle(dict.fromkeys((*names, "dry_run", "yes"), need))
     folder = config.parent
     out = out or output_path(settings, folder)
+    rates = {"connections": settings.annotation.max_workers, **values, "replace": replace}
+    models = [settings.llm.choose()] if asks else []
+    if is_estimate(partial(estimate_annotation, settings, folder, out), models, rates):
+        return
     log = _log(settings.logging, folder)
     progress = _Progress(log)
-    rates = {"connections": settings.annotation.max_workers, **values}
     try:
         finished = run_annotation(
             settings,
@@ -125,11 +132,15 @@ def annotate(
         print(f"tokens     {counted} ({usage.counted})")
     print(f"metadata   {finished.meta}")
     if failed:
-        if asks:
-            # Failures of the endpoint are retried without the option.
-            by_answers = any(entry.failure == "answer" for entry in failed)
-            print(f"again      the same command{' with --retry-failed' if by_answers else ''}")
-        raise SystemExit(1)
+        _exit_failed(failed, asks=asks)
+
+
+def _exit_failed(failed: "Sequence[Entry]", *, asks: bool) -> NoReturn:
+    if asks:
+        # Failures of the endpoint are retried without the option.
+        by_answers = any(entry.failure == "answer" for entry in failed)
+        print(f"again      the same command{' with --retry-failed' if by_answers else ''}")
+    raise SystemExit(1)
 
 
 @click.command()

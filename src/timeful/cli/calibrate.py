@@ -2,16 +2,21 @@
 
 import os
 import sys
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from timeful.cli.options import is_given, read_spending, spending_options
+from timeful.cli.options import estimate_options, is_given, read_spending, spending_options
+
+if TYPE_CHECKING:
+    from timeful.experiments.estimate import Estimate
+    from timeful.models.model_spec import ModelSpec
 
 
-@click.command(params=spending_options())
+@click.command(params=[*spending_options(), *estimate_options()])
 @click.argument("model")
 @click.option("--base-url", envvar="OPENAI_BASE_URL", help="Base URL of the endpoint.")
 @click.option("--extra", help="Further fields of a request, as a JSON object.")
@@ -46,6 +51,7 @@ def calibrate(
     the pace: tokens then take as much virtual time as at this endpoint. The key is read from
     OPENAI_API_KEY, or the variable of the provider.
     """
+    from timeful.cli.estimate import is_estimate
     from timeful.errors import BudgetError, SettingsError
     from timeful.experiments.options import Endpoint
     from timeful.models import calibrate as measuring
@@ -62,6 +68,9 @@ def calibrate(
     picture = out.with_suffix(".svg")
     if picture == out:
         raise SettingsError(f"the figure is written to {picture}; save the pace to another --out")
+    limits = measuring.plan_limits(lengths or measuring.LENGTHS, repeats)
+    if is_estimate(partial(_estimate, spec, limits), [spec], {**values, "replace": False}):
+        return
     spending = read_spending(values)
     check_endpoints([spec], os.environ, **spending, say=partial(print, file=sys.stderr))
     # Before the requests, so that paid answers are not lost.
@@ -91,3 +100,30 @@ def calibrate(
     print(f"next     timeful run realtime --clock paced --pace {out} --step 10000 \\")
     url = f" --base-url {address(spec.base_url)}" if spec.base_url else ""
     print(f"           --model {name}{url}")
+
+
+def _estimate(spec: "ModelSpec", lengths: Sequence[int], **options: Any) -> "Estimate":
+    """Estimate a calibration, whose requests are known."""
+    from timeful.experiments.estimate import project
+    from timeful.models.calibrate import PROMPT
+    from timeful.models.demand import Demand
+    from timeful.models.request import estimate_prompt
+
+    demand = Demand(
+        requests=len(lengths),
+        prompt=len(lengths) * estimate_prompt(PROMPT.messages),
+        completion=sum(lengths),
+        most=sum(lengths),
+    )
+    del options["replace_run"]
+    return project(
+        {(spec.name, spec.endpoint or "", PROMPT.label): demand},
+        Path(),
+        [spec],
+        missing=1,
+        finished=0,
+        sampled=1,
+        noun="calibrations",
+        source="whose answers are as long as their limit",
+        **options,
+    )

@@ -35,6 +35,9 @@ SAMPLE_S = 10.0
 TOKENS_PER_S = 50.0
 """The speed of a stream that is assumed where no request was measured."""
 
+Name = tuple[str, str, str]
+"""The model, the address of its endpoint, and the role."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
@@ -79,6 +82,8 @@ class Estimate:
         connections: The requests in flight.
         seconds: The real time.
         problem: Why stand-ins could not play, "" if they could.
+        noun: What is counted.
+        source: How the sample was made.
     """
 
     episodes: int
@@ -89,6 +94,8 @@ class Estimate:
     connections: int
     seconds: float
     problem: str = ""
+    noun: str = "episodes"
+    source: str = "with stand-ins in place of the endpoints"
 
     @property
     def total(self) -> Line:
@@ -106,24 +113,24 @@ class Estimate:
 
     def section(self) -> Section:
         """The estimate as a table with its assumptions."""
-        source = f"{self.sampled} episodes with stand-ins in place of the endpoints"
+        source = f"{self.sampled} {self.noun} {self.source}"
         if self.is_measured:
-            source = f"the {self.finished} finished episodes; the bounds from {source}"
+            source = f"the {self.finished} finished {self.noun}; the limits from {source}"
         if not self.episodes and not self.finished:
             return Section("Estimate", (Paragraph("No endpoint is asked."),), is_printed=True)
-        texts = [f"{self.episodes} episodes are to play, {self.finished} are finished."]
+        texts = [f"{self.episodes} {self.noun} are to come, {self.finished} are finished."]
         if not self.lines:
             texts.append(f"No request could be counted. {self.problem}".rstrip())
         if not self.lines or not self.episodes:
             return Section("Estimate", tuple(map(Paragraph, texts)), is_printed=True)
         texts.append(
-            f"Means are from {source}. Answers of a model that "
-            "reasons more are longer. The limit is that of all answers together."
+            f"Means are from {source}. Answers of a model that reasons more are longer. The limit "
+            "is that of all answers together."
         )
         speed = "as measured" if self.is_measured else f"at {TOKENS_PER_S:g} tokens/s a stream"
         texts.append(
-            f"The run takes about {format_span(self.seconds)} with {self.connections} episodes in "
-            f"flight, {speed}."
+            f"The run takes about {format_span(self.seconds)} with {self.connections} {self.noun} "
+            f"in flight, {speed}."
         )
         lines = [*self.lines, self.total] if len(self.lines) > 1 else self.lines
         rows = tuple(map(_row, lines))
@@ -227,20 +234,57 @@ def estimate_episodes(
     """
     log, sampled, problem = _play_dry(play, playable, is_idle=False)
     idle, idle_sampled, _ = _play_dry(play, playable, is_idle=True)
-    demands = {name: _scale(demand, 1 / sampled) for name, demand in log.demands.items()}
+    demands = {name: demand.scale(1 / sampled) for name, demand in log.demands.items()}
     for name, demand in idle.demands.items():
         bound = demands.setdefault(name, Demand())
         bound.most = max(bound.most, demand.most / idle_sampled)
+    return project(
+        demands,
+        out,
+        [model for step in playable for model in find_live_models([step.episode])],
+        missing=missing,
+        finished=finished,
+        sampled=sampled,
+        limits=limits,
+        prices=prices,
+        problem=problem,
+    )
+
+
+def project(
+    demands: Mapping[Name, Demand],
+    out: Path,
+    models: Iterable[ModelSpec],
+    *,
+    missing: int,
+    finished: int,
+    sampled: int,
+    limits: Limits | None = None,
+    prices: Mapping[str, Price] | None = None,
+    **details: str,
+) -> Estimate:
+    """Estimate what is to come from what one episode asks.
+
+    Args:
+        demands: What one episode asks, by model, address and role.
+        out: The folder with the ledger of the finished episodes.
+        models: The models that are asked.
+        missing: The number of episodes that are to come.
+        finished: The number of those that are finished.
+        sampled: The number of episodes that `demands` are means of.
+        limits: The limits of the traffic to endpoints.
+        prices: Prices given by hand.
+        details: Further fields of the estimate.
+    """
+    demands = dict(demands)
     seconds = {name: demand.completion / TOKENS_PER_S for name, demand in demands.items()}
-    measured: dict[Name, tuple[Demand, float]] = {}
-    if finished:
-        measured = _measure(out, finished, [step.episode for step in playable])
+    measured = _measure(out, finished, models) if finished else {}
     for name, (demand, wall_s) in measured.items():
         demands[name] = replace(demand, most=demands[name].most if name in demands else 0)
         seconds[name] = wall_s
     limits = limits or Limits()
     lines = [
-        _line(name, _scale(demand, missing), find_price(*name[:2], prices or {}), bool(sampled))
+        _line(name, demand.scale(missing), find_price(*name[:2], prices or {}), bool(sampled))
         for name, demand in sorted(demands.items())
     ]
     return Estimate(
@@ -251,7 +295,7 @@ def estimate_episodes(
         lines=lines,
         connections=min(limits.connections, max(missing, 1)),
         seconds=_estimate_seconds(sum(seconds.values()), missing, lines, limits),
-        problem=problem,
+        **details,
     )
 
 
@@ -297,13 +341,11 @@ def _make_dry(episode: Any, log: DemandLog) -> Any:
     return replace(episode, **changes)
 
 
-Name = tuple[str, str, str]
-"""The model, the address of its endpoint, and the role."""
-
-
-def _measure(out: Path, finished: int, episodes: Sequence[Any]) -> dict[Name, tuple[Demand, float]]:
+def _measure(
+    out: Path, finished: int, models: Iterable[ModelSpec]
+) -> dict[Name, tuple[Demand, float]]:
     """The demand of a finished episode, and the real seconds of its requests."""
-    addresses = {model.name: model.endpoint or "" for model in find_live_models(episodes)}
+    addresses = {model.name: model.endpoint or "" for model in models}
     return {
         (line.model, addresses.get(line.model, ""), line.role): (
             Demand(
@@ -316,10 +358,6 @@ def _measure(out: Path, finished: int, episodes: Sequence[Any]) -> dict[Name, tu
         for line in read_accounts(out).expenses
         if line.role != "probe"
     }
-
-
-def _scale(demand: Demand, factor: float) -> Demand:
-    return Demand(*(getattr(demand, item.name) * factor for item in fields(demand)))
 
 
 def _line(name: Name, demand: Demand, price: Price | None, is_bounded: bool) -> Line:

@@ -28,6 +28,10 @@ _TASK = (
 )
 
 
+PROMPT = Prompt(label="plan", render=lambda: _TASK)
+"""What an endpoint is asked by default."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:
     """One timed answer, in seconds since it was asked for.
@@ -144,16 +148,10 @@ def calibrate(
         SettingsError: If the lengths or repeats cannot give a line.
         ModelError: If the model fails, or no pace can be told from what it did.
     """
-    if len(set(lengths)) < 2 or min(lengths) < 1 or repeats < 1:
-        raise SettingsError(
-            "a calibration needs at least two different lengths above 0 and one repeat,"
-            f" got lengths {list(lengths)} and {repeats} repeats"
-        )
-    prompt = prompt or Prompt(label="plan", render=lambda: _TASK)
-    limits = [min(lengths), *(length for _ in range(repeats) for length in lengths)]
+    prompt = prompt or PROMPT
     _, *timings = (
         _time(model, prompt, max_tokens=limit, seed=seed + n, read=read)
-        for n, limit in enumerate(limits)
+        for n, limit in enumerate(plan_limits(lengths, repeats))
     )
     line = line_through([(timing.tokens, timing.seconds) for timing in timings])
     return Calibration(
@@ -165,6 +163,20 @@ def calibrate(
         first_token_s=median(timing.first_token_s for timing in timings),
         timings=tuple(timings),
     )
+
+
+def plan_limits(lengths: Sequence[int], repeats: int) -> list[int]:
+    """The limits of the answers of a calibration, in order, in tokens.
+
+    Raises:
+        SettingsError: If the lengths or repeats cannot give a line.
+    """
+    if len(set(lengths)) < 2 or min(lengths) < 1 or repeats < 1:
+        raise SettingsError(
+            "a calibration needs at least two different lengths above 0 and one repeat,"
+            f" got lengths {list(lengths)} and {repeats} repeats"
+        )
+    return [min(lengths), *(length for _ in range(repeats) for length in lengths)]
 
 
 def _time(

@@ -25,6 +25,15 @@ class Demand:
     completion: float = 0
     most: float = 0
 
+    def scale(self, factor: float) -> "Demand":
+        """A multiple of it."""
+        return Demand(
+            requests=self.requests * factor,
+            prompt=self.prompt * factor,
+            completion=self.completion * factor,
+            most=self.most * factor,
+        )
+
     def add(self, other: "Demand") -> None:
         """Add another one."""
         self.requests += other.requests
