@@ -91,6 +91,7 @@ BUILT_IN: Mapping[Kind, Mapping[str, str]] = {
         "timely/coding": "timeful.suites.timely.suite:coding",
         "timely/reasoning": "timeful.suites.timely.suite:reasoning",
         "proactor": "timeful.suites.proactor.suite:suite",
+        "train/quick": "timeful.training.quick.suite:suite",
     },
     "reward": {name: f"timeful.rewards.registry:REWARDS.{name}" for name in _REWARDS},
     "judge": {

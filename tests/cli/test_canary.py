@@ -92,6 +92,7 @@ OFFLINE = {
     "rewards": "correctness RECORD",
     "run engagement/toys": f"--seeds 1 --set episodes=2 {ONE}",
     "serve": "none",
+    "run train/quick": "--help",
     "show": "RECORD",
     "train ep": "--dry-run",
     "train proactor": "--dry-run",

@@ -83,7 +83,7 @@ class SuiteGroup(Lazy):
 
         if (suites := self._groups().get(cmd_name)) is not None:
             return make_group_command(cmd_name, suites)
-        if cmd_name not in names("suite") and not is_file_name(cmd_name):
+        if cmd_name in self._places or not (cmd_name in names("suite") or is_file_name(cmd_name)):
             return super().get_command(ctx, cmd_name)
         return (load_command if self._kind == "run" else load_baseline_command)(cmd_name)
 
@@ -110,7 +110,7 @@ _BUDGET = 3
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 88}
 
 run = SuiteGroup(
-    {},
+    {"train/quick": "timeful.cli.train_quick:quick"},
     name="run",
     help="Run a suite, or resume a run: a name, or FILE.py for a suite of your own.",
     context_settings=_CONTEXT,

@@ -1,7 +1,8 @@
 """Progress on standard error: a bar on a terminal, else a line for each tenth."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from shutil import get_terminal_size
 from threading import Event, Lock, Thread
@@ -175,3 +176,17 @@ def describe_spent(spent: "Spent", *, rate: float, in_flight: int) -> str:
         f"{cost}{shorten(spent.tokens)} tokens, {shorten(rate)}/s, {in_flight} in flight, "
         f"{spent.requests:,.0f} requests{retries}"
     )
+
+
+@contextmanager
+def show_progress(out: Path, noun: str = "episodes") -> Iterator[Progress]:
+    """Show the progress of a run in a folder; after Ctrl-C, exit with 130."""
+    progress = Progress(noun)
+    try:
+        yield progress
+    except KeyboardInterrupt:
+        progress.end()
+        progress.stopped(out)
+        raise SystemExit(130) from None
+    finally:
+        progress.end()

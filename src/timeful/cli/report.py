@@ -1,6 +1,5 @@
 """`timeful report`: make the report of a folder again, of a run or of a training."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,10 +26,6 @@ def report(out: Path, pages: str | None) -> None:
     from timeful.records.folder import read_settings
     from timeful.registry import names
 
-    reports: dict[str, Callable[[Path], None]] = {
-        "train/quick": _quick,
-        "train": _train,
-    }
     settings = read_settings(out)
     if "suite" not in settings and settings.keys() >= {"model", "run"}:
         settings["suite"] = "train"
@@ -42,9 +37,14 @@ def report(out: Path, pages: str | None) -> None:
         return
     if pages is not None:
         raise SettingsError("--pages has no effect here; it requires a run of proactor")
-    if suite not in reports:
-        raise RecordError(f"{out} holds a run of an {unknown('experiment', suite, reports)}")
-    reports[suite](out)
+    if suite != "train":
+        kinds = [*names("suite"), "train"]
+        raise RecordError(f"{out} holds a run of an {unknown('experiment', suite, kinds)}")
+    from timeful.training.report import write_report
+
+    results = write_report(out)
+    print(results.text)
+    print(f"report   {results.page}")
 
 
 def _read_pages(suite: "Suite", pages: str) -> object:
@@ -54,17 +54,3 @@ def _read_pages(suite: "Suite", pages: str) -> object:
         if option.name == "pages":
             return read_value(option, pages)
     raise SettingsError(f"--pages has no effect here; {suite.name} draws no pages")
-
-
-def _quick(out: Path) -> None:
-    from timeful.cli.train_quick import show as show_quick
-
-    show_quick(out)
-
-
-def _train(out: Path) -> None:
-    from timeful.training.report import write_report
-
-    written = write_report(out)
-    print(written.text)
-    print(f"report   {written.page}")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from textwrap import fill
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import click
@@ -24,6 +25,7 @@ from timeful.cli.options import (
     refuse_idle,
     run_options,
 )
+from timeful.cli.train_hints import format_command
 from timeful.errors import SettingsError
 from timeful.experiments.estimate import estimate_run
 from timeful.experiments.options import (
@@ -448,11 +450,10 @@ def watch(play: Callable[..., T], out: Path, episodes: Sequence[Any], values: di
 
     In wall time one episode at a time is the default: several would slow each other down.
     """
-    from timeful.cli.progress import Progress
+    from timeful.cli.progress import show_progress
 
-    progress = Progress()
     is_wall = any(getattr(episode, "clock", None) == "wall" for episode in episodes)
-    try:
+    with show_progress(out) as progress:
         return play(
             out,
             workers=values["workers"],
@@ -463,12 +464,6 @@ def watch(play: Callable[..., T], out: Path, episodes: Sequence[Any], values: di
             keys=os.environ,
             **read_spending(values),
         )
-    except KeyboardInterrupt:
-        progress.end()
-        progress.stopped(out)
-        raise SystemExit(130) from None
-    finally:
-        progress.end()
 
 
 def show(results: Results, remark: str = "") -> None:
@@ -477,20 +472,26 @@ def show(results: Results, remark: str = "") -> None:
     if remark:
         print(remark)
     print(f"report   {results.report()}")
-    print(f"records  {results.out / 'episodes'}")
     name = sys.argv[0]
     is_found = Path(name).name != "timeful" or name == shutil.which("timeful")
     program = "timeful" if is_found else name
     records = sorted((results.out / "episodes").glob("*.jsonl"))
     if records:
+        print(f"records  {results.out / 'episodes'}")
         print(f"next     {program} show {records[0]}")
+    steps = results.suite.steps
+    for label, words in () if steps is None else steps.hints(results.out):
+        print(f"{label:<9}{format_command(words)}")
     for problem in results.problems:
-        print(f"problem  {problem}")
+        print(fill(f"problem  {problem}", 80, subsequent_indent=" " * 9))
     if results.failed:
         print(
             f"failed   {len(results.failed)} of {len(results.episodes)} episodes, the first with: "
             f"{results.failed[0].error}"
         )
+    if steps is not None and results.problems:
+        print("again    the same command does the missing steps")
+    elif steps is None and results.failed:
         print("again    the same command with --retry-failed")
     print(f"look     {program} view {shlex.quote(str(results.out))}")
     if results.failed or results.problems:

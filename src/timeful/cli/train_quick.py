@@ -1,22 +1,18 @@
 """`timeful train quick`: train a tiny model to be on time, from scratch, without a GPU."""
 
-import dataclasses
-import os
-import sys
-from importlib import import_module
+from dataclasses import fields
+from dataclasses import replace as replace_fields
 from pathlib import Path
-from textwrap import fill
 from typing import TYPE_CHECKING
 
 import click
 
 from timeful.cli.options import FILE
-from timeful.cli.train_hints import format_command
 from timeful.errors import SettingsError
 
 if TYPE_CHECKING:
     from timeful.training.quick.plan import QuickRun
-    from timeful.training.quick.steps import Step, Tracker
+    from timeful.training.quick.steps import Tracker
 
 OUT, TIMER_OUT = "runs/quick-train", "runs/quick-timer"
 _ABLATION_SEEDS = 3
@@ -56,9 +52,12 @@ def quick(
     offline, on two cores in about a quarter of an hour. The same command resumes a run that was
     stopped, and reaches the same numbers.
     """
-    if workers < 1:
-        raise SettingsError(f"a run needs at least one worker, got {workers}")
+    from timeful.cli.progress import show_progress
+    from timeful.cli.suite_command import show
+    from timeful.experiments.run import run_suite
+    from timeful.experiments.sweep import Choice
     from timeful.training.checks import require
+    from timeful.training.quick.suite import suite
 
     require(track)
     run = _make_run(
@@ -70,16 +69,16 @@ def quick(
         is_timed=timer,
     )
     if validation:
-        run = dataclasses.replace(run, recipe=dataclasses.replace(run.recipe, exam="validation"))
+        run = replace_fields(run, recipe=replace_fields(run.recipe, exam="validation"))
     default = TIMER_OUT if timer else f"{OUT}-ablation" if ablation else OUT
     folder = out or Path(f"{default}-validation" if validation else default)
-    failures = _run(run, folder, workers=workers, track=track, replace=replace)
-    show(folder)
-    for failure in failures:
-        print(fill(f"failed   {failure}", 80, subsequent_indent=" " * 9), file=sys.stderr)
-    if failures:
-        print("again    the same command does the missing steps", file=sys.stderr)
-        raise SystemExit(1)
+    values = {field.name: getattr(run, field.name) for field in fields(run)}
+    choice = Choice(fixed={**values, "track": track})
+    with show_progress(folder, "steps") as progress:
+        results = run_suite(
+            suite, choice, folder, workers=workers, replace=replace, watcher=progress
+        )
+    show(results)
 
 
 def _make_run(
@@ -104,7 +103,7 @@ def _make_run(
         recipe = recipe.with_follow(fraction)
     return QuickRun(
         recipe=recipe,
-        arms=(ABLATED,) if is_ablation else arms or tuple(arm.name for arm in recipe.arms),
+        arms=(ABLATED,) if is_ablation else arms,
         seeds=seeds or recipe.seeds[: _ABLATION_SEEDS if is_ablation else None],
         fractions=ABLATION if is_ablation else (),
     )
@@ -112,79 +111,6 @@ def _make_run(
 
 def _read_seeds(text: str | None) -> tuple[int, ...]:
     try:
-        return tuple(int(part) for part in text.split(",")) if text is not None else ()
+        return tuple(int(seed) for seed in text.split(",")) if text is not None else ()
     except ValueError:
         raise SettingsError(f"seeds are numbers, as in 11,12,13; got {text!r}") from None
-
-
-def _run(
-    run: "QuickRun", out: Path, *, workers: int, track: "Tracker | None", replace: bool
-) -> list[str]:
-    from timeful.records.folder import open_folder
-    from timeful.training.quick.run import QUICK, run_steps
-
-    with open_folder(out, run.settings(), QUICK, replace=replace):
-        prepare_tracking(out, track)
-        steps = run.steps(out, track=track)
-        count = 0
-
-        def watch(step: "Step") -> None:
-            nonlocal count
-            count += 1
-            print(f"{count}/{len(steps)} {step.name}", file=sys.stderr)
-
-        try:
-            return run_steps(steps, workers=workers, watch=watch)
-        except KeyboardInterrupt:
-            print(
-                f"stopped after {count} of {len(steps)} steps, which {out} keeps; the same command "
-                "resumes the run",
-                file=sys.stderr,
-            )
-            raise SystemExit(130) from None
-
-
-def prepare_tracking(out: Path, track: "Tracker | None") -> None:
-    """Set where metrics are sent, for the workers too, unless the environment sets it."""
-    name = "timeful train quick"
-    if track == "wandb":
-        os.environ.setdefault("WANDB_PROJECT", name.replace(" ", "-"))
-    elif track == "mlflow":
-        os.environ.setdefault("MLFLOW_TRACKING_URI", f"sqlite:///{(out / 'mlflow.db').absolute()}")
-        os.environ.setdefault("MLFLOW_EXPERIMENT_NAME", name)
-        # Its database is made here: two workers that made it at once would break it.
-        import_module("mlflow").set_experiment(os.environ["MLFLOW_EXPERIMENT_NAME"])
-
-
-def show(out: Path) -> None:
-    """Write the report of a run, and print its tables and the next commands."""
-    from timeful.training.quick.report import write_report
-
-    report = write_report(out)
-    print(report.text)
-    print(f"report   {report.page}")
-    print(f"numbers  {out / 'results.json'}")
-    for label, command in commands(out):
-        print(f"{label:<9}{format_command(command)}")
-
-
-def commands(out: Path) -> list[tuple[str, list[str]]]:
-    """Commands that use the best trained model, as words of a command line."""
-    from timeful.training.folder import PACE
-    from timeful.training.quick.answers import mean_success, read_answers
-    from timeful.training.quick.plan import read_run
-
-    run = read_run(out)
-    success = mean_success(read_answers(run, out))
-    steps = [step for step in run.steps(out) if step.kind == "learn" and step.is_done]
-    if not steps:
-        return []
-    best = max(steps, key=lambda s: success.get((s.fraction, s.seed, s.model_name), -1.0))
-    policy, language = best.model, run.recipe.language
-    budgets = [word for n in language.allowed for word in ("--budget", run.recipe.budget(n))]
-    play = [
-        *("timeful", "run", "timely/reasoning", "--model", f"local:{policy}"),
-        *("--pace", str(policy.with_name(PACE)), "--case", f"levels:{language.events}"),
-        *("--split", run.recipe.exam, "--soft", *budgets, "--out", f"{out}-timely"),
-    ]
-    return [("try", play), ("serve", ["timeful", "serve", str(policy)])]

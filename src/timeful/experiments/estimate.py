@@ -8,10 +8,15 @@ from typing import Any
 
 from timeful.core.clock import monotonic_ns
 from timeful.errors import ModelError
-from timeful.experiments.report import default_values
-from timeful.experiments.run import run_settings
 from timeful.experiments.suite import Suite
-from timeful.experiments.sweep import Choice, PlannedEpisode, plan_episode, plan_episodes
+from timeful.experiments.sweep import (
+    Choice,
+    PlannedEpisode,
+    default_values,
+    plan_episode,
+    plan_episodes,
+    run_settings,
+)
 from timeful.models.demand import Demand, DemandLog
 from timeful.models.ledger import read_accounts
 from timeful.models.model_spec import ModelSpec

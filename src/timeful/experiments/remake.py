@@ -12,9 +12,8 @@ from typing import Any
 import msgspec
 
 from timeful.errors import TimefulError
-from timeful.experiments.report import default_values
 from timeful.experiments.suite import Suite
-from timeful.experiments.sweep import plan_episode
+from timeful.experiments.sweep import default_values, plan_episode
 from timeful.records.events import (
     Entry,
     EpisodeStarted,

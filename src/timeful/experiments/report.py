@@ -1,18 +1,28 @@
 """The report of a suite: sections from rows, the page, the printed tables and the files."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from timeful.experiments.rows import row_maker
 from timeful.experiments.suite import ReportData, Suite
-from timeful.experiments.sweep import encode
+from timeful.experiments.sweep import default_values, encode
 from timeful.models.ledger import Accounts, read_accounts
 from timeful.records.usage_total import UsageTotal, read_usage
-from timeful.reports.claims import check_claims, claims_grid
+from timeful.reports.claims import check_claims, claims_grid, show_verdict
 from timeful.reports.html import render
-from timeful.reports.page import Block, Bullets, Entry, Grid, Notice, Paragraph, Section
+from timeful.reports.page import (
+    Block,
+    Bullets,
+    Entry,
+    Figure,
+    Grid,
+    Notice,
+    Paragraph,
+    Section,
+    bullets,
+)
 from timeful.reports.results import ResultRow, save_report
 from timeful.reports.table import Context, Table, distinct, lay_out
 from timeful.reports.text import render_text
@@ -43,7 +53,7 @@ def write_report(
     *,
     options: Mapping[str, Any] | None = None,
 ) -> Report:
-    """Write `report.html`, `results.json`, `table.csv` and `episodes.csv`.
+    """Write `report.html`, `tables.txt`, `results.json`, `table.csv` and `episodes.csv`.
 
     The same episodes give the same bytes, in whatever order they were played.
     """
@@ -57,6 +67,14 @@ def write_report(
     numbers = [*data.cells, *usage_rows(data.usage, name), *spending_rows(data.spending, name)]
     path = save_report(out, page, numbers, data.rows, kind, columns=suite.columns)
     text = render_text(sections)
+    files = {"tables.txt": text} | {
+        f"{block.name}.svg": block.image
+        for section in sections
+        for block in section.blocks
+        if isinstance(block, Figure) and block.name
+    }
+    for file, content in files.items():
+        (out / file).write_text(content, encoding="utf-8", newline="\n")
     return Report(
         rows=data.rows,
         cells=data.cells,
@@ -75,7 +93,9 @@ def report_data(
     options: Mapping[str, Any],
 ) -> ReportData:
     """The rows in order and their cells, with all that a report needs."""
-    ordered = sort_rows(suite, rows, row_maker(suite).row_type.__struct_fields__)
+    ordered = rows
+    if suite.steps is None:
+        ordered = sort_rows(suite, rows, row_maker(suite).row_type.__struct_fields__)
     defaults = default_values(suite.episode)
     data = ReportData(
         rows=ordered,
@@ -195,9 +215,8 @@ def _checks(suite: Suite, data: ReportData) -> Iterator[Section]:
     claims = check_claims(suite.claims, data.cells, data.context)
     if claims:
         blocks.append(Paragraph(f"Claims: {sum(c.holds for c in claims)} of {len(claims)} hold."))
-        printed = [claim for claim in claims if not claim.holds and claim.is_promised]
-        if printed:
-            blocks.append(Bullets(tuple(f"does not hold: {claim.text}" for claim in printed)))
+        failed = [claim for claim in claims if not claim.holds and claim.is_promised]
+        blocks += bullets([f"{show_verdict(claim)}: {claim.text}" for claim in failed])
     if blocks:
         yield Section("Bands and claims", tuple(blocks), is_printed=True)
     if claims:
@@ -241,13 +260,6 @@ def _settings(suite: Suite, data: ReportData) -> Section:
     return Section("Settings", (grid,), is_folded=True)
 
 
-def default_values(episode: type[Any]) -> dict[str, Any]:
-    """The defaults of the fields of an episode."""
-    defaults = {f.name: f.default for f in fields(episode) if f.default is not MISSING}
-    factories = {f.name: f.default_factory for f in fields(episode)}
-    return defaults | {name: make() for name, make in factories.items() if make is not MISSING}
-
-
 def setting_rows(name: str, value: Any, usual: Any = None) -> Iterator[tuple[str, Entry | str]]:
     """One row for each setting; nested settings are named `world.horizon`."""
     if isinstance(value, Mapping):
@@ -281,7 +293,7 @@ def _not_run(cells: Sequence[ResultRow], context: Context) -> Iterator[Section]:
 def _failures(suite: Suite, rows: Sequence[Any]) -> Iterator[Section]:
     failed = [row for row in rows if row.status == "failed"]
     if failed:
-        names = [name for name in suite.sweep if hasattr(failed[0], name)]
+        names = [name for name in suite.sweep or suite.order if hasattr(failed[0], name)]
         items = tuple(
             f"{', '.join(str(getattr(row, name)) for name in names)}: {row.error}"
             for row in failed[:_SHOWN_FAILURES]

@@ -89,7 +89,7 @@ def _name(value: Any) -> Any:
 
 def row_maker(suite: Suite) -> RowMaker:
     """Find out how a suite's rows are made."""
-    struct = None
+    struct = None if suite.steps is None else suite.steps.row
     if suite.summarize is not None:
         kind = get_type_hints(suite.summarize).get("return")
         if isinstance(kind, type) and issubclass(kind, msgspec.Struct):

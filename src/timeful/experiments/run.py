@@ -1,26 +1,25 @@
 """Running a suite: play what is missing in a folder, then write the report from its records."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as replace_fields
 from functools import partial
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
 
 from timeful.errors import KernelError, ModelError, RecordError, SettingsError
-from timeful.experiments.report import Report, default_values, report_data, write_report
+from timeful.experiments.report import Report, report_data, write_report
 from timeful.experiments.rows import RowMaker, row_maker
-from timeful.experiments.suite import Pairs, Suite
+from timeful.experiments.suite import Pairs, Steps, Suite
 from timeful.experiments.sweep import (
     Choice,
     PlannedEpisode,
-    encode,
     plan_episode,
     plan_episodes,
-    sweeps,
+    run_settings,
 )
 from timeful.models.kinds import ApiKey
 from timeful.models.ledger import Accounts, Expense
@@ -39,7 +38,6 @@ from timeful.records.folder import (
 from timeful.records.recorder import Recorder, read_record
 from timeful.records.summary import foreign_record
 from timeful.records.usage_total import UsageTotal
-from timeful.registry import source_files
 from timeful.reports.results import ResultRow
 from timeful.runs.batch import RUN, Job, find_missing, finished_rows, run_batch
 from timeful.runs.concurrency import choose_concurrency, find_live_models
@@ -168,6 +166,8 @@ def run_suite(  # noqa: PLR0913 - every argument after four has a default
     check_path(out, RUN)
     plan = plan_episodes(suite, choice)
     settings = run_settings(suite, choice, plan)
+    if suite.steps is not None:
+        return _do_steps(suite, suite.steps, plan[0].episode, out, settings, options)
     if suite.baseline is not None:
         episodes = [step.episode for step in plan]
         first = [plan_episode(suite, step) for step in suite.baseline.plan(episodes)]
@@ -230,6 +230,25 @@ class _Options:
             raise SettingsError(f"the number of workers must be at least 1, got {self.workers}")
 
 
+def _do_steps(
+    suite: Suite,
+    steps: Steps,
+    episode: Any,
+    out: Path,
+    settings: Mapping[str, Any],
+    options: _Options,
+) -> Results:
+    """Do the steps that are missing in a folder, and write the report."""
+    with open_folder(out, settings, steps.folder, replace=options.replace):
+        todo = steps.plan(episode, out)
+        if options.watcher is not None:
+            options.watcher.start(len(todo))
+        problems = steps.do(
+            todo, workers=options.workers or os.cpu_count() or 1, watch=_advance(options)
+        )
+    return replace_fields(report_suite(suite, out), problems=problems)
+
+
 def _play(
     suite: Suite,
     plan: Sequence[PlannedEpisode],
@@ -272,7 +291,7 @@ def _play(
                 limits=limits,
                 spending=spending,
                 retry_failed=options.retry_failed,
-                on_row=options.watcher.advance if options.watcher is not None else lambda _: None,
+                on_row=_advance(options),
             )
             settings = read_settings(out)
             problems: Sequence[str] = ()
@@ -347,6 +366,10 @@ def choose_keys(episodes: Sequence[object], keys: Mapping[str, str]) -> ApiKey:
     return {name: keys.get(name, "") for name in (MAIN_KEY, *sorted(names)) if name}
 
 
+def _advance(options: _Options) -> Callable[[Any], None]:
+    return (lambda _: None) if options.watcher is None else options.watcher.advance
+
+
 def _say(options: _Options, text: str) -> None:
     if options.watcher is not None:
         options.watcher.say(text)
@@ -384,9 +407,12 @@ def report_suite(suite: Suite, out: Path, options: Mapping[str, Any] | None = No
     settings = read_settings(out)
     if settings.get("suite") != suite.name:
         raise RecordError(f"{out} holds a run of {settings.get('suite')!r}, not of {suite.name!r}")
-    maker = row_maker(suite)
-    paths = sorted((out / "episodes").glob("*.jsonl"))
-    rows = [_summarize_file(path, maker=maker) for path in paths]
+    if suite.steps is not None:
+        suite, rows = suite.steps.read(out)
+    else:
+        maker = row_maker(suite)
+        paths = sorted((out / "episodes").glob("*.jsonl"))
+        rows = [_summarize_file(path, maker=maker) for path in paths]
     with foreign_record(f"a run of {suite.name}"):
         report = write_report(suite, rows, out, settings, options=options)
     return _results(suite, report, out)
@@ -404,36 +430,6 @@ def _results(suite: Suite, report: Report, out: Path, problems: Sequence[str] = 
         page=report.path,
         problems=problems,
     )
-
-
-def run_settings(suite: Suite, choice: Choice, plan: Sequence[PlannedEpisode]) -> dict[str, Any]:
-    """All that the episodes of a run share: the fields that do not vary, as the plan has them."""
-    varied = {
-        name
-        for values in sweeps(suite, choice)
-        for name, options in values.items()
-        if name in suite.sweep or len(options) > 1
-    }
-    preset = suite.presets.get(choice.preset, {})
-    single = {name: options[0] for name, options in preset.items() if len(options) == 1}
-    values = {**default_values(suite.episode), **single, **(choice.fixed or {})}
-    if suite.plan is not None:
-        first, *episodes = (step.episode for step in plan)
-        values |= {
-            name: getattr(first, name)
-            for name in values
-            if all(getattr(episode, name) == getattr(first, name) for episode in episodes)
-        }
-    varied |= {*suite.free_fields}
-    common = {name: encode(value) for name, value in values.items() if name not in varied}
-    settings = {"suite": suite.name, "version": __version__, **common}
-    if choice.file:
-        settings["file"] = choice.file
-    # A run is of one version of the user's files: results of two versions are never mixed.
-    code = {path.name: sha256(path.read_bytes()).hexdigest()[:16] for path in source_files()}
-    if code:
-        settings["code"] = code
-    return settings
 
 
 def play_planned(

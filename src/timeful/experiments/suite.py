@@ -23,6 +23,7 @@ from typing import Any
 from timeful.errors import SettingsError, check_known
 from timeful.models.ledger import Accounts
 from timeful.models.model_spec import ModelSpec
+from timeful.records.folder import FolderKind
 from timeful.records.usage_total import NamedUsage, UsageTotal
 from timeful.reports.claims import Check, Order
 from timeful.reports.cube import CellName, Groups, Levels, Naming, make_cells, with_margins
@@ -74,6 +75,29 @@ class Baseline:
     fixed: Mapping[str, Any]
     values: Values
     tables: Sequence[Table]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steps:
+    """The steps that a run of a suite has in place of episodes, such as those of a training.
+
+    The suite's episode class then has the settings of a whole run.
+
+    Attributes:
+        folder: What a run folder holds.
+        row: The type of the rows.
+        plan: The steps of a run in a folder. Each has a `status`, "failed" until it is done.
+        do: Does the steps that are missing: `(steps, *, workers, watch)` to problems.
+        read: Reads a run folder: the suite, with what depends on the run, and its rows in order.
+        hints: The commands that use the outcome of a run folder, each with a label.
+    """
+
+    folder: FolderKind
+    row: type[Any]
+    plan: Callable[[Any, Path], Sequence[Any]]
+    do: Callable[..., Sequence[str]]
+    read: Callable[[Path], tuple["Suite", Sequence[Any]]]
+    hints: Callable[[Path], Iterable[tuple[str, Sequence[str]]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +158,7 @@ class Suite:
         custom_by: The field whose chosen values take the place of the default parts.
         resolve: Completes an episode after the sweep, or drops it by returning None.
         baseline: The first run that settings of the episodes are multiples of.
+        steps: What a run does in place of playing episodes.
         check: Raises a SettingsError for episodes that cannot be played, before any is.
         keys: The columns of rows that identify a cell; the swept fields without seeds by default.
         groups: The cells of a row, where `keys` do not say it.
@@ -180,6 +205,7 @@ class Suite:
     custom_by: str = ""
     resolve: Callable[[Any], Any] | None = None
     baseline: Baseline | None = None
+    steps: Steps | None = None
     check: Callable[[Sequence[Any]], None] | None = None
     keys: tuple[str, ...] = ()
     groups: Groups | None = None

@@ -1,7 +1,7 @@
 """From a suite and the chosen values to its episodes."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from hashlib import sha256
 from itertools import product
 from math import prod
@@ -12,6 +12,8 @@ import msgspec
 
 from timeful.errors import SettingsError, check_known
 from timeful.experiments.suite import Suite, Values
+from timeful.registry import source_files
+from timeful.version import __version__
 
 MOST_EPISODES = 1_000_000
 
@@ -78,6 +80,43 @@ def plan_episodes(suite: Suite, choice: Choice) -> list[PlannedEpisode]:
         experiments = " or ".join(choice.parts or suite.default_parts) or suite.name
         raise SettingsError(f"nothing to run: no episode of {experiments} has {text or 'a value'}")
     return list(episodes.values())
+
+
+def run_settings(suite: Suite, choice: Choice, plan: Sequence[PlannedEpisode]) -> dict[str, Any]:
+    """All that the episodes of a run share: the fields that do not vary, as the plan has them."""
+    varied = {
+        name
+        for values in sweeps(suite, choice)
+        for name, options in values.items()
+        if name in suite.sweep or len(options) > 1
+    }
+    preset = suite.presets.get(choice.preset, {})
+    single = {name: options[0] for name, options in preset.items() if len(options) == 1}
+    values = {**default_values(suite.episode), **single, **(choice.fixed or {})}
+    if suite.plan is not None:
+        first, *episodes = (step.episode for step in plan)
+        values |= {
+            name: getattr(first, name)
+            for name in values
+            if all(getattr(episode, name) == getattr(first, name) for episode in episodes)
+        }
+    varied |= {*suite.free_fields}
+    common = {name: encode(value) for name, value in values.items() if name not in varied}
+    settings = {"suite": suite.name, "version": __version__, **common}
+    if choice.file:
+        settings["file"] = choice.file
+    # A run is of one version of the user's files: results of two versions are never mixed.
+    code = {path.name: sha256(path.read_bytes()).hexdigest()[:16] for path in source_files()}
+    if code:
+        settings["code"] = code
+    return settings
+
+
+def default_values(episode: type[Any]) -> dict[str, Any]:
+    """The defaults of the fields of an episode."""
+    defaults = {f.name: f.default for f in fields(episode) if f.default is not MISSING}
+    factories = {f.name: f.default_factory for f in fields(episode)}
+    return defaults | {name: make() for name, make in factories.items() if make is not MISSING}
 
 
 def check_choices(suite: Suite, values: Values) -> None:

@@ -92,12 +92,16 @@ def _check_order(order: Order, cells: Sequence[ResultRow], context: Context) -> 
 
 def claims_grid(claims: Sequence[Claim]) -> Grid:
     """Which claims hold."""
-    rows = tuple((claim.text, _verdict(claim)) for claim in claims)
+    alarms = [claim.is_promised and not claim.holds for claim in claims]
+    rows = tuple(
+        (claim.text, Entry(show_verdict(claim), tone="alarm" if is_alarm else ""))
+        for claim, is_alarm in zip(claims, alarms, strict=True)
+    )
     return Grid(head=("claim", ""), rows=rows, words=2)
 
 
-def _verdict(claim: Claim) -> Entry:
-    text = "holds" if claim.holds else "does not hold"
+def show_verdict(claim: Claim) -> str:
+    """Whether a claim holds; in how many cases, if it has several."""
     if claim.cases > 1:
-        text = f"{claim.held} of {claim.cases}"
-    return Entry(text, tone="alarm" if claim.is_promised and not claim.holds else "")
+        return f"holds in {claim.held} of {claim.cases}"
+    return "holds" if claim.holds else "does not hold"

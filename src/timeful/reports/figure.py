@@ -35,6 +35,7 @@ class Lines:
         x_label: The name of the horizontal axis; the column's name if not given.
         is_log: Whether the horizontal axis is logarithmic.
         caption: Shown below the figure.
+        name: The name of its own file in the run folder; "" for none.
     """
 
     x: str
@@ -48,6 +49,7 @@ class Lines:
     x_label: str = ""
     is_log: bool = False
     caption: str = ""
+    name: str = ""
 
     def draw(self, cells: Sequence[ResultRow], context: Context) -> Figure | None:
         """Draw the figure; None if there are fewer than two positions on the horizontal axis."""
@@ -94,7 +96,7 @@ class Lines:
             if any(context.reference.number(cell.where, cell.metric) for cell in visible):
                 legend += " Dashed: published."
             caption = " ".join((f"{title}.", legend, self.caption)).strip()
-            return Figure(image=style.to_svg(figure), alt=alt, caption=caption)
+            return Figure(image=style.to_svg(figure), alt=alt, caption=caption, name=self.name)
 
     def _points(
         self, cells: Sequence[ResultRow], visible: Sequence[ResultRow]

@@ -70,11 +70,12 @@ class Grid:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A figure as SVG markup; `alt` describes it in words."""
+    """A figure as SVG markup; `alt` describes it in words, and `name` is that of its own file."""
 
     image: str
     alt: str
     caption: str = ""
+    name: str = ""
 
 
 Block = Paragraph | Notice | Bullets | Grid | Figure

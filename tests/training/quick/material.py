@@ -1,11 +1,14 @@
 """A run of the smallest recipe, whole in this process; and graded rows that nobody played."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from timeful.experiments.run import Results, report_suite
+from timeful.experiments.sweep import Choice, plan_episodes, run_settings
 from timeful.reports.results import ResultRow
 from timeful.training.quick.answers import read_answers
 from timeful.training.quick.cells import make_all_cells
@@ -14,6 +17,7 @@ from timeful.training.quick.plan import QuickRun
 from timeful.training.quick.recipe import BASE, find_recipe
 from timeful.training.quick.rows import ClockRow
 from timeful.training.quick.steps import Step, perform
+from timeful.training.quick.suite import suite
 
 Says = Callable[[Step, int], tuple[int, bool]]
 """How a model answers under a budget of so many tokens: its own tokens, and whether it is right."""
@@ -29,7 +33,18 @@ def asked(recipe: str = "smoke", **others: Any) -> QuickRun:
 def begin(out: Path, what: QuickRun) -> None:
     """Write the settings of a run."""
     out.mkdir(parents=True, exist_ok=True)
-    (out / "settings.json").write_bytes(msgspec.json.encode(what.settings()))
+    (out / "settings.json").write_bytes(msgspec.json.encode(settings_of(what)))
+
+
+def settings_of(what: QuickRun) -> dict[str, Any]:
+    """The settings of a run, as its folder has them."""
+    choice = Choice(fixed={field.name: getattr(what, field.name) for field in fields(what)})
+    return run_settings(suite, choice, plan_episodes(suite, choice))
+
+
+def write_report(out: Path) -> Results:
+    """Write the report of a folder."""
+    return report_suite(suite, out)
 
 
 def work(out: Path, what: QuickRun) -> None:
@@ -79,7 +94,7 @@ def claims_of(out: Path, what: QuickRun) -> dict[tuple[str, str], SeedClaim]:
 def cells_of(out: Path, what: QuickRun) -> dict[tuple[str, ...], ResultRow]:
     """The cells, by experiment, setting, method and metric."""
     claims = list(claims_of(out, what).values())
-    cells = make_all_cells(what, read_answers(what, out), claims)
+    cells = make_all_cells(what, read_answers(what, out), claims=claims)
     keyed = {(c.experiment, c.setting, c.method, c.metric): c for c in cells}
     assert len(keyed) == len(cells)
     return keyed

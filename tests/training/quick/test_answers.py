@@ -13,13 +13,13 @@ from tests.training.quick.material import (
     claims_of,
     pretend,
     row,
+    write_report,
 )
 from timeful.errors import RecordError
 from timeful.training.curves import mean_curve
 from timeful.training.quick.answers import find_collapses, mean_success, read_answers
 from timeful.training.quick.claims import OneLength, list_missing, one_lengths
 from timeful.training.quick.plan import QuickRun
-from timeful.training.quick.report import write_report
 from timeful.training.quick.rows import ClockRow
 from timeful.training.quick.steps import Step
 

@@ -10,12 +10,11 @@ import msgspec
 import pytest
 from msgspec import structs
 
-from tests.training.quick.material import begin, cells_of, claims_of, row
+from tests.training.quick.material import begin, cells_of, claims_of, row, write_report
 from timeful.training.quick.answers import read_answers
 from timeful.training.quick.claims import comparable_budgets, without_clock
 from timeful.training.quick.plan import QuickRun
 from timeful.training.quick.recipe import BASE, find_recipe
-from timeful.training.quick.report import write_report
 from timeful.training.quick.rows import ClockRow
 from timeful.training.quick.steps import Step
 

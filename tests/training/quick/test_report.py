@@ -5,11 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.training.quick.material import asked, begin, pretend
+from tests.training.quick.material import asked, begin, pretend, write_report
+from timeful.cli.suite_command import load_suite
 from timeful.errors import RecordError, SettingsError
-from timeful.training.quick.plan import read_run
-from timeful.training.quick.report import write_report
+from timeful.experiments.sweep import Choice, plan_episodes
+from timeful.training.quick.plan import QuickRun, read_run
+from timeful.training.quick.recipe import find_recipe
 from timeful.training.quick.steps import Step
+from timeful.training.quick.suite import suite
 
 SEEDS = (1, 2, 3)
 
@@ -54,7 +57,7 @@ def test_a_report_is_written_again_byte_for_byte(tmp_path: Path) -> None:
 
 def test_a_run_without_results_has_a_report(tmp_path: Path) -> None:
     begin(tmp_path, asked())
-    assert write_report(tmp_path).page.exists()
+    assert write_report(tmp_path).report().exists()
 
 
 def test_a_run_is_read_with_the_recipe_that_it_had(tmp_path: Path) -> None:
@@ -67,6 +70,16 @@ def test_a_run_is_read_with_the_recipe_that_it_had(tmp_path: Path) -> None:
 
 
 def test_invalid_settings_are_refused() -> None:
-    for values in ({"arms": ("EP-awar",)}, {"seeds": (1, 1)}, {"seeds": (1, 2**32)}):
+    for values in ({"arms": ("EP-awar",)}, {"seeds": (1, 1)}, {"seeds": (1, 2**32)}, {"seeds": 1}):
         with pytest.raises(SettingsError):
             asked(**values)
+    with pytest.raises(SettingsError):
+        plan_episodes(suite, Choice(values={"seeds": [(1,), (2,)]}))
+
+
+def test_a_preset_of_the_suite_is_a_recipe_with_all_its_arms_and_seeds() -> None:
+    (planned,) = plan_episodes(load_suite("train/quick"), Choice(preset="timer-smoke"))
+    recipe = find_recipe("smoke", timer=True)
+    assert planned.episode == QuickRun(
+        recipe=recipe, arms=tuple(arm.name for arm in recipe.arms), seeds=recipe.seeds
+    )

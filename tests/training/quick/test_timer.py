@@ -10,7 +10,7 @@ pytest.importorskip("trl", reason="training needs the extra `train`")
 
 from click.testing import CliRunner
 
-from tests.training.quick.material import begin, work
+from tests.training.quick.material import begin, work, write_report
 from timeful.cli.main import app
 from timeful.environments.timed.stopwatch import TimerSettings
 from timeful.models.local.checkpoint import load
@@ -21,7 +21,6 @@ from timeful.rewards.registry import Reward
 from timeful.training.quick.cases import Limit, in_turn, relative, scenes
 from timeful.training.quick.plan import QuickRun
 from timeful.training.quick.recipe import BASE, find_recipe
-from timeful.training.quick.report import write_report
 from timeful.training.quick.rows import make_row, read_rows
 from timeful.training.quick.steps import Step
 from timeful.training.reward_functions import RecordReward
@@ -139,12 +138,12 @@ def test_the_command_of_the_timer(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "--timer" in str(both.exception)
     seen: list[Step] = []
 
-    def run(steps: list[Step], **_: object) -> list[str]:
-        seen.extend(steps)
+    def run(todo: list[Step], *_: object) -> list[str]:
+        seen.extend(todo)
+        todo.clear()
         return []
 
-    monkeypatch.setattr("timeful.training.quick.run.run_steps", run)
-    monkeypatch.setattr("timeful.cli.train_quick.show", lambda out: None)
+    monkeypatch.setattr("timeful.training.quick.run._do_steps", run)
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(app, ["train", "quick", "--timer", "--seeds", "1"])
     assert result.exit_code == 0, result.output

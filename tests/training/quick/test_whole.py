@@ -11,9 +11,8 @@ pytest.importorskip("trl", reason="training needs the extra `train`")
 
 from click.testing import CliRunner
 
-from tests.training.quick.material import asked, begin, work
+from tests.training.quick.material import asked, begin, work, write_report
 from timeful.cli.main import app
-from timeful.cli.train_quick import commands
 from timeful.environments.reasoning.levels import Course
 from timeful.models.calibrate import load_calibration
 from timeful.models.local.checkpoint import load
@@ -21,8 +20,8 @@ from timeful.models.local.sampler import Sampler
 from timeful.seeding import child
 from timeful.training.quick.cases import in_turn, scenes
 from timeful.training.quick.recipe import BASE, find_recipe
-from timeful.training.quick.report import write_report
 from timeful.training.quick.steps import STYLE
+from timeful.training.quick.suite import list_hints
 from timeful.training.rollout_tasks import TimelyTask
 from timeful.training.rollouts import Player
 from timeful.training.tiny.language import ids
@@ -74,7 +73,7 @@ def test_a_run_that_is_killed_at_any_instant_comes_to_the_same_numbers(
 
 
 def test_the_commands_that_a_run_ends_with_work(whole: Path) -> None:
-    (try_it, serve) = (words for _, words in commands(whole))
+    (try_it, serve) = (words for _, words in list_hints(whole))
     assert load_calibration(Path(try_it[try_it.index("--pace") + 1])).pace(1) == 100_000_000
     result = CliRunner().invoke(app, [*try_it[1:], "--size", "2", "--workers", "1"])
     assert result.exit_code == 0, result.output
@@ -123,7 +122,7 @@ def test_bad_options_are_refused_before_anything_is_written(tmp_path: Path) -> N
         assert result.exit_code != 0
         return str(result.exception) if result.exception else result.output
 
-    assert "at least one worker" in said("--workers", "0")
+    assert "workers must be at least 1" in said("--workers", "0")
     assert "Did you mean 'EP-aware'" in said("--arm", "EP-awar")
     assert "seeds are numbers" in said("--seeds", "1,x")
     assert "from 0 to 1" in said("--cold-start-fraction", "2")
@@ -137,7 +136,7 @@ def test_ctrl_c_says_how_it_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     def interrupted(*_: object, **__: object) -> list[str]:
         raise KeyboardInterrupt(signal.SIGINT)
 
-    monkeypatch.setattr("timeful.training.quick.run.run_steps", interrupted)
+    monkeypatch.setattr("timeful.training.quick.run._do_steps", interrupted)
     out = tmp_path / "out"
     result = CliRunner().invoke(app, ["train", "quick", "--recipe", "smoke", "--out", str(out)])
     assert result.exit_code == 130

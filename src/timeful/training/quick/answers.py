@@ -42,6 +42,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     accuracy: float
     status: str
     stand_in: bool = True
+    error: str | None = None
 
     @property
     def trained(self) -> Trained:
@@ -85,6 +86,7 @@ def _answers(step: Step) -> Iterator[Answer]:
             success=right_in_time(row),
             accuracy=row.value,
             status=row.status,
+            error=row.error,
         )
 
 

@@ -57,7 +57,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     stand_in: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class View:
     """A table of the timer: one metric of some answers, over a column.
 
@@ -81,7 +81,7 @@ class View:
 
 
 def make_all_cells(
-    run: QuickRun, answers: Sequence[Answer], claims: Sequence[SeedClaim]
+    run: QuickRun, answers: Sequence[Answer], *, claims: Sequence[SeedClaim]
 ) -> list[ResultRow]:
     """Compute all cells: by budget, over seeds and of length seed; claims; published numbers."""
     context, cells = make_context(run), list[ResultRow]()
@@ -109,7 +109,7 @@ def make_all_cells(
             for (fraction, seed, model), alarm in collapses
         ],
         [COLLAPSED],
-        _by_seed,
+        lambda row: with_margins(_of_seed(row), ["seed"]),
     )
     limits = [] if run.fractions else list(_limits(run, answers))
     add(limits, [Metric("success", "value", digits=3)], _of_seed)
@@ -120,7 +120,7 @@ def make_all_cells(
             )
             for s in claim.seeds
         ]
-        add(rows, [Metric(f"seeds: {claim.name}", "value")], _by_model)
+        add(rows, [Metric(f"seeds: {claim.name}", "value")], lambda row: [_where("claim", row, {})])
     for view in views(run):
         members = [answer for answer in answers if view.value(answer) is not None]
         add(members, [view.metric], view.groups)
@@ -139,16 +139,8 @@ def _by_budget(answer: Answer) -> Iterator[Where]:
     return with_margins([where], MARGINS)
 
 
-def _by_seed(outcome: Outcome) -> Iterator[Where]:
-    return with_margins([*_of_seed(outcome)], ["seed"])
-
-
 def _of_seed(outcome: Outcome) -> list[Where]:
     return [_where(outcome.exam, outcome, {"seed": outcome.seed})]
-
-
-def _by_model(outcome: Outcome) -> list[Where]:
-    return [_where(outcome.exam, outcome, {})]
 
 
 def _limits(run: QuickRun, answers: Sequence[Answer]) -> Iterator[Outcome]:
@@ -208,38 +200,33 @@ def views(run: QuickRun) -> list[View]:
         (recipe.budget(int(n / device)), device) for n in shared for device in language.devices
     }
 
-    def clock(answer: Answer) -> Scalar:
-        return answer.clock if answer.exam == "graded" else None
-
-    def device(answer: Answer) -> Scalar:
-        return answer.alpha if answer.budget == factors[0] else None
-
-    def same_budget(answer: Answer) -> Scalar:
-        is_shared = answer.exam == "graded" and (answer.budget, answer.alpha) in budgets
-        return answer.alpha if is_shared else None
-
-    def problems(answer: Answer) -> Scalar:
-        if answer.exam == "graded":
-            return "in turn"
-        return answer.budget if answer.exam == "hurried" else None
+    steps = ", ".join(map(str, shared)) or "no"
+    tokens, on_time = METRICS[3], METRICS[2]
 
     def scale(answer: Answer) -> Scalar:
         return answer.scale if is_comparable(answer, comparable) else None
 
-    steps = ", ".join(map(str, shared)) or "no"
-    tokens, on_time = METRICS[3], METRICS[2]
     rows: tuple[tuple[str, str, Metric, str, Callable[[Answer], Scalar]], ...] = (
-        ("clock", "After the clock, by its reading", AFTER, "clock", clock),
-        ("device", f"At {factors[0]}, by device", on_time, "alpha", device),
-        ("same budget", f"Told {steps} tokens, by device", tokens, "alpha", same_budget),
-        ("asked", "How often the timer is asked", ASKED, "problems", problems),
+        (
+            *("clock", "After the clock, by its reading", AFTER, "clock"),
+            lambda a: a.clock if a.exam == "graded" else None,
+        ),
+        (
+            *("device", f"At {factors[0]}, by device", on_time, "alpha"),
+            lambda a: a.alpha if a.budget == factors[0] else None,
+        ),
+        (
+            *("same budget", f"Told {steps} tokens, by device", tokens, "alpha"),
+            lambda a: a.alpha if a.exam == "graded" and (a.budget, a.alpha) in budgets else None,
+        ),
+        (
+            *("asked", "How often the timer is asked", ASKED, "problems"),
+            lambda a: {"graded": "in turn", "hurried": a.budget}.get(a.exam),
+        ),
         ("misled, after", "After a timer of this speed", AFTER, "scale", scale),
         ("misled, on time", "With a timer of this speed", on_time, "scale", scale),
     )
-    return [
-        View(name=name, title=title, metric=metric, column=column, value=value)
-        for name, title, metric, column, value in rows
-    ]
+    return [View(*row) for row in rows]
 
 
 def make_context(run: QuickRun) -> Context:
@@ -278,7 +265,8 @@ _ROWS = ("model", "fraction")
 
 
 def tables(run: QuickRun) -> list[Table]:
-    """The tables over seeds."""
+    """The tables over seeds, the published ones, and those of each seed."""
+    seeds: dict[str, Any] = {"title": "Each seed", "without": {"seed": None}}
     return [
         Table("By budget", _ROWS, "budget", ("success", "accuracy", "tokens"), where=_GRADED),
         Table("By multiple of the cold start's time", _ROWS, "budget", _LATE, where=_HURRIED),
@@ -298,39 +286,30 @@ def tables(run: QuickRun) -> list[Table]:
             )
             for source, metrics in _PUBLISHED.items()
         ),
+        Table(rows=(*_ROWS, "seed"), columns="budget", metrics=_SEED, where=_GRADED, **seeds),
+        Table(rows=(*_ROWS, "seed"), columns="budget", metrics=_LATE[:1], where=_HURRIED, **seeds),
+        Table(rows=_ROWS, columns="seed", metrics=("collapsed",), where=_GRADED, **seeds),
     ]
 
 
-_LATE = ("on_time", "success", "tokens")
+_SEED, _LATE = ("success", "tokens"), ("on_time", "success", "tokens")
 _PUBLISHED = {
     "Engagement Process, Table 25": ("success", "tokens"),
     "Timely Machine, Table 3": ("on time, %",),
 }
 
-_SEED_ROWS = (*_ROWS, "seed")
 
-SEED_TABLES = (
-    Table("Each seed", _SEED_ROWS, "budget", ("success", "tokens"), where=_GRADED),
-    Table("Each seed", _SEED_ROWS, "budget", ("on_time",), where=_HURRIED),
-    Table("Tokens do not follow the budget", _ROWS, "seed", ("collapsed",), where=_GRADED),
-)
-"""The tables of length seed."""
-
-
-def figures(run: QuickRun) -> dict[str, Lines]:
-    """The figures, by the names of their files."""
+def figures(run: QuickRun) -> list[Lines]:
+    """The figures; those of the timer have no cells without one."""
     panel = "fraction" if run.fractions else ""
-    budgets = {
-        f"budgets-{metric}": Lines(
-            x="budget", y=metric, hue="model", panel=panel, where=_GRADED, caption=_SOLID
-        )
-        for metric in ("success", "tokens")
-    }
-    if not run.recipe.language.opening:
-        return budgets
-    clock = Lines(x="clock", y="after", hue="model", where={"exam": "clock"}, caption=_SOLID)
-    lies = Lines(x="scale", y="after", hue="model", where={"exam": "misled, after"}, caption=_SOLID)
-    return {**budgets, "clock": clock, "misled": lies}
-
-
-_SOLID = "With 95 % intervals over seeds."
+    declared = [
+        ("budgets-success", "budget", "success", "graded", panel),
+        ("budgets-tokens", "budget", "tokens", "graded", panel),
+        ("clock", "clock", "after", "clock", ""),
+        ("misled", "scale", "after", "misled, after", ""),
+    ]
+    caption = "With 95 % intervals over seeds."
+    return [
+        Lines(x=x, y=y, hue="model", panel=panel, where={"exam": exam}, name=name, caption=caption)
+        for name, x, y, exam, panel in declared
+    ]

@@ -78,11 +78,11 @@ def check_claims(run: QuickRun, out: Path, answers: Sequence[Answer]) -> list[Se
         return []
     if is_timed:
         limit = without_clock(run, answers)
-        first, follows, *others = _clock_rules(run, answers)
+        first, follows, *rest = _clock_rules(run, answers)
         name, text = "beats the budget alone", "the best answer without a clock"
     else:
         limit = {length.seed: length.success for length in one_lengths(run, answers)}
-        first, follows, *others = _budget_rules(answers)
+        first, follows, *rest = _budget_rules(answers)
         name, text = "beats the best single way", "the best single length"
     means = fmean(success[None, s, model] for s in seeds), fmean(limit.get(s, 0.0) for s in seeds)
     beats = _Rule(
@@ -91,7 +91,7 @@ def check_claims(run: QuickRun, out: Path, answers: Sequence[Answer]) -> list[Se
         lambda seed, name: success[None, seed, name] > limit.get(seed, 0.0),
     )
     rivals = [name for name in dict.fromkeys(name for _, _, name in success) if name != model]
-    pairs = [(rule, model) for rule in (first, follows, *others, beats)]
+    pairs = [(rule, model) for rule in (first, follows, *rest, beats)]
     pairs += [(follows, rival) for rival in rivals]
     claims = []
     for rule, name in pairs:

@@ -1,17 +1,16 @@
 """The settings of an embedded run, and its steps in order."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from timeful.errors import RecordError, SettingsError, check_known
+from timeful.experiments.options import option
 from timeful.records.folder import read_settings
-from timeful.training.quick.recipe import Arm, Recipe
+from timeful.training.quick.recipe import Arm, Recipe, find_recipe
 from timeful.training.quick.steps import EXAMS, Kind, Step, Tracker
-from timeful.version import __version__
 
 SUITE = "train/quick"
 ABLATION = (0.0, 0.1, 0.25, 0.5)
@@ -26,25 +25,36 @@ class QuickRun:
 
     Attributes:
         recipe: The settings of one seed.
-        arms: The names of the arms that are trained.
-        seeds: The seeds; each has all steps.
+        arms: The names of the arms that are trained; by default all of the recipe.
+        seeds: The seeds, by default those of the recipe; each has all steps.
         fractions: The cold start fractions of an ablation; empty for the run itself.
+        track: The service that metrics are sent to, in addition to the file.
 
     Raises:
-        SettingsError: If an arm is unknown, or a list is empty or names a value twice.
+        SettingsError: If an arm is unknown, or a list names a value twice.
     """
 
-    recipe: Recipe
-    arms: tuple[str, ...]
-    seeds: tuple[int, ...]
+    recipe: Recipe = field(default_factory=find_recipe)
+    arms: tuple[str, ...] = ()
+    seeds: tuple[int, ...] = ()
     fractions: tuple[float, ...] = ()
+    track: Tracker | None = option(None, identifies=False)
 
     def __post_init__(self) -> None:
+        kinds = {"recipe": Recipe, "arms": tuple, "seeds": tuple, "fractions": tuple}
+        for name, kind in kinds.items():
+            if not isinstance(value := getattr(self, name), kind):
+                advice = "from Python, give a list with the tuple, as in seeds=[(11, 12)]"
+                raise SettingsError(f"{name} must be a {kind.__name__}, got {value!r}; {advice}")
+        if not self.arms:
+            object.__setattr__(self, "arms", tuple(arm.name for arm in self.recipe.arms))
+        if not self.seeds:
+            object.__setattr__(self, "seeds", self.recipe.seeds)
         for name in self.arms:
             check_known("arm", name, [arm.name for arm in self.recipe.arms])
         for noun, values in (("arm", self.arms), ("seed", self.seeds)):
-            if not values or len(set(values)) < len(values):
-                raise SettingsError(f"a run needs at least one {noun}, each once; got {values}")
+            if len(set(values)) < len(values):
+                raise SettingsError(f"each {noun} is given once; got {values}")
         for seed in self.seeds:
             if not 0 <= seed < 2**32:  # the range of TRL
                 raise SettingsError(f"a seed is from 0 to {2**32 - 1}, got {seed}")
@@ -54,17 +64,8 @@ class QuickRun:
         """The arms that are trained, in the order of the recipe."""
         return [arm for arm in self.recipe.arms if arm.name in self.arms]
 
-    def settings(self) -> dict[str, Any]:
-        """All that identifies the run, as plain JSON values."""
-        return {"suite": SUITE, "version": __version__, **asdict(self)}
-
-    def steps(self, out: Path, *, track: Tracker | None = None) -> list[Step]:
-        """All steps, each after those that it needs.
-
-        Args:
-            out: The run folder.
-            track: The service that metrics are sent to, in addition to the file.
-        """
+    def steps(self, out: Path) -> list[Step]:
+        """All steps in a run folder, each after those that it needs."""
         variants: list[tuple[float | None, Recipe, Path]] = [
             (share, self.recipe.with_follow(share), out / f"fraction-{share:g}")
             for share in self.fractions
@@ -77,7 +78,7 @@ class QuickRun:
                 out=folder,
                 arm=arm,
                 fraction=fraction,
-                track=track,
+                track=self.track,
             )
             for fraction, recipe, folder in variants or [(None, self.recipe, out)]
             for kind, arms in self._kinds()

@@ -95,7 +95,7 @@ class Recipe:
         )
 
 
-def find_recipe(name: str, *, timer: bool = False) -> Recipe:
+def find_recipe(name: str = "quick", *, timer: bool = False) -> Recipe:
     """A recipe of `recipes.toml` by its name.
 
     Args:

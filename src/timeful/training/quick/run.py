@@ -5,12 +5,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 
-from timeful.records.folder import FolderKind
 from timeful.runs.workers import WorkerPool
 from timeful.training.quick.steps import Step, perform
-
-QUICK = FolderKind(noun="run", contents=("seed-*", "fraction-*"))
-"""The folder of an embedded run."""
 
 Watch = Callable[[Step], None]
 """Called after each step, whether it was done now, done before, or failed."""

@@ -138,6 +138,11 @@ class Step:
         """Whether the result exists."""
         return self.result.exists()
 
+    @property
+    def status(self) -> str:
+        """How it ended, as rows of episodes say it."""
+        return "ok" if self.is_done else "failed"
+
     def _unhurried(self, split: str) -> Path:
         return self.folder / "unhurried" / f"{split}.jsonl"
 

@@ -128,10 +128,9 @@ def draw_figure(data: ReportData) -> Iterator[Section]:
     ordered = [traces[method] for method in METHODS.values() if method in traces]
     from timeful.suites.engagement.kitchen.figure import timeline  # noqa: PLC0415  (matplotlib)
 
-    svg = timeline(ordered)
-    (data.out / "figure7.svg").write_text(svg, encoding="utf-8", newline="\n")
     figure = Figure(
-        image=svg,
+        image=timeline(ordered),
+        name="figure7",
         alt="Timelines of one case under each interface: tutoring, signals, windows and actions",
         caption=f"As Figure 7, for the case {case} of set {sample}: three dishes, three problems, "
         "one slot. The published case is not known. `timeful draw` draws any other record.",
