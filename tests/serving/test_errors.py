@@ -9,7 +9,7 @@ import pytest
 
 from tests.models.local.tiny import checkpoint
 from tests.serving.here import Here, parrot
-from timeful.serving.app import _body
+from timeful.serving.app import Pace, _body
 from timeful.serving.errors import RequestError
 
 ASKED = {"messages": [{"role": "user", "content": "count"}]}
@@ -231,6 +231,38 @@ def test_a_body_beyond_all_bounds_is_refused(said, monkeypatch):
     assert status == 413
 
 
+def test_a_body_that_says_that_it_is_too_long_is_not_received(monkeypatch):
+    monkeypatch.setattr("timeful.serving.app.REFUSAL_S", 0)
+    with Here(parrot()) as here:
+        link = http.client.HTTPConnection(here.address.removeprefix("http://"), timeout=30)
+        link.putrequest("POST", "/v1/completions")
+        link.putheader("Content-Length", str(60 << 20))
+        link.endheaders()
+        answer = link.getresponse()  # no byte of the body was sent
+        assert (answer.status, answer.headers["connection"]) == (413, "close")
+        link.close()
+
+
+def test_bytes_are_spread_evenly(monkeypatch):
+    waits = []
+
+    async def note(span_s):
+        waits.append(span_s)
+
+    monkeypatch.setattr("timeful.serving.app.pause", note)
+
+    async def spread():
+        pace = Pace(1000)
+        for count in (100, 100, 300):
+            await pace.wait(count)
+
+    asyncio.run(spread())
+    assert waits == pytest.approx([0.1, 0.2, 0.5], abs=0.01)
+
+
+async def _soon(*_): ...
+
+
 def test_a_body_is_measured_whole_however_it_comes(monkeypatch):
     class Request:
         async def stream(self):
@@ -239,7 +271,7 @@ def test_a_body_is_measured_whole_however_it_comes(monkeypatch):
 
     monkeypatch.setattr("timeful.serving.app.MAX_BYTES", 1000)
     with pytest.raises(RequestError, match="1000 bytes"):
-        asyncio.run(_body(Request(), lambda: asyncio.sleep(0)))
+        asyncio.run(_body(Request(), _soon, _soon))
 
 
 def test_a_body_that_does_not_end_is_not_waited_for(monkeypatch):
@@ -251,7 +283,7 @@ def test_a_body_that_does_not_end_is_not_waited_for(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("timeful.serving.app.BODY_S", 0)
         with pytest.raises(RequestError) as raised:
-            asyncio.run(_body(Request(), lambda: asyncio.sleep(0)))
+            asyncio.run(_body(Request(), _soon, _soon))
     assert raised.value.status == 408
 
 

@@ -3,7 +3,8 @@
 import asyncio
 import hmac
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
+from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -32,8 +33,16 @@ MAX_BYTES = 4 << 20
 SMALL_BYTES, MAX_LARGE = 64 << 10, 4
 """A longer body takes turns: only so many are read and parsed at the same time."""
 
+LARGE_RATE = 32 << 20
+"""Bytes of longer bodies a second, of all clients: to receive one holds the event loop."""
+
+REFUSAL_S = 0.1
+"""Before the refusal of a body that is too long."""
+
 BODY_S = 30.0
 """For a body to arrive, the wait for its turn included."""
+
+_TOO_LONG = 413
 
 _CLIENT_CLOSED = 499
 """The status nginx logs for a client that hung up before the answer; it is never delivered."""
@@ -57,6 +66,7 @@ class App:
         self._tokens = Tokens(checkpoint)
         self._engine: Engine | None = None
         self._turns = asyncio.Semaphore(MAX_LARGE)
+        self._large = Pace(LARGE_RATE)
         chat = BodyParser(ChatBody, checkpoint.name)
         text = BodyParser(CompletionBody, checkpoint.name)
 
@@ -122,7 +132,9 @@ class App:
             return handle(engine, self._tokens, body), bool(body.stream)
 
         async with AsyncExitStack() as turn:
-            data = await _body(request, lambda: turn.enter_async_context(self._turns))
+            await _refuse_long(request)
+            take_turn = partial(turn.enter_async_context, self._turns)
+            data = await _body(request, take_turn, self._large.wait)
             # The chat template and the tokenizer may take long for a long conversation.
             handler, is_stream = await asyncio.to_thread(parse, data)
         if is_stream:
@@ -201,19 +213,64 @@ def _check_local(request: Request) -> None:
             )
 
 
-async def _body(request: Request, take_turn: Callable[[], Awaitable[object]]) -> bytes:
-    data = bytearray()
+class Pace:
+    """Spreads bytes evenly over time.
+
+    Args:
+        rate: The bytes of a second.
+    """
+
+    def __init__(self, rate: int) -> None:
+        self._rate = rate
+        self._free_at = 0.0
+
+    async def wait(self, count: int) -> None:
+        """Wait until this many more bytes fit the rate."""
+        now = asyncio.get_running_loop().time()
+        self._free_at = max(self._free_at, now) + count / self._rate
+        await pause(self._free_at - now)
+
+
+async def pause(span_s: float) -> None:
+    """Wait for a span; cancelling the task ends it."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(span_s):
+            await asyncio.Event().wait()
+
+
+async def _refuse_long(request: Request) -> None:
+    """Refuse a body that says that it is too long, before it is received."""
+    declared = request.headers.get("content-length", "")
+    if declared.isdecimal() and int(declared[:20]) > MAX_BYTES:
+        await pause(REFUSAL_S)  # a client that repeats it at once would cost more
+        raise _too_long()
+
+
+async def _body(
+    request: Request,
+    take_turn: Callable[[], Awaitable[object]],
+    spread: Callable[[int], Awaitable[object]],
+) -> bytes:
+    pieces: list[bytes] = []
+    size = 0
     try:
         async with asyncio.timeout(BODY_S):
             async for piece in request.stream():
-                if len(data) <= SMALL_BYTES < len(data) + len(piece):
+                if size <= SMALL_BYTES < size + len(piece):
                     await take_turn()
-                data += piece
-                if len(data) > MAX_BYTES:
-                    raise RequestError(f"a request may have at most {MAX_BYTES} bytes", 413)
+                pieces.append(piece)
+                size += len(piece)
+                if size > MAX_BYTES:
+                    raise _too_long()
+                if size > SMALL_BYTES:
+                    await spread(len(piece))
     except TimeoutError:
         raise RequestError(f"the request did not arrive within {BODY_S:g} s", 408) from None
-    return bytes(data)
+    return b"".join(pieces)
+
+
+def _too_long() -> RequestError:
+    return RequestError(f"a request may have at most {MAX_BYTES} bytes", _TOO_LONG)
 
 
 async def _while_connected(request: Request, work: Awaitable[T]) -> T | None:
@@ -243,7 +300,10 @@ def _json(body: dict[str, Any], status: int = 200) -> Response:
 
 
 def _error(error: RequestError) -> Response:
-    return _json(error.body(), error.status)
+    response = _json(error.body(), error.status)
+    if error.status == _TOO_LONG:
+        response.headers["connection"] = "close"  # else the rest of the body would be received
+    return response
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
