@@ -28,9 +28,10 @@ from timeful.records.events import (
     ThoughtStarted,
     Within,
 )
+from timeful.viewer.catalogue import EXAMPLES
 from timeful.viewer.frames import difference
 from timeful.viewer.pack import LAST, Pack, pack_episode, read_events
-from timeful.viewer.reading import parse_lines
+from timeful.viewer.reading import parse_lines, read_raw
 
 
 def instants(deltas: Sequence[int]) -> list[int]:
@@ -409,3 +410,21 @@ def test_an_answers_only_record_says_so(tmp_path: Path) -> None:
     assert pack_episode(game()).lanes.has_texts
     bare = [e for e in game() if not isinstance(e, ThoughtChunk | ThoughtStarted)]
     assert not pack_episode(bare).lanes.has_texts
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.rglob("*.xz")), ids=lambda path: path.parent.name)
+def test_every_state_of_the_examples_is_drawn_with_and_without_states(path: Path) -> None:
+    record = read_raw(path)
+    frames = pack_episode(record).frames
+    assert frames.at
+    assert set(frames.text) == {-1}
+    record.entries = [
+        msgspec.structs.replace(e, state=None) if isinstance(e, Observed) else e
+        for e in record.entries
+    ]
+    derived = pack_episode(record).frames
+    assert derived.reason
+    assert derived.at == frames.at
+    assert set(derived.text) == {-1}
+    for operation in (*frames.operations, *derived.operations):
+        assert all(-5 <= value <= 105 for value in operation[2:4] if isinstance(value, float))
