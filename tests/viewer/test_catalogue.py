@@ -135,3 +135,22 @@ def test_packs_in_memory_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyP
     for episode in (0, 1, 2):
         runs.part(0, episode, "lanes")
     assert len(runs._packs) == 1
+
+
+def test_triggers_are_counted_by_action_and_lead_to_their_dialogues(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", count=2)
+    actions = [{"refund": {"predicted": 2, "too_late": 1}}, {"refund": {"predicted": 3}, "ask": {}}]
+    rows = [
+        {"key": f"e{n}", "size": 1, "row": {"agent": "a", "who": "eager", "actions": counts}}
+        for n, counts in enumerate(actions)
+    ]
+    (run / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    table = Runs([run]).rows(0)
+    matrix = next(m for m in table.matrices if m.experiment == "triggers by action")
+    assert (matrix.rows, matrix.columns) == (["ask", "refund"], ["predicted", "too late"])
+    cells = {(matrix.rows[c.row], matrix.columns[c.column]): c for c in matrix.cells}
+    assert cells["refund", "predicted"].value == 5
+    assert cells["refund", "too late"].value == 1
+    assert cells["ask", "predicted"].where == {"agent": "a", "who": "eager", "predicts ask": True}
+    flags = {column.name: column.values for column in table.columns}
+    assert flags["predicts ask"] == [None, True]

@@ -100,12 +100,19 @@ def make_rows(
     notices: list[str],
 ) -> Rows:
     """Rows as columns of scalars; values that are lists or tables are left out."""
-    rows = [with_group(row) for row in rows]
+    rows = [with_triggers(with_group(row)) for row in rows]
+    matrices = [*matrices, *count_triggers(rows)]
     names = dict.fromkeys(name for row in rows for name, value in row.items() if is_scalar(value))
     columns = [_column(name, [row.get(name) for row in rows]) for name in names]
     columns = [column for column in columns if any(value is not None for value in column.values)]
     columns.sort(key=lambda column: column.name in _LAST)
-    used = {name for matrix in matrices for cell in matrix.cells for name in cell.where}
+    used = {
+        name
+        for matrix in matrices
+        for cell in matrix.cells
+        for name in cell.where
+        if not name.startswith("predicts ")
+    }
     present = {column.name for column in columns}
     for matrix in matrices:
         for cell in matrix.cells:
@@ -127,6 +134,75 @@ def with_group(row: dict[str, Any]) -> dict[str, Any]:
     if isinstance(row.get("case"), str) and "family" in row and "group" not in row:
         return {**row, "group": row["case"].partition("/")[0]}
     return row
+
+
+def with_triggers(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of a dialogue with a flag for each action that was predicted in it."""
+    return {**row, **{f"predicts {name}": True for name in _triggers(row)}}
+
+
+def _triggers(row: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The counts of each action of a dialogue, by what became of its predictions."""
+    actions = row.get("actions")
+    if not isinstance(actions, dict):
+        return {}
+    return {name: counts for name, counts in actions.items() if isinstance(counts, dict)}
+
+
+_GROUP = ("part", "agent", "who", "timing", "token_ns")
+"""What dialogues share whose triggers are counted together."""
+
+
+def count_triggers(rows: Sequence[dict[str, Any]]) -> list[Matrix]:
+    """How often each action was predicted, due and met: a matrix for each agent of a part.
+
+    A number selects the dialogues in which the agent predicted the action.
+    """
+    groups: dict[tuple[tuple[str, Any], ...], list[dict[str, Any]]] = {}
+    for row in rows:
+        if _triggers(row):
+            where = tuple((name, row[name]) for name in _GROUP if name in row)
+            groups.setdefault(where, []).append(row)
+    return [_count_actions(dict(where), group) for where, group in groups.items()]
+
+
+def _count_actions(where: dict[str, Any], rows: Sequence[dict[str, Any]]) -> Matrix:
+    counts = [_triggers(row) for row in rows]
+    names = sorted({name for actions in counts for name in actions})
+    kinds = dict.fromkeys(
+        kind for actions in counts for inner in actions.values() for kind in inner
+    )
+    kinds.pop("lead", None)  # a sum of distances, no count
+    cells = [
+        MatrixCell(
+            row=place,
+            column=column,
+            value=sum(_number(actions.get(name, {}).get(kind)) or 0.0 for actions in counts),
+            low=None,
+            high=None,
+            n=sum(name in actions for actions in counts),
+            failed=0,
+            published=None,
+            source=None,
+            stand_in=None,
+            where={**where, f"predicts {name}": True},
+        )
+        for place, name in enumerate(names)
+        for column, kind in enumerate(kinds)
+    ]
+    return Matrix(
+        experiment="triggers by action",
+        metric=", ".join(_name_group(name, value) for name, value in where.items()),
+        rows=names,
+        columns=[kind.replace("_", " ") for kind in kinds],
+        cells=cells,
+    )
+
+
+def _name_group(name: str, value: Any) -> str:
+    if name == "token_ns" and isinstance(value, int) and value > 0:
+        return f"{1e9 / value:g} tokens/s"
+    return str(value)
 
 
 def is_scalar(value: Any) -> bool:

@@ -63,7 +63,8 @@ export function ticks(axis, from, to, width, gap = 90) {
   for (let x = 0; x < width; x += gap) {
     const place = lastUpTo(axis.knots, axis.toTime(from + ((to - from) * x) / width));
     const instant = axis.knots[Math.min(place + 1, axis.knots.length - 1)];
-    if (result[result.length - 1] !== instant) result.push(instant);
+    const before = result.length ? axis.toAxis(result[result.length - 1]) : -Infinity;
+    if (axis.toAxis(instant) - before >= ((to - from) / width) * gap * 0.8) result.push(instant);
   }
   return result;
 }

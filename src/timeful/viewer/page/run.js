@@ -64,7 +64,7 @@ function showExperiment(page, experiment, state, draw) {
   const theirs = wanted.filter(({ row }) => !isOurs(row));
   const table = (list, name) => {
     // Many settings go downwards, so that no column is cut.
-    const isTall = matrix.columns.length > 5;
+    const isTall = matrix.columns.length > Math.max(5, list.length);
     const lines = isTall ? matrix.columns.map((text, column) => [text, list.map(({ row }) => [row, column])]) : list.map(({ name: text, row }) => [text, matrix.columns.map((_, column) => [row, column])]);
     const names = (isTall ? list.map(({ name: text }) => text) : matrix.columns).map((text) => el("th", { scope: "col", text }));
     return el("div", { class: "scroll", tabIndex: 0, role: "region", "aria-label": name }, el("table", { class: "matrix" },
