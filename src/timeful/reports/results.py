@@ -131,7 +131,8 @@ def save_report(
     """
     out.mkdir(parents=True, exist_ok=True)
     write_json(numbers, out / "results.json")
-    write_csv(numbers, ResultRow, out / "table.csv")
+    # Published values alone are in results.json: most runs play a part of an experiment.
+    write_csv([row for row in numbers if row.n or row.failed], ResultRow, out / "table.csv")
     write_csv(rows, kind, out / "episodes.csv", columns)
     path = out / "report.html"
     path.write_text(page, encoding="utf-8", newline="\n")
