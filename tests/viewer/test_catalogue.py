@@ -59,6 +59,18 @@ def test_rows_without_an_index_come_from_the_records(tmp_path: Path) -> None:
     assert columns(rows)["score"] == [2.0, None, None]
 
 
+def test_rows_that_a_table_lacks_are_read_in_the_background(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", count=3)
+    (run / "rows.jsonl").unlink()
+    runs = Runs([tmp_path])
+    before = runs.signature()
+    assert runs.rows(0, budget=1).pending == 2
+    after = runs.signature()
+    assert after != before
+    assert runs.rows(0, budget=0).pending == 0
+    assert runs.signature() == after
+
+
 def test_a_run_that_grows_keeps_the_numbers_of_its_episodes(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", count=1)
     runs = Runs([tmp_path])

@@ -90,6 +90,7 @@ class Runs:
         self._examples = examples
         self._lock = Lock()
         self._next_search = 0
+        self._unread: set[int] = set()
         self._tables: dict[Path, tuple[Any, Any]] = {}
         self._packing = BoundedSemaphore(_PACKED_AT_ONCE)
         self._numbers: dict[Path, Run] = {}
@@ -209,6 +210,7 @@ class Runs:
                 rows[key] = head or {}
             except (OSError, RecordError) as error:
                 rows[key] = {"status": "unreadable", "error": str(error)}
+        (self._unread.add if pending else self._unread.discard)(number)
         matrices, more = read_matrices(run.root)
         return make_rows(
             number,
@@ -291,8 +293,13 @@ class Runs:
         return resolved
 
     def signature(self) -> tuple[Any, ...]:
-        """A value that changes when a run grows."""
-        values: list[Any] = []
+        """A value that changes when a run grows, or when more of its rows were read.
+
+        It reads some of the rows that a table lacks.
+        """
+        for number in tuple(self._unread):
+            self.rows(number)
+        values: list[Any] = [len(self._heads)]
         for run in self.runs:
             for path in (run.root, run.root / "episodes", run.root / "rows.jsonl"):
                 try:
