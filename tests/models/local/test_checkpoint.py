@@ -78,6 +78,10 @@ DAMAGES = {
     "weights .* cannot be read": lambda folder: (folder / "model.safetensors").write_bytes(
         b"\xff" * 20
     ),
+    "config.json .*recursion": lambda folder: (folder / "config.json").write_text("[" * 100_000),
+    "weights .*recursion": lambda folder: (folder / "model.safetensors").write_bytes(
+        (500_000).to_bytes(8, "little") + b'{"a":' * 100_000
+    ),
 }
 
 
