@@ -403,6 +403,43 @@ def test_an_episode_that_is_played_is_followed(tab: Tab, tmp_path: Path) -> None
     assert tab.faults == []
 
 
+def test_verdicts_are_drawn_at_their_instants(tab: Tab, tmp_path: Path) -> None:
+    record = write_record(tmp_path / "e.jsonl", game())
+    page = tab.open(export(record, tmp_path / "p.html") + "#/?t=0.0000003s", READY)
+    wait_for_text(page, ".status", "300 ns")
+    shown = page.evaluate(
+        """([instants, roles]) => {
+          const canvas = document.querySelector('.lanes');
+          const width = canvas.clientWidth;
+          const context = canvas.getContext('2d');
+          const style = getComputedStyle(document.documentElement);
+          const byte = (n) => n.toString(16).padStart(2, '0');
+          const image = context.getImageData(0, 0, canvas.width, canvas.height);
+          const hex = (x, y) => {
+            const first = 4 * (y * image.width + x);
+            return '#' + [...image.data.slice(first, first + 3)].map(byte).join('');
+          };
+          const colour = (role) => style.getPropertyValue('--' + role).trim();
+          const colours = Object.fromEntries(roles.map((role) => [colour(role), role]));
+          const y = 24 + 30 + 16 + 26 + 17;
+          return instants.map((t) => {
+            const x = Math.round(124 + (t / 300) * (width - 134));
+            const found = new Set();
+            for (let dx = -7; dx <= 7; dx++) for (let dy = -9; dy <= 9; dy++)
+              found.add(colours[hex(x + dx, y + dy)]);
+            return [...found].filter(Boolean).sort();
+          });
+        }""",
+        [[25, 50, 60, 200, 250], ["good", "bad", "quiet", "late"]],
+    )
+    nothing, superseded, in_time, default, illegal = map(set, shown)
+    assert nothing == set()
+    assert superseded == {"quiet"}
+    assert "good" in in_time
+    assert "bad" in default & illegal
+    assert tab.faults == []
+
+
 def test_many_modules_fold_and_open(tab: Tab, tmp_path: Path) -> None:
     from timeful.records.events import Within
 
