@@ -1,6 +1,7 @@
 """Many episodes in flight on one endpoint, whatever the endpoint does."""
 
 import gzip
+import json
 import re
 import resource
 import signal
@@ -8,12 +9,13 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator
-from itertools import repeat
+from collections.abc import Callable, Iterable, Iterator
+from itertools import cycle, repeat
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 import timeful
 from tests.experiments.flight_suite import suite
@@ -21,14 +23,17 @@ from tests.servers.fake import (
     Body,
     Die,
     FakeServer,
+    Finish,
     Hang,
     Raw,
     Say,
     Start,
     Status,
     Step,
+    Usage,
     Wait,
 )
+from timeful.cli.main import app
 from timeful.models.traffic import Limits
 
 ROOT = Path(__file__).parents[2]
@@ -92,20 +97,37 @@ def run(out: Path, server: FakeServer, *, episodes: int, **options: Any) -> Any:
     )
 
 
-def test_the_number_in_flight_changes_no_byte(tmp_path: Path) -> None:
+def without_wall(record: bytes) -> list[bytes]:
+    """The lines of a record without its wall time."""
+    return [line for line in record.splitlines() if b'{"event":"wall"' not in line]
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        ((1, 1), (1, 8), (1, 64)),
+        pytest.param(((1, 1), (2, 8), (2, 64)), marks=pytest.mark.slow),
+    ],
+    ids=["threads", "processes"],
+)
+def test_the_number_in_flight_changes_no_byte(
+    tmp_path: Path, counts: tuple[tuple[int, int], ...]
+) -> None:
     def script(body: Body) -> list[Step]:
         number = int(re.findall(r"\d+", body["messages"][-1]["content"])[0])
         return [Wait(number % 3), *(Say(f"{n} ") for n in range(number % 7)), Say(f"{number}")]
 
-    hashes = []
+    found = []
     with FakeServer(script) as server:
-        for name, workers, connections in (("a", 1, 1), ("b", 1, 16), ("c", 2, 16)):
-            limits = Limits(connections=connections)
-            results = run(tmp_path / name, server, episodes=24, workers=workers, limits=limits)
+        for workers, connections in counts:
+            out, limits = tmp_path / f"{workers}-{connections}", Limits(connections=connections)
+            results = run(out, server, episodes=24, workers=workers, limits=limits)
             assert not results.failed
-            hashes.append([row["sha256"] for row in results.rows])
-    assert hashes[0] == hashes[1] == hashes[2]
-    assert len(set(hashes[0])) == 24
+            assert len({row["sha256"] for row in results.rows}) == 24
+            paths = (out / "episodes").glob("*.jsonl")
+            records = {path.name: without_wall(path.read_bytes()) for path in paths}
+            found.append(([row["sha256"] for row in results.rows], records))
+    assert all(each == found[0] for each in found)
 
 
 def test_bad_answers_cost_no_good_episode_and_bounded_memory(tmp_path: Path) -> None:
@@ -119,6 +141,63 @@ def test_bad_answers_cost_no_good_episode_and_bounded_memory(tmp_path: Path) -> 
         assert row["status"] == ("ok" if is_good else "failed"), (number, row["error"])
         assert row["score"] == 3.0 or not is_good
         assert is_good or row["error"].startswith("model: "), row["error"]
+    assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024 < 700  # megabytes
+
+
+JSON_ANSWER = b'{"choices": [{"message": {"content": "the answer is 1"}}]}'
+HOSTILE: dict[str, list[Step] | Callable[[], Iterable[Step]]] = {
+    "500": [Status(500, "broken")],
+    "status of no use": [Status(418, "x" * 1_000_000)],
+    "HTML": [Raw(b"<html>not a stream</html>\n\n")],
+    "malformed JSON": [Raw(b"data: {nonsense\n\n")],
+    "JSON of something else": [Raw(b"data: [1, 2]\n\n")],
+    "content type of one JSON": [
+        Status(200, headers={"Content-Type": "application/json"}),
+        Raw(JSON_ANSWER),
+    ],
+    "silent": [Hang()],
+    "headers, then silent": [Start(), Hang()],
+    "comments for ever": [Hang(keep_alive=True)],
+    "half, then silent": [Say("half an answer "), Hang()],
+    "half, then gone": [Say("half an answer "), Die()],
+    "gone at once": [Die()],
+    "event of 16 MB": [Start(), Raw(b"data: " + b"x" * (1 << 24))],
+    "gzip bomb": [Start(), Raw(BOMB)],
+    "packed answer": [Status(200, headers={"Content-Encoding": "gzip"}), Raw(BOMB)],
+    "endless": lambda: cycle((Say("1 "), Wait(2))),
+    "endless without text": lambda: cycle((Say(""), Wait(2))),
+    "usage below zero": [Say("1", tokens=-5), Usage(completion=-7)],
+    "usage of a trillion": [Say("1"), Usage(completion=10**12, prompt=10**12)],
+    "slow headers": [Wait(700), Say("1")],
+    "finish without text": [Finish("stop")],
+    "unknown finish": [Say("1"), Finish("because")],
+}
+"""Answers to each request of every second episode; a test below has a storm of rate limits."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_hostile_server_costs_no_good_episode_at_64_connections(
+    tmp_path: Path, kind: str
+) -> None:
+    steps = HOSTILE[kind]
+
+    def script(body: Body) -> Iterable[Step]:
+        number = int(re.findall(r"\d+", body["messages"][-1]["content"])[0])
+        return (steps() if callable(steps) else steps) if number % 2 else GOOD
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    command = ["run", "tests/experiments/flight_suite.py", "--numbers", "64", "--workers", "1"]
+    with FakeServer(script) as server:
+        options = ["--url", server.base_url, "--connections", "64", "--out", str(tmp_path)]
+        result = CliRunner().invoke(app, [*command, *options])
+    lines = (tmp_path / "rows.jsonl").read_text().splitlines()
+    rows = {row["number"]: row for row in (json.loads(line)["row"] for line in lines)}
+    assert sorted(rows) == list(range(64))
+    assert all(rows[number]["score"] == 3.0 for number in range(0, 64, 2))
+    failed = [row for row in rows.values() if row["status"] == "failed"]
+    assert all(row["error"].startswith(("model: ", "agent: ")) for row in failed)
+    assert result.exit_code == (1 if failed else 0), result.output
     assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024 < 700  # megabytes
 
 

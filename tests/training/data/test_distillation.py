@@ -347,6 +347,20 @@ def test_what_was_stopped_goes_on_and_comes_to_the_same_bytes(
     assert data_of(folder / "out") == data_of(tmp_path / "calm" / "out")
 
 
+@pytest.mark.slow
+def test_the_number_in_flight_changes_no_byte(tmp_path: Path) -> None:
+    found = []
+    with FakeServer(judging(["yes"])) as server:
+        for workers, connections in ((1, 1), (1, 8), (1, 64), (2, 64)):
+            folder = tmp_path / f"{workers}-{connections}"
+            saved(folder, config(server, judge=True, each=3))
+            assert traces(folder, "--connections", connections, workers=workers)[0] == 0
+            out = folder / "out"
+            found.append([*data_of(out), (out / "README.md").read_bytes()])
+    assert all(each == found[0] for each in found)
+    assert any(found[0][:3])
+
+
 def test_an_endpoint_that_fails_is_counted_and_asked_again(tmp_path: Path) -> None:
     is_well = Event()
 
