@@ -49,7 +49,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """A number of one seed that is not a mean over its answers."""
 
     exam: str
-    fraction: float | None
+    fraction: float | None = None
     seed: int
     model: str
     value: float
@@ -59,14 +59,9 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A table of the timer: one metric of some answers, over a column.
+    """A table of the timer: one metric of the answers with a value in a column, over that column.
 
-    Attributes:
-        name: The experiment in results.
-        title: The title of the table.
-        metric: The metric.
-        column: The column.
-        value: The column's value of an answer; None where the answer does not belong to the table.
+    `name` is that of the experiment in results.
     """
 
     name: str
@@ -102,22 +97,15 @@ def make_all_cells(
         )
 
     add([a for a in answers if a.exam != "misled"], METRICS, _by_budget)
-    collapses = find_collapses(answers).items()
-    add(
-        [
-            Outcome(exam="graded", fraction=fraction, seed=seed, model=model, value=bool(alarm))
-            for (fraction, seed, model), alarm in collapses
-        ],
-        [COLLAPSED],
-        lambda row: with_margins(_of_seed(row), ["seed"]),
-    )
-    limits = [] if run.fractions else list(_limits(run, answers))
-    add(limits, [Metric("success", "value", digits=3)], _of_seed)
+    collapses = [
+        Outcome(exam="graded", fraction=fraction, seed=seed, model=model, value=bool(alarm))
+        for (fraction, seed, model), alarm in find_collapses(answers).items()
+    ]
+    add(collapses, [COLLAPSED], lambda row: with_margins(_of_seed(row), ["seed"]))
+    add(list(_limits(run, answers)), [Metric("success", "value", digits=3)], _of_seed)
     for claim in claims:
         rows = [
-            Outcome(
-                exam="claim", fraction=None, seed=s, model=claim.model, value=s in claim.confirmed
-            )
+            Outcome(exam="claim", seed=s, model=claim.model, value=s in claim.confirmed)
             for s in claim.seeds
         ]
         add(rows, [Metric(f"seeds: {claim.name}", "value")], lambda row: [_where("claim", row, {})])
@@ -144,6 +132,8 @@ def _of_seed(outcome: Outcome) -> list[Where]:
 
 
 def _limits(run: QuickRun, answers: Sequence[Answer]) -> Iterator[Outcome]:
+    if run.fractions:
+        return
     if run.recipe.language.opening:
         limits = [("no clock", *limit) for limit in without_clock(run, answers).items()]
     else:
@@ -152,7 +142,7 @@ def _limits(run: QuickRun, answers: Sequence[Answer]) -> Iterator[Outcome]:
             (f"always {length.tokens} tokens", length.seed, length.success) for length in best
         ]
     for model, seed, value in limits:
-        yield Outcome(exam="graded", fraction=None, seed=seed, model=model, value=value)
+        yield Outcome(exam="graded", seed=seed, model=model, value=value)
 
 
 def estimate(metrics: Sequence[Metric], rows: Sequence[Any], where: Where) -> dict[str, Estimate]:

@@ -8,19 +8,20 @@ from concurrent.futures.process import BrokenProcessPool
 from timeful.runs.workers import WorkerPool
 from timeful.training.quick.steps import Step, perform
 
-Watch = Callable[[Step], None]
-"""Called after each step, whether it was done now, done before, or failed."""
-
 
 def run_steps(
-    steps: Sequence[Step], *, workers: int, watch: Watch, do: Callable[[Step], None] = perform
+    steps: Sequence[Step],
+    *,
+    workers: int,
+    watch: Callable[[Step], None],
+    do: Callable[[Step], None] = perform,
 ) -> list[str]:
     """Do all steps that are not done; a step that needs the result of a failed one is skipped.
 
     Args:
         steps: The steps.
         workers: The number of processes.
-        watch: Follows the progress.
+        watch: Called after each step, whether it was done now, done before, or failed.
         do: Does one step; importable.
 
     Returns:
@@ -41,7 +42,7 @@ def run_steps(
 
 
 def _do_steps(
-    todo: list[Step], workers: int, watch: Watch, do: Callable[[Step], None]
+    todo: list[Step], workers: int, watch: Callable[[Step], None], do: Callable[[Step], None]
 ) -> list[str]:
     """Do each step as soon as what it needs is there; removes the steps that were tried."""
     failures: list[str] = []
