@@ -69,6 +69,16 @@ def spoken_with(server: FakeServer) -> set[tuple[str, str, float | None]]:
     }
 
 
+def test_a_report_of_a_language_model_has_no_settings_of_the_stand_in(
+    tmp_path: Path, servers: tuple[FakeServer, FakeServer]
+) -> None:
+    live = ["--model", "openai:m", "--base-url", servers[0].base_url]
+    play(tmp_path / "live", ["non-reasoning"], *live)
+    play(tmp_path / "rules", ["non-reasoning"])
+    pages = [(tmp_path / name / "report.html").read_text() for name in ("live", "rules")]
+    assert ["stand_in_temperature" in page for page in pages] == [False, True]
+
+
 def test_two_agents_have_two_models_and_two_keys_and_a_third_is_offline(
     tmp_path: Path, servers: tuple[FakeServer, FakeServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -100,6 +100,7 @@ def option(  # noqa: PLR0913 - one argument for each property of an option
     main_model: bool = False,
     stand_ins: Sequence[str] = (),
     identifies: bool = True,
+    of_stand_in: bool = False,
 ) -> Any:
     """Declare a field of an episode with more than its type, default and docstring.
 
@@ -113,6 +114,8 @@ def option(  # noqa: PLR0913 - one argument for each property of an option
         main_model: Let `--model` set this role where its own option is not given.
         stand_ins: The names of the stand-ins of a role.
         identifies: Whether a run with another value is another run.
+        of_stand_in: Whether it has an effect on stand-ins alone; a report of language models
+            leaves it out.
     """
     metadata = {
         "flag": flag,
@@ -122,6 +125,7 @@ def option(  # noqa: PLR0913 - one argument for each property of an option
         "main_model": main_model,
         "stand_ins": tuple(stand_ins),
         "identifies": identifies,
+        "of_stand_in": of_stand_in,
     }
     return field(default=default, default_factory=factory, metadata=metadata)
 

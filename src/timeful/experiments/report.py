@@ -253,8 +253,11 @@ def _settings(suite: Suite, data: ReportData) -> Section:
             text = ", ".join(values) if len(values) <= 8 else f"{len(values)} values"
             rows.append((name, text))
     defaults = default_values(suite.episode)
+    hidden = {"suite"}
+    if not any(getattr(row, "stand_in", True) for row in data.rows):
+        hidden |= {f.name for f in fields(suite.episode) if f.metadata.get("of_stand_in")}
     for name, value in data.settings.items():
-        if name != "suite":
+        if name not in hidden:
             rows += setting_rows(name, value, encode(defaults.get(name)))
     grid = Grid(head=("setting", "value"), rows=tuple(rows), words=2)
     return Section("Settings", (grid,), is_folded=True)

@@ -103,9 +103,9 @@ class ProactorEpisode:
     """Most dialogues; 20 by default, all of --data."""
     agent: str = option("non-reasoning", read=lambda name: ALIASES.get(name, name))
     """Agent: non-reasoning, reasoning, asg or a YAML file."""
-    threshold: float | None = option(None, read=float, needs=_OFFLINE)
+    threshold: float | None = option(None, read=float, needs=_OFFLINE, of_stand_in=True)
     """Threshold of the offline agent, 0 to 1; 0.7 and 0.2 by default."""
-    curve: bool = option(True, needs=_OFFLINE)
+    curve: bool = option(True, needs=_OFFLINE, of_stand_in=True)
     """Trade-off over nine thresholds."""
     questions: bool = False
     """Agents raise questions too."""
@@ -165,7 +165,7 @@ class ProactorEpisode:
         False, needs=(lambda e: e.voice.is_sampled, "an endpoint or a local:PATH model")
     )
     """With --clock wall, tokens of an endpoint take their real time."""
-    thinking: int = option(THINKING, needs=_OFFLINE)
+    thinking: int = option(THINKING, needs=_OFFLINE, of_stand_in=True)
     """Tokens that the offline agent pays for thinking."""
     run: int = option(0, flag="runs")
     """Repetition."""
@@ -187,7 +187,7 @@ class ProactorEpisode:
     """Index of the dialogue."""
     source: DialogueSource = option(DialogueSource(), hidden=True)
     """Dialogue set."""
-    stand_in_temperature: float = option(TEMPERATURE, hidden=True)
+    stand_in_temperature: float = option(TEMPERATURE, hidden=True, of_stand_in=True)
     """Temperature of the stand-in, 0 for none."""
     digests: tuple[tuple[str, str], ...] = option((), hidden=True)
     """Digest of each agent's file."""
