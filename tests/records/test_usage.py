@@ -2,11 +2,15 @@
 
 from pathlib import Path
 
+from msgspec.structs import replace
+
+from timeful.models.ledger import Accounts, Expense
 from timeful.records.events import ThoughtEnded, ThoughtStarted, Within
 from timeful.records.recorder import Recorder
 from timeful.records.usage import Usage, sum_usage
 from timeful.records.usage_total import read_usage
-from timeful.reports.usage import usage_rows, usage_sections
+from timeful.reports.text import render_text
+from timeful.reports.usage import format_cost, spending_rows, usage_rows, usage_sections
 
 
 def started(number: int, model: str, purpose: str) -> ThoughtStarted:
@@ -83,6 +87,31 @@ def test_the_report_says_how_many_thoughts_are_estimates(tmp_path: Path) -> None
         "estimated thoughts",
     }
     assert list(usage_sections([])) == []
+
+
+def test_tables_of_any_size_fit_80_columns_and_name_each_role() -> None:
+    largest = dict.fromkeys(("prompt", "cached", "completion", "reasoning"), 9999999999)
+    expenses = tuple(
+        Expense(model=model, role=role, requests=10**6, wall_s=1e6, cost=1e5, **largest)
+        for model in ("m" * 45, "n")
+        for role in ("plan", "react")
+    )
+    text = render_text(usage_sections([], Accounts(expenses=expenses)))
+    assert max(map(len, text.splitlines())) <= 80
+    lines = [line.split() for line in text.splitlines() if line.startswith("n ")]
+    assert {line[1] for line in lines} == {"plan", "react"}
+    assert len(lines) > 4
+    rows = list(spending_rows(Accounts(expenses=expenses), "suite"))
+    assert sum(row.metric == "cost USD" for row in rows) == 4
+
+
+def test_a_cost_is_empty_without_a_price_and_more_than_a_number_without_some() -> None:
+    line = Expense(model="m", role="r", requests=3, unpriced=3)
+    assert format_cost(line) == ""
+    assert format_cost(replace(line, unpriced=1, cost=2.5)) == "> 2.50"
+    assert format_cost(replace(line, unpriced=0)) == "0"
+    rows = spending_rows(Accounts(expenses=(line,)), "suite")
+    assert "cost USD" not in {row.metric for row in rows}
 
 
 def test_the_usage_of_several_answers_is_as_sure_as_the_least_of_them() -> None:

@@ -38,7 +38,7 @@ def _block(block: Block) -> Iterator[str]:
 
 
 def render_grid(grid: Grid) -> Iterator[str]:
-    """Render a grid; columns that do not fit on a line follow below, each with the labels."""
+    """Render a grid; columns that do not fit on a line follow below, each with the words."""
     rows = [[_text(content) for content in row] for row in grid.rows]
     table = [list(grid.head), *rows]
     labels = [line[0] for line in table]
@@ -46,13 +46,13 @@ def render_grid(grid: Grid) -> Iterator[str]:
     widths = [max(len(line[index]) for line in table) + _GAP for index in range(1, len(grid.head))]
     if grid.caption:
         yield from wrap(grid.caption, WIDTH, break_on_hyphens=False)
-    for start, stop in _split_columns(widths, WIDTH - label_width):
+    gap = "" if grid.words == 1 else " " * _GAP
+    for columns in _split_columns(widths, WIDTH - label_width - len(gap), grid.words - 1):
         for line, label in zip(table, labels, strict=True):
             entries = [
                 text.ljust(width)[:WIDTH] if index < grid.words - 1 else text.rjust(width)
-                for index, (text, width) in enumerate(
-                    zip(line[start + 1 : stop + 1], widths[start:stop], strict=True), start
-                )
+                for index in columns
+                for text, width in [(line[index + 1], widths[index])]
             ]
             if line is not table[0] and not any(text.strip() for text in (label, *entries)):
                 continue
@@ -60,19 +60,19 @@ def render_grid(grid: Grid) -> Iterator[str]:
             if label.startswith(" "):
                 above, last = [], label[:label_width]
             yield from above
-            gap = "" if grid.words == 1 else " " * _GAP
             yield f"{last:<{label_width}}{gap}{''.join(entries)}".rstrip()
 
 
-def _split_columns(widths: Sequence[int], room: int) -> Iterator[tuple[int, int]]:
-    """Cut columns into parts that fit, each as from and to."""
-    start = width_so_far = 0
-    for index, width in enumerate(widths):
-        if width_so_far + width > room and index > start:
-            yield start, index
-            start, width_so_far = index, 0
-        width_so_far += width
-    yield start, len(widths)
+def _split_columns(widths: Sequence[int], room: int, words: int) -> Iterator[list[int]]:
+    """Cut columns into parts that fit; each begins with the columns of words."""
+    first = list(range(min(words, len(widths))))
+    part = list(first)
+    for index in range(words, len(widths)):
+        if sum(widths[i] for i in part) + widths[index] > room and len(part) > words:
+            yield part
+            part = list(first)
+        part.append(index)
+    yield part
 
 
 def _text(content: str | Entry | tuple[Entry, ...]) -> str:
