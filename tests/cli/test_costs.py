@@ -199,7 +199,7 @@ def test_failed_and_cut_requests_are_in_the_tables_of_the_run_and_of_its_report(
             return [Say("1"), Die()]
         return [Think("hm"), Say("1"), Usage(20, prompt=10, reasoning=15, cached=4)]
 
-    budget = Budget(prices={ANY: Price(prompt=1, cached=0.5, completion=2)})
+    budget = Budget(prices={"fake": Price(prompt=1, cached=0.5, completion=2)})
     with FakeServer(answer) as server:
         results = play(server, tmp_path, budget=budget, limits=Limits(connections=1))
         (total,) = results.spending.expenses

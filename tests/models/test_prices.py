@@ -7,6 +7,8 @@ from timeful.models.model_spec import ModelSpec
 from timeful.models.prices import (
     ANY,
     Price,
+    check_names,
+    check_priced,
     describe_prices,
     has_table,
     price_of,
@@ -60,7 +62,15 @@ def test_a_second_price_of_a_model_is_refused() -> None:
 
 def test_a_price_of_a_model_that_is_not_in_the_run_is_refused() -> None:
     with pytest.raises(SettingsError):
-        describe_prices([UNKNOWN], read_prices(["gpt-4.1=1,2"]))
+        check_names([UNKNOWN], read_prices(["gpt-4.1=1,2"]))
+
+
+def test_a_run_says_which_price_it_knows() -> None:
+    assert len(describe_prices([UNKNOWN, UNKNOWN], read_prices(["1,2"]))) == 1
+    check_names([UNKNOWN], read_prices(["1,2", "vllm:gpt-4.1-mini=1,2"]))
+    check_priced([UNKNOWN], read_prices(["1,2"]))
+    with pytest.raises(SettingsError):
+        check_priced([UNKNOWN], {})
 
 
 def test_an_unknown_model_has_no_price() -> None:

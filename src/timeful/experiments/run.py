@@ -25,6 +25,7 @@ from timeful.models.kinds import ApiKey
 from timeful.models.ledger import Accounts, Expense
 from timeful.models.model_spec import ModelSpec
 from timeful.models.preflight import Preflight, check_endpoints
+from timeful.models.prices import check_names
 from timeful.models.redaction import clean_key
 from timeful.models.spending import Budget, Spending, track_spending
 from timeful.models.traffic import Limits, under
@@ -40,7 +41,7 @@ from timeful.records.summary import foreign_record
 from timeful.records.usage_total import UsageTotal
 from timeful.reports.results import ResultRow
 from timeful.runs.batch import RUN, Job, find_missing, finished_rows, run_batch
-from timeful.runs.concurrency import choose_concurrency, find_live_models
+from timeful.runs.concurrency import choose_concurrency, find_live_models, has_own_model
 from timeful.version import __version__
 
 MAIN_KEY = "OPENAI_API_KEY"
@@ -328,6 +329,10 @@ def _check_endpoints(
     if not options.replace:
         check_folder(out, settings, RUN)
     missing = [step.episode for step in _find_pending(plan, out, settings, options)]
+    episodes = [step.episode for step in plan]
+    priced = [*find_live_models(episodes), *judges]
+    if priced and options.budget is not None and not any(map(has_own_model, episodes)):
+        check_names(priced, options.budget.prices)
     models = [*find_live_models(missing), *judges] if missing else judges
     return check_endpoints(
         models,

@@ -116,12 +116,12 @@ def read_accounts(folder: Path) -> Accounts:
     return Accounts(expenses=tuple(sums), prices=dict(sorted(prices.items())))
 
 
-def fold_ledger(folder: Path, given: dict[str, Price] | None = None) -> None:
+def fold_ledger(folder: Path, prices: dict[str, Price] | None = None) -> None:
     """Add up the lines of earlier sessions, before a new one begins.
 
     Args:
         folder: The run folder.
-        given: Prices given by hand; they hold for earlier requests that had no price as well.
+        prices: Prices given by hand; they hold for earlier requests that had no price as well.
 
     Raises:
         RecordError: If the file cannot be read.
@@ -129,13 +129,14 @@ def fold_ledger(folder: Path, given: dict[str, Price] | None = None) -> None:
     path = folder / LEDGER
     if not path.exists():
         return
+    by_hand = prices or {}
     groups, prices = _read(path)
     lines: list[Expense | PriceLine] = [
         PriceLine(model=model, price=price) for model, price in prices.items()
     ]
     for (model, role, is_priced), parts in sorted(groups.items()):
         total = add_expenses(parts, model=model, role=role)
-        price = (given or {}).get(model) or (given or {}).get(ANY)
+        price = by_hand.get(model) or by_hand.get(ANY)
         if not is_priced and price is not None:
             cost = price.cost(total.prompt, total.completion, cached=total.cached or 0)
             total = replace(total, unpriced=0, cost=cost)

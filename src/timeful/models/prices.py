@@ -83,43 +83,48 @@ class Priced(Protocol):
         ...
 
 
-def price_of(model: Priced, given: Mapping[str, Price] | None = None) -> Price | None:
+def price_of(model: Priced, prices: Mapping[str, Price] | None = None) -> Price | None:
     """The price of a model: one given by hand, else that of the table; None if it is unknown.
 
     Args:
         model: The model.
-        given: Prices given by hand, by the model's name; that of `ANY` holds for all others.
+        prices: Prices given by hand, by the model's name; that of `ANY` holds for all others.
     """
-    return find_price(model.name, model.endpoint or "", given or {})
+    return find_price(model.name, model.endpoint or "", prices or {})
 
 
-def find_price(name: str, endpoint: str, given: Mapping[str, Price]) -> Price | None:
+def find_price(name: str, endpoint: str, prices: Mapping[str, Price]) -> Price | None:
     """The price of a model by its name at the server, and the address; see `price_of`."""
-    by_hand = given.get(name) or given.get(ANY)
+    by_hand = prices.get(name) or prices.get(ANY)
     return by_hand or (look_up(name, endpoint) if endpoint else None)
 
 
-def describe_prices(models: Iterable[Priced], given: Mapping[str, Price]) -> list[str]:
-    """A line for each model: its price, and where that comes from.
+def describe_prices(models: Iterable[Priced], prices: Mapping[str, Price]) -> list[str]:
+    """A line for each model: its price, and where that comes from."""
+    by_name = {model.name: price_of(model, prices) for model in models}
+    return [_line(name, price) for name, price in by_name.items()]
+
+
+def check_names(models: Iterable[Priced], prices: Mapping[str, Price]) -> None:
+    """Check that prices given by hand are of these models.
 
     Raises:
-        SettingsError: If a price was given for a model that is not one of these.
+        SettingsError: If one is of another model.
     """
-    known = {model.name: price_of(model, given) for model in models}
-    for name in given:
+    names = {model.name for model in models}
+    for name in prices:
         if name != ANY:
-            check_known("model with a price", name, known)
-    return [_line(name, price) for name, price in known.items()]
+            check_known("model with a price", name, names)
 
 
-def check_priced(models: Iterable[Priced], given: Mapping[str, Price]) -> None:
+def check_priced(models: Iterable[Priced], prices: Mapping[str, Price]) -> None:
     """Check that the price of each model is known, so that its cost can be limited.
 
     Raises:
         SettingsError: If one is unknown; it says how to give it.
     """
     for model in models:
-        if price_of(model, given) is None:
+        if price_of(model, prices) is None:
             raise SettingsError(refuse_unpriced(model.name))
 
 

@@ -53,6 +53,11 @@ def is_limited(episode: object) -> bool:
     return has_role or bool(getattr(episode, "judge", None))
 
 
+def has_own_model(episode: object) -> bool:
+    """Whether a role of an episode has a user's own model, which may ask endpoints itself."""
+    return _has_role(episode, "is_own")
+
+
 def find_live_models(episodes: Sequence[object]) -> list[ModelSpec]:
     """The models behind endpoints that the roles of episodes have, each once."""
     values = [value for episode in episodes for value in _values(episode)]
