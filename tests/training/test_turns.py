@@ -14,7 +14,7 @@ from tests.servers.fake import FakeServer, Say, Status
 from tests.training.material import checkpoint, config
 from timeful.core.units import seconds
 from timeful.dialogues.jsonl import write_jsonl
-from timeful.errors import ModelError, SettingsError
+from timeful.errors import ModelError, ModelRefusedError, SettingsError
 from timeful.judges.ruler import rule_judge
 from timeful.judges.ruler_prompts import read_attempts
 from timeful.judges.ruler_settings import RulerJudge
@@ -193,6 +193,32 @@ def test_a_judge_scores_the_groups_of_an_update_and_each_candidate_gets_its_own(
     assert len(warmer.asked) == 2, "another judge than the one in the log"
 
 
+def test_a_judge_that_refuses_ends_the_training_at_once_and_one_that_is_away_does_not(
+    scenes: Mapping[str, TurnTask], tmp_path: Path
+) -> None:
+    pytest.importorskip("openai")
+    groups = [[play(scene, says())] for scene in list(scenes.values())[3:6]]
+    log = tmp_path / "ruler.jsonl"
+    one_score = Say('{"scores": [{"trajectory_id": "1", "explanation": "x", "score": 0.5}]}')
+    refusals = [False, False, False, True]
+
+    def script(_: Any) -> Any:
+        return [Status(401, "expired") if refusals.pop(0) else one_score]
+
+    with FakeServer(script) as server:
+        judge = settings(server.base_url, max_concurrent_api_number=1, max_retries=0)
+        model = judge.endpoint("")
+        reward = JudgeReward(HYBRID, model, judge, log=log)
+        assert reward(groups, 0, 0.0) == [[0.5]] * 3
+        with pytest.raises(ModelRefusedError):
+            reward(groups, 1, 0.0)
+        assert len(server.requests) == 4
+        model.close()
+    assert len(log.read_text().splitlines()) == 3, "no group is logged as failed"
+    assert JudgeReward(HYBRID, model, judge, log=log)(groups, 2, 0.0) == [[None]] * 3
+    model.close()
+
+
 def test_groups_are_asked_for_side_by_side(scenes: Mapping[str, TurnTask], tmp_path: Path) -> None:
     both = Barrier(2)
 
@@ -268,7 +294,8 @@ def test_a_judge_that_has_never_scored_anything_ends_the_training(
         broken[0] = False
         assert rewards([group], 0, 0.0) != [[None]]
         broken[0] = True
-        assert rewards([group, group], 1, 0.0) == [[None], [None]]
+        with pytest.raises(ModelRefusedError):  # a key that expired: the training resumes with one
+            rewards([group, group], 1, 0.0)
         model.close()
 
 

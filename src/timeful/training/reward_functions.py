@@ -115,7 +115,7 @@ class JudgeReward:
             with under(None, Spending(is_run=True)):
                 results = self._ask(groups)
         except ModelRefusedError as error:
-            raise ModelRefusedError(f"{error}; {where}") from error
+            raise ModelRefusedError(f"the judge of update {update}: {error}; {where}") from error
         except ModelError:  # an endpoint that is away for a while costs groups, and no training
             results = self._ask(groups)
         refused = results and all(result.failure == "endpoint" for result in results)
