@@ -8,7 +8,8 @@ from typing import Any
 from msgspec import UNSET
 
 from timeful.core.kernel import Kernel
-from timeful.core.source import Chunk, End, Source, TokenSource
+from timeful.core.source import Chunk, End, Source
+from timeful.core.source import Sampled as DrawnTokens
 from timeful.core.stream import Stream
 from timeful.models.model import Guidance
 from timeful.records.events import (
@@ -161,8 +162,10 @@ class ThoughtRecorder:
                     failure=self._failure() or UNSET,
                 )
             )
-            if isinstance(self.source, TokenSource):
-                self._tell_tokens(self.source, stream.tokens)
+            # Not by the protocol `TokenSource`, whose check takes longer than all else here.
+            tokens: DrawnTokens | None = getattr(self.source, "sampled", None)
+            if tokens is not None:
+                self._record_tokens(tokens, stream.tokens)
 
     def _failure(self) -> str | None:
         """The error of its last attempt; in simulated time an attempt has no effect."""
@@ -175,9 +178,8 @@ class ThoughtRecorder:
             Noted(at=self.kernel.now, topic="usage", text=f"thought {self.number}: {text}")
         )
 
-    def _tell_tokens(self, source: TokenSource, delivered: int) -> None:
+    def _record_tokens(self, sampled: DrawnTokens, delivered: int) -> None:
         """Write which tokens it was made of, up to the last one that came in time."""
-        sampled = source.sampled
         self.recorder.write(
             Sampled(
                 at=self.kernel.now,

@@ -38,7 +38,7 @@ from timeful.experiments.options import (
 )
 from timeful.experiments.run import Results, make_baselines, run_suite
 from timeful.experiments.suite import MissingBaselineError, Suite
-from timeful.experiments.sweep import Choice, plan_episodes
+from timeful.experiments.sweep import Choice, list_episodes
 from timeful.models.counting import COUNTING_HELP, Counting
 from timeful.models.kinds import FORMS
 from timeful.models.request import address
@@ -283,7 +283,7 @@ def run_command(
 ) -> None:
     """Run a suite as its command was given, print its tables, and exit with 1 on failures."""
     choice = replace(read_choice(suite, options, values), file=file)
-    episodes = [planned.episode for planned in plan_episodes(suite, choice)]
+    episodes = list_episodes(suite, choice)
     refuse_idle_options(options, values, episodes)
     if len(episodes) > MANY_EPISODES and sys.stdin.isatty():
         click.confirm(f"Play {len(episodes):,} episodes?", abort=True)
@@ -343,7 +343,7 @@ def make_baseline_command(suite: Suite) -> click.Command:
             values={**baseline.values, **(choice.values or {})},
             fixed={**(choice.fixed or {}), **fixed},
         )
-        episodes = [planned.episode for planned in plan_episodes(suite, choice)]
+        episodes = list_episodes(suite, choice)
         refuse_idle_options(options, values, episodes)
         out = values["out"] or default_out
         estimate = partial(estimate_run, replace(suite, baseline=None), choice, out)

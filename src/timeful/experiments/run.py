@@ -470,7 +470,7 @@ def _give_up(plan: PlannedEpisode, recorder: Recorder, why: str) -> None:
 
 def _finish(plan: PlannedEpisode, recorder: Recorder, boundary: Any, error: str) -> None:
     """End a record that has no end as failed."""
-    if any(isinstance(event, EpisodeEnded | EpisodeFailed) for event in recorder.events):
+    if any(isinstance(event, EpisodeEnded | EpisodeFailed) for event in reversed(recorder.events)):
         return
     if not recorder.events:
         settings = dict(plan.settings)

@@ -49,7 +49,16 @@ class PlannedEpisode:
 
 
 def plan_episodes(suite: Suite, choice: Choice) -> list[PlannedEpisode]:
-    """Spell out the episodes of a run.
+    """Spell out the episodes of a run, with their keys and settings.
+
+    Raises:
+        SettingsError: As `list_episodes` raises it.
+    """
+    return [plan_episode(suite, episode) for episode in list_episodes(suite, choice)]
+
+
+def list_episodes(suite: Suite, choice: Choice) -> list[Any]:
+    """List the episodes of a run, each key once.
 
     Raises:
         SettingsError: If a name is unknown, nothing is left to play, or there are more than a
@@ -69,11 +78,10 @@ def plan_episodes(suite: Suite, choice: Choice) -> list[PlannedEpisode]:
     if suite.plan is not None:
         chosen = {*(choice.values or {}), *(choice.fixed or {})} - choice.ambient
         swept = list(suite.plan(swept, chosen))
-    episodes: dict[str, PlannedEpisode] = {}
+    episodes: dict[str, Any] = {}
     for episode in swept if suite.resolve is None else map(suite.resolve, swept):
         if episode is not None:
-            plan = plan_episode(suite, episode)
-            episodes.setdefault(plan.key, plan)
+            episodes.setdefault(_read_key(suite, episode), episode)
     if not episodes:
         choices = {**(choice.values or {}), **(choice.fixed or {})}
         text = ", ".join(f"{name}={value}" for name, value in choices.items())
@@ -166,8 +174,12 @@ def plan_episode(suite: Suite, episode: Any) -> PlannedEpisode:
         if hasattr(episode, "settings")
         else {"suite": suite.name, "episode": encode_fields(episode)}
     )
-    key = episode.key if hasattr(episode, "key") else _derive_key(suite, episode)
-    return PlannedEpisode(key=key, settings=settings, episode=episode)
+    return PlannedEpisode(key=_read_key(suite, episode), settings=settings, episode=episode)
+
+
+def _read_key(suite: Suite, episode: Any) -> str:
+    key: str = episode.key if hasattr(episode, "key") else _derive_key(suite, episode)
+    return key
 
 
 def encode_fields(episode: Any) -> dict[str, Any]:

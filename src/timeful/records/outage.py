@@ -8,6 +8,8 @@ from collections.abc import Iterable
 
 from timeful.records.events import Entry, ThoughtEnded, ThoughtStarted, Within
 
+_KINDS = frozenset((ThoughtStarted, ThoughtEnded, Within))
+
 
 def find_outage(events: Iterable[Entry]) -> str | None:
     """Describe the outage of a model in an episode; None if there is none.
@@ -21,6 +23,8 @@ def find_outage(events: Iterable[Entry]) -> str | None:
     failures: dict[str, list[str]] = {}
     errors: dict[str, list[str]] = {}
     for entry in events:
+        if type(entry) not in _KINDS:
+            continue
         module, event = (entry.module, entry.what) if isinstance(entry, Within) else ("", entry)
         if isinstance(event, ThoughtStarted):
             models[module, event.thought] = event.model
