@@ -184,25 +184,25 @@ def estimate_run(
     check_path(out, RUN)
     plan = plan_episodes(suite, choice)
     settings = run_settings(suite, choice, plan)
-    places = [(plan, out)]
+    runs = [(plan, out)]
     playable = plan
     if suite.baseline is not None:
         episodes = [step.episode for step in plan]
         if first := suite.baseline.plan(episodes):  # the others depend on their outcome
             playable = [plan_episode(suite, episode) for episode in first]
-            places.append((playable, out.with_name(f"{out.name}-baseline")))
+            runs.append((playable, out.with_name(f"{out.name}-baseline")))
         else:
             plan = [plan_episode(suite, step) for step in suite.baseline.complete(episodes, ())]
-            places, playable = [(plan, out)], plan
+            runs, playable = [(plan, out)], plan
     if suite.check is not None:
         suite.check([step.episode for step in playable])
     missing = [
         step
-        for steps, folder in places
+        for steps, folder in runs
         for step in (steps if replace_run else find_missing(steps, folder, settings))
         if is_live(step.episode)
     ]
-    known = sum(is_live(step.episode) for steps, _ in places for step in steps)
+    count = sum(is_live(step.episode) for steps, _ in runs for step in steps)
     keys = {step.key for step in missing}
     play = partial(suite.play, api_key="") if suite.takes_key else suite.play
     return estimate_episodes(
@@ -210,7 +210,7 @@ def estimate_run(
         [step for step in playable if step.key in keys],
         out,
         missing=len(missing),
-        finished=known - len(missing),
+        finished=count - len(missing),
         limits=limits,
         prices=prices,
     )
@@ -397,7 +397,7 @@ def _estimate_seconds(
 
 
 def _add(values: Iterable[float | None]) -> float | None:
-    """The sum; None if one is unknown, or there is none."""
+    """The sum; None if one is unpresent, or there is none."""
     numbers = list(values)
-    known = [number for number in numbers if number is not None]
-    return sum(known) if numbers and len(known) == len(numbers) else None
+    present = [number for number in numbers if number is not None]
+    return sum(present) if numbers and len(present) == len(numbers) else None
