@@ -16,6 +16,7 @@ from timeful.dialogues.jsonl import write_jsonl
 from timeful.domains.generator import generate
 from timeful.domains.library import load_domain
 from timeful.errors import SettingsError
+from timeful.suites.proactor.agents import digest_agents
 from timeful.suites.proactor.episode import ProactorEpisode
 from timeful.suites.proactor.suite import suite
 
@@ -158,3 +159,12 @@ def test_the_first_timing_and_pace_are_the_main_part_and_by_turn_has_one_pace() 
     values = {**ONE, "timing": ["pace", "by-turn"], "token_ms": [FAST, SLOW], "dialogues": 1}
     conditions = [(e.part, e.timing, e.token_ms) for e in episodes(**values)]
     assert conditions == [("main", "pace", FAST), ("time", "pace", SLOW), ("time", "by-turn", FAST)]
+
+
+def test_digests_of_agents_keep_their_value_over_versions() -> None:
+    digests = dict(digest_agents(["non-reasoning", "reasoning", "reasoning-asg"]))
+    assert digests == {
+        "non-reasoning": "558786ec89c6441f",
+        "reasoning": "2e74568fc3939ea0",
+        "reasoning-asg": "b961b8a95ba08772",
+    }

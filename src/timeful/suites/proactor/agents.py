@@ -33,9 +33,14 @@ def agent_file(name: str) -> AgentFile:
 
 
 def digest_agents(agents: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """A digest of the content of each agent's file."""
-    texts = ((name, msgspec.json.encode(load_agent(name), order="sorted")) for name in agents)
-    return tuple((name, sha256(text).hexdigest()[:16]) for name, text in texts)
+    """A digest of the content of each agent's file, with the name of its key spelled out."""
+    return tuple((name, _digest(load_agent(name))) for name in agents)
+
+
+def _digest(file: AgentFile) -> str:
+    llm = msgspec.structs.replace(file.llm, api_key_name=file.llm.key_name)
+    text = msgspec.json.encode(msgspec.structs.replace(file, llm=llm), order="sorted")
+    return sha256(text).hexdigest()[:16]
 
 
 def find_endpoints(
