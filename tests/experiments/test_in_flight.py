@@ -134,7 +134,8 @@ def test_bad_answers_cost_no_good_episode_and_bounded_memory(tmp_path: Path) -> 
     server = Server()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with FakeServer(server) as fake:
-        results = run(tmp_path, fake, episodes=64, workers=1, limits=Limits(connections=64))
+        limits = Limits(connections=64)
+        results = run(tmp_path, fake, episodes=64, workers=1, limits=limits, hasty=True)
     rows = {row["number"]: row for row in results.rows}
     for number, row in rows.items():
         is_good = not number % 2 or KINDS[(number // 2) % len(KINDS)] is GOOD
@@ -189,7 +190,15 @@ def test_a_hostile_server_costs_no_good_episode_at_64_connections(
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     command = ["run", "tests/experiments/flight_suite.py", "--numbers", "64", "--workers", "1"]
     with FakeServer(script) as server:
-        options = ["--url", server.base_url, "--connections", "64", "--out", str(tmp_path)]
+        options = [
+            "--url",
+            server.base_url,
+            "--connections",
+            "64",
+            "--out",
+            str(tmp_path),
+            "--hasty",
+        ]
         result = CliRunner().invoke(app, [*command, *options])
     lines = (tmp_path / "rows.jsonl").read_text().splitlines()
     rows = {row["number"]: row for row in (json.loads(line)["row"] for line in lines)}
