@@ -1,5 +1,6 @@
 """The estimate of a run tells what the run asks, and sends nothing."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +163,19 @@ def estimate(tokens: float) -> Estimate:
     )
 
 
+def test_a_small_budget_of_tokens_can_be_expensive(monkeypatch: pytest.MonkeyPatch) -> None:
+    expensive = replace(estimate(1e7), lines=[replace(estimate(1e7).lines[0], cost=100.0)])
+    questions: list[str] = []
+    monkeypatch.setattr(click, "confirm", lambda text, **_: questions.append(text))
+    for stream in ("stdin", "stderr"):
+        monkeypatch.setattr(f"sys.{stream}.isatty", lambda: True)
+    models = [ModelSpec(spec="openai:m", base_url="https://api.example.com/v1")]
+    ask_before(lambda: expensive, models, VALUES | {"max_tokens_total": 1_000_000})
+    assert len(questions) == 1, "a tenth of 100 USD"
+    ask_before(lambda: expensive, models, VALUES | {"max_tokens_total": 400_000})
+    assert len(questions) == 1
+
+
 @pytest.mark.parametrize(
     ("tokens", "base_url", "values", "is_asked"),
     [
@@ -169,6 +183,7 @@ def estimate(tokens: float) -> Estimate:
         (4e6, "https://api.example.com/v1", {}, False),
         (6e6, "https://api.example.com/v1", {"yes": True}, False),
         (6e6, "https://api.example.com/v1", {"max_tokens_total": 1000}, False),
+        (6e6, "https://api.example.com/v1", {"max_tokens_total": 5_500_000}, True),
         (6e6, NOWHERE, {}, False),
         (6e6, NOWHERE, {"price": ("1,2",)}, True),
     ],

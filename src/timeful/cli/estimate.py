@@ -47,22 +47,22 @@ def ask_before(
 ) -> None:
     """Ask before a run that is expensive by its estimate; without a terminal, print the estimate.
 
-    Nothing is estimated for servers on this machine without a price, for models without an
-    endpoint, or if the budget is below the thresholds.
+    The budget of the run bounds the estimate. Nothing is estimated for servers on this machine
+    without a price, and for models without an endpoint.
 
     Raises:
         click.Abort: If the answer is no.
     """
     budget = read_spending(values)["budget"]
     others = [model for model in models if not is_loopback(model.endpoint or "")]
-    is_bounded = (budget.tokens or EXPENSIVE_TOKENS + 1) <= EXPENSIVE_TOKENS or (
-        budget.cost or EXPENSIVE_USD + 1
-    ) <= EXPENSIVE_USD
-    if values["yes"] or is_bounded or not (others or (models and budget.prices)):
+    if values["yes"] or not (others or (models and budget.prices)):
         return
     expected = estimate()
     total = expected.total
-    if total.prompt + total.completion <= EXPENSIVE_TOKENS and (total.cost or 0) <= EXPENSIVE_USD:
+    tokens, cost = total.prompt + total.completion, total.cost or 0.0
+    share = min(1.0, budget.tokens / tokens) if budget.tokens and tokens else 1.0
+    most = min(cost * share, budget.cost or cost)
+    if tokens * share <= EXPENSIVE_TOKENS and most <= EXPENSIVE_USD:
         return
     print(render_text([expected.section()]), end="", file=sys.stderr)
     if sys.stdin.isatty() and sys.stderr.isatty():
