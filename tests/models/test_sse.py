@@ -38,6 +38,13 @@ def test_events_are_the_same_however_the_bytes_are_cut(
     assert found == payloads
 
 
+@pytest.mark.parametrize("place", range(8))
+def test_a_byte_order_mark_before_the_stream_is_ignored(place: int) -> None:
+    stream = b"\xef\xbb\xbfdata: x\n\n"
+    parser = SseParser()
+    assert [*parser.feed(stream[:place]), *parser.feed(stream[place:])] == [b"x"]
+
+
 def test_an_event_may_have_several_lines_and_no_empty_line_after_the_last() -> None:
     lines = SseParser()
     assert lines.feed(b"id: 1\ndata: a\ndata:b\n\ndata: c") == [b"a\nb"]

@@ -229,6 +229,7 @@ class SseParser:
         self._rest = bytearray()
         self._data: list[bytes] = []
         self._size = 0  # of what came since the last event
+        self._has_begun = False
 
     def feed(self, received: bytes) -> list[bytes]:
         """Add received bytes and return the data of the events that are now complete.
@@ -251,6 +252,8 @@ class SseParser:
         return self.feed(b"\n\n")
 
     def _line(self, line: bytes) -> list[bytes]:
+        if not self._has_begun:  # a byte order mark may come first
+            line, self._has_begun = line.removeprefix(b"\xef\xbb\xbf"), True
         if not line:
             event, self._data = b"\n".join(self._data), []
             self._size = 0
