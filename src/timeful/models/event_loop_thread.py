@@ -5,7 +5,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
@@ -44,6 +44,8 @@ class _RunningLoop:
     def __init__(self) -> None:
         self.pid = os.getpid()
         self.loop = asyncio.new_event_loop()
+        self._executor = ThreadPoolExecutor(thread_name_prefix="timeful-client")
+        self.loop.set_default_executor(self._executor)
         self.shared = ClientState()
         self._streams: weakref.WeakSet[asyncio.Task[object]] = weakref.WeakSet()
         self._enough = asyncio.Event()
@@ -71,6 +73,7 @@ class _RunningLoop:
             self.loop.run_until_complete(self.loop.shutdown_asyncgens())
         finally:
             self.loop.close()
+            self._executor.shutdown()
 
     async def _cancel_rest(self) -> None:
         tasks = asyncio.all_tasks() - {asyncio.current_task()}
