@@ -248,7 +248,7 @@ def test_a_file_in_abcds_shape_with_abcds_own_workflows(tmp_path: Path) -> None:
     assert "Table 1: ABCD, abcd_like.json.gz, split test; 1 synthetic" in " ".join(said.split())
     assert "no AC, Max AC and PRI" in said
     assert "EC of the references" in said
-    assert max(map(len, said.splitlines()[:-3])) <= 80
+    assert max(map(len, said.split(str(tmp_path))[0].splitlines())) <= 80
 
 
 def test_judges_of_a_file_rate_side_by_side(tmp_path: Path) -> None:
