@@ -101,8 +101,9 @@ def test_what_was_stopped_goes_on_and_comes_to_the_same_bytes(
                 process.kill()
         assert process.returncode == (-sign if sign == signal.SIGKILL else 130), output
         assert not (folder / NAMES[0]).exists(), "a half of an output would be taken for one"
-        log = (folder / "talks_annotated.jsonl.gz.work" / "log.jsonl").read_bytes()
-        kept = log.count(b"\n")
+        log = folder / "talks_annotated.jsonl.gz.work" / "log.jsonl"
+        # The fourth request may arrive before the first answer is written.
+        kept = log.read_bytes().count(b"\n") if log.exists() else 0
         assert kept <= 3
         if sign == signal.SIGINT:
             assert f"stopped: {kept} of {N} dialogues are done" in output
@@ -111,7 +112,7 @@ def test_what_was_stopped_goes_on_and_comes_to_the_same_bytes(
         is_second.set()
         again = timeful("annotate", config)
     assert again.exit_code == 0, again.output
-    assert f"{kept} of {N} dialogues" in again.output
+    assert kept == 0 or f"{kept} of {N} dialogues" in again.output
     assert len(served) - len(first) == N - kept, "what was kept is not asked for again"
     assert but_the_address(files(folder)) == but_the_address(undisturbed)
 

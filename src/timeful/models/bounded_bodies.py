@@ -50,11 +50,19 @@ def _stream_type(client: Any) -> Any:
         def __init__(self, stream: Any, read: Read) -> None:
             self._stream = stream
             self._read = read
+            self._open: list[Any] = []
 
         def __aiter__(self) -> AsyncIterator[bytes]:
-            return self._read(aiter(self._stream))
+            parts = aiter(self._stream)
+            bounded = self._read(parts)
+            self._open += (bounded, parts)
+            return bounded
 
         async def aclose(self) -> None:
+            # An error that leaves the thread keeps its frames, and these keep their generators:
+            # another thread would close them.
+            for generator in self._open:
+                await generator.aclose()
             await self._stream.aclose()
 
     return ReadStream

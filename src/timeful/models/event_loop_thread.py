@@ -32,6 +32,9 @@ class ClientState:
 AGAIN_S = 5.0
 """A cancelled stream that still runs after this time is cancelled again."""
 
+REST_S = 0.2
+"""The longest wait for tasks that no stream waits for, before they are cancelled."""
+
 CLOSE_S = 30.0
 """The longest wait for the end of all streams."""
 
@@ -77,6 +80,8 @@ class _RunningLoop:
 
     async def _cancel_rest(self) -> None:
         tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        if tasks:  # those that close a forgotten generator are soon done
+            await asyncio.wait(tasks, timeout=REST_S)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

@@ -6,7 +6,7 @@ imported when the first request is sent.
 
 import asyncio
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Set
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterator, Set
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from re import search
 from typing import TYPE_CHECKING, cast
@@ -102,16 +102,17 @@ class ChatDialect:
         with self._translate_errors(request, body):
             async with opening as response:
                 # Not `iter_bytes`, which costs as much as all else that is done with a chunk.
-                received = aiter(cast("AsyncIterator[bytes]", response.http_response.stream))
-                reader = _Reader(received)
-                async with aclosing(reader.events()) as events:
-                    yield events
-                if reader.is_done:
-                    # Read to the very end, so that the connection can serve the next request.
-                    with suppress(TimeoutError, _TRANSPORT_ERROR):
-                        async with asyncio.timeout(_DRAIN_S):
-                            async for _ in received:
-                                pass
+                stream = cast("AsyncIterable[bytes]", response.http_response.stream)
+                async with aclosing(cast("AsyncGenerator[bytes, None]", aiter(stream))) as received:
+                    reader = _Reader(received)
+                    async with aclosing(reader.events()) as events:
+                        yield events
+                    if reader.is_done:
+                        # Read to the very end, so that the connection can serve the next request.
+                        with suppress(TimeoutError, _TRANSPORT_ERROR):
+                            async with asyncio.timeout(_DRAIN_S):
+                                async for _ in received:
+                                    pass
 
     @contextmanager
     def _translate_errors(self, request: Request, body: dict[str, object]) -> Iterator[None]:
