@@ -1,9 +1,11 @@
 """Answers without an end, and answers that are slow to read: all have bounds."""
 
+import gc
 import json
 import zlib
 from dataclasses import replace
 from itertools import chain, repeat
+from types import AsyncGeneratorType
 from typing import Any
 
 import pytest
@@ -154,3 +156,15 @@ def test_closing_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None
     background.start(block)
     background.close()
     held.set()
+
+
+def test_an_error_leaves_no_generator_of_the_client_open() -> None:
+    text = Raw(_event({"content": "more "}))
+    with FakeServer(lambda _: chain([text], [Raw(b"data: {{{\n\n")], repeat(text))) as server:
+        model, source = _open(server)
+        with pytest.raises(ModelError) as error:
+            read(source)
+        generators = [thing for thing in gc.get_objects() if isinstance(thing, AsyncGeneratorType)]
+        assert [thing for thing in generators if thing.ag_frame is not None] == []
+        model.close()
+        del error
