@@ -65,6 +65,17 @@ def test_a_missing_key_is_found_before_a_request(tmp_path: Path) -> None:
     assert not any(tmp_path.iterdir())
 
 
+def test_a_missing_key_is_found_before_an_estimate_plays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = "https://api.example.com/v1"
+    assert run(url, tmp_path / "a", "--dry-run").exit_code == 0, "nothing is sent"
+    monkeypatch.setattr("timeful.experiments.estimate._play_dry", None)
+    result = run(url, tmp_path / "a")
+    assert isinstance(result.exception, SettingsError)
+    assert not result.output, "neither an estimate nor a price"
+
+
 def test_a_key_that_no_header_takes_is_found_before_a_request(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,7 @@ from timeful.experiments.run import choose_keys
 from timeful.models.chat import OpenAIModel
 from timeful.models.kinds import KINDS, PROVIDERS, is_live, is_sampled
 from timeful.models.model_spec import ModelSpec, read_spec
-from timeful.models.preflight import Preflight, make_models
+from timeful.models.preflight import Preflight
 from timeful.models.role import ModelRole, read_role
 from timeful.registry import names
 
@@ -55,10 +55,10 @@ def test_llama_cpp_counts_each_part() -> None:
 def test_a_provider_needs_a_key_at_its_own_address(kind: str) -> None:
     spec = ModelSpec(spec=f"{kind}:m")
     with pytest.raises(SettingsError, match=KINDS[kind].key_name):
-        Preflight().check_keys(make_models([spec], {}), {})
-    Preflight(needs_key=False).check_keys(make_models([spec], {}), {})
+        Preflight().check_keys([spec], {})
+    Preflight(needs_key=False).check_keys([spec], {})
     keys = {KINDS[kind].key_name: "secret"}
-    Preflight().check_keys(make_models([spec], keys), keys)
+    Preflight().check_keys([spec], keys)
     assert spec.find_key(choose_keys([episode(f"{kind}:m")], keys)) == "secret"
     assert not ModelSpec(spec=f"{kind}:m", base_url="http://127.0.0.1:1").needs_key
 

@@ -25,6 +25,7 @@ from timeful.experiments.estimate import SAMPLE, Estimate, project
 from timeful.files import read_bytes
 from timeful.models.demand import Demand
 from timeful.models.ledger import Expense
+from timeful.models.model_spec import ModelSpec
 from timeful.models.preflight import Preflight, check_endpoints
 from timeful.models.prices import Price
 from timeful.models.request import MOST_TOKENS, estimate_prompt
@@ -161,6 +162,7 @@ def estimate_annotation(
     replace_run: bool = False,
     limits: Limits | None = None,
     prices: Mapping[str, Price] | None = None,
+    check: Callable[[Sequence[ModelSpec]], object] = lambda _: None,
 ) -> Estimate:
     """Estimate what an annotation would ask of its endpoint. Sends and writes nothing.
 
@@ -178,6 +180,7 @@ def estimate_annotation(
     done = set() if replace_run else read_finished(work, identity)
     chosen = {i: d for i, d in enumerate(_read(settings, folder)) if i in selection}
     missing = [dialogue for index, dialogue in chosen.items() if index not in done]
+    check([model] if missing else [])
     sample = missing[:: max(1, len(missing) // SAMPLE)][:SAMPLE]
     demand = Demand()
     for dialogue in sample:

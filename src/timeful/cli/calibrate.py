@@ -102,7 +102,9 @@ def calibrate(
     print(f"           --model {name}{url}")
 
 
-def _estimate(spec: "ModelSpec", lengths: Sequence[int], **options: Any) -> "Estimate":
+def _estimate(
+    spec: "ModelSpec", lengths: Sequence[int], *, replace_run: bool, check: Any, **options: Any
+) -> "Estimate":
     """Estimate a calibration, whose requests are known."""
     from timeful.experiments.estimate import project
     from timeful.models.calibrate import PROMPT
@@ -115,7 +117,7 @@ def _estimate(spec: "ModelSpec", lengths: Sequence[int], **options: Any) -> "Est
         completion=sum(lengths),
         most=sum(lengths),
     )
-    del options["replace_run"]
+    check([spec])
     return project(
         {(spec.name, spec.endpoint or "", PROMPT.label): demand},
         Path(),

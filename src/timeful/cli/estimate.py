@@ -1,5 +1,6 @@
 """The estimate of a run before it starts: printed alone, or with a question."""
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -10,7 +11,7 @@ import click
 from timeful.cli.options import read_limits, read_spending
 from timeful.experiments.estimate import Estimate
 from timeful.models.model_spec import ModelSpec
-from timeful.models.preflight import is_loopback
+from timeful.models.preflight import Preflight, is_loopback
 from timeful.models.traffic import Limits
 from timeful.reports.text import render_text
 
@@ -25,15 +26,19 @@ def is_estimate(
     """Whether the estimate is all that is to be printed; otherwise see `ask_before`.
 
     Args:
-        estimate: Makes the estimate, given `replace_run`, `limits` and `prices`.
+        estimate: Makes the estimate, given `replace_run`, `limits`, `prices` and `check`.
         models: The models that may be asked.
         values: The values of the options.
     """
+    spending = read_spending(values)
+    # A dry run sends nothing, so it needs no key.
+    preflight = Preflight(needs_key=False) if values["dry_run"] else spending["preflight"]
     make = partial(
         estimate,
         replace_run=values["replace"],
         limits=read_limits(values, connections=Limits().connections),
-        prices=read_spending(values)["budget"].prices,
+        prices=spending["budget"].prices,
+        check=partial(preflight.check_keys, keys=os.environ),
     )
     if values["dry_run"]:
         print(render_text([make().section()]), end="")

@@ -162,6 +162,7 @@ def estimate_run(
     replace_run: bool = False,
     limits: Limits | None = None,
     prices: Mapping[str, Price] | None = None,
+    check: Callable[[Sequence[ModelSpec]], object] = lambda _: None,
 ) -> Estimate:
     """Estimate what a run would ask of endpoints. Sends nothing and writes nothing.
 
@@ -177,6 +178,7 @@ def estimate_run(
         replace_run: Whether the run in the folder is replaced.
         limits: The limits of the traffic to endpoints.
         prices: Prices given by hand; see `prices.price_of`.
+        check: Checks the models that would be asked, before their client is loaded.
 
     Raises:
         SettingsError: As `run_suite`.
@@ -194,14 +196,15 @@ def estimate_run(
         else:
             plan = [plan_episode(suite, step) for step in suite.baseline.complete(episodes, ())]
             runs, playable = [(plan, out)], plan
-    if suite.check is not None:
-        suite.check([step.episode for step in playable])
     missing = [
         step
         for steps, folder in runs
         for step in (steps if replace_run else find_missing(steps, folder, settings))
         if is_live(step.episode)
     ]
+    check(find_live_models([step.episode for step in missing]))
+    if suite.check is not None:
+        suite.check([step.episode for step in playable])
     count = sum(is_live(step.episode) for steps, _ in runs for step in steps)
     keys = {step.key for step in missing}
     play = partial(suite.play, api_key="") if suite.takes_key else suite.play

@@ -78,30 +78,30 @@ class Preflight:
 
     needs_key: bool = True
 
-    def check_keys(self, models: Mapping[LiveModel, str], keys: Mapping[str, str]) -> None:
-        """Check that keys are set; `models` and `keys` are as for `check`.
+    def check_keys(self, specs: Iterable[ModelSpec], keys: Mapping[str, str]) -> None:
+        """Check that keys are set; arguments are as for `check`. Nothing is loaded or sent.
 
         Raises:
             SettingsError: If a key is missing.
         """
-        for model, name in models.items():
-            is_missing = bool(name) and not keys.get(name) and not is_loopback(model.endpoint)
-            if self.needs_key and is_missing:
+        for spec in specs:
+            name, address = spec.key_name, spec.endpoint or ""
+            if self.needs_key and name and not keys.get(name) and not is_loopback(address):
                 raise SettingsError(
-                    f"{model.name} at {model.endpoint} needs a key: set the environment variable "
+                    f"{spec.name} at {address} needs a key: set the environment variable "
                     f"{name}, or give --no-key if the endpoint takes none"
                 )
 
     def check(
         self,
-        models: Mapping[LiveModel, str],
+        specs: Iterable[ModelSpec],
         keys: Mapping[str, str],
         say: Callable[[str], None],
     ) -> None:
-        """Check models, and describe each in three lines.
+        """Check models, each once, and describe each in three lines.
 
         Args:
-            models: The models, with their keys; each with the environment variable of its key.
+            specs: The models.
             keys: The keys by environment variable.
             say: Shows a line.
 
@@ -110,8 +110,10 @@ class Preflight:
             ModelError: If an endpoint refuses the key, the model or the settings, or if there is
                 no connection.
         """
-        self.check_keys(models, keys)
-        for model in models:
+        distinct = list(dict.fromkeys(specs))
+        self.check_keys(distinct, keys)
+        for spec in distinct:
+            model = spec.connect(pace=None, api_key=spec.find_key(keys))
             with closing(model):
                 result = probe_model(model)
             if isinstance(result, Probe):
@@ -149,6 +151,8 @@ def check_endpoints(
             price is unknown.
         ModelError: As `Preflight.check`.
     """
+    if preflight is not None:
+        preflight.check_keys(specs, keys)
     budget = budget or Budget()
     prices = "\n".join(describe_prices(specs, budget.prices))
     if budget.cost is not None:
@@ -160,16 +164,8 @@ def check_endpoints(
     with TemporaryDirectory(prefix="timeful-probes-") as folder:
         path = Path(folder)
         with track_spending(path, budget, others=folders) as spending, under(limits, spending):
-            preflight.check(make_models(specs, keys), keys, say)
+            preflight.check(specs, keys, say)
         return read_accounts(path).expenses
-
-
-def make_models(specs: Iterable[ModelSpec], keys: Mapping[str, str]) -> dict[LiveModel, str]:
-    """Make the models of names, each once, with the environment variable of its key."""
-    return {
-        spec.connect(pace=None, api_key=spec.find_key(keys)): spec.key_name
-        for spec in dict.fromkeys(specs)
-    }
 
 
 def probe_model(model: LiveModel) -> Probe | ModelError:

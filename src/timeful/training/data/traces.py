@@ -188,6 +188,7 @@ def estimate_traces(
     replace_run: bool = False,
     limits: Limits | None = None,
     prices: Mapping[str, Price] | None = None,
+    check: Callable[[Sequence[ModelSpec]], object] = lambda _: None,
 ) -> Estimate:
     """Estimate what the teacher would be asked; see `estimate_run`. Judges are not included.
 
@@ -199,6 +200,7 @@ def estimate_traces(
     episodes, about = _plan(settings)
     live = [episode for episode in episodes if episode.role.is_live]
     missing = live if replace_run else find_missing(live, out, about)
+    check(find_live_models(missing))
     return estimate_episodes(
         partial(generate.play, api_key=""),
         [_planned(episode) for episode in missing],
