@@ -13,6 +13,7 @@ from timeful.version import __version__
 if TYPE_CHECKING:
     from timeful.agents.agile import agile
     from timeful.agents.planning import planning
+    from timeful.agents.program.agent import program
     from timeful.agents.prompt_kit import prompt_kit
     from timeful.agents.reactive import reactive
     from timeful.agents.session import Session
@@ -86,6 +87,7 @@ __all__ = [
     "option",
     "planning",
     "play",
+    "program",
     "prompt_kit",
     "reactive",
     "read_record",
@@ -134,6 +136,7 @@ _PLACES = {
     "option": "experiments.options",
     "planning": "agents.planning",
     "play": "runs.play",
+    "program": "agents.program.agent",
     "prompt_kit": "agents.prompt_kit",
     "reactive": "agents.reactive",
     "read_record": "records.recorder",

@@ -11,6 +11,7 @@
     │   ├── ModelRefusedError  the endpoint said no: key, quota, unknown model
     │   ├── BudgetError        the budget of a run is used up
     │   └── CassetteMissError  a replay was asked for a request it never recorded
+    ├── ProgramError           a program that is an agent failed
     ├── SandboxError           model-written code failed, or could not be run safely
     ├── RecordError            a record or run folder that cannot be read or continued
     ├── EpisodeError           an episode failed; its cause is the error that ended it
@@ -79,6 +80,10 @@ class BudgetError(ModelError):
 
 class CassetteMissError(ModelError):
     """A replay was asked for a request that was never recorded."""
+
+
+class ProgramError(TimefulError):
+    """A program that is an agent failed."""
 
 
 class SandboxError(TimefulError):

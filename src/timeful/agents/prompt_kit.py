@@ -32,6 +32,11 @@ class PromptKit:
     plan_text: Callable[[View], str]
     react_text: Callable[[View, Sequence[Guidance]], str]
     code_text: Callable[[View], str]
+    rules_text: Callable[[View], str] | None = None
+
+    def rules(self, view: View) -> str:
+        """The rules of the game; empty where the kit has none."""
+        return "" if self.rules_text is None else self.rules_text(view)
 
     def react(self, view: View, guidance: Sequence[Guidance] = ()) -> Prompt:
         """Ask for one action, with what a planner has said so far, if anything."""
@@ -80,6 +85,7 @@ _KITS = {
         plan_text=freeway.plan,
         react_text=freeway.react,
         code_text=freeway.code,
+        rules_text=freeway.rules,
     ),
     "snake": PromptKit(
         actions=("L", "R", "U", "D"),
@@ -88,6 +94,7 @@ _KITS = {
         plan_text=snake.plan,
         react_text=snake.react,
         code_text=snake.code,
+        rules_text=snake.rules,
     ),
     "overcooked": PromptKit(
         actions=("U", "D", "L", "R", "I", "S"),
@@ -96,6 +103,7 @@ _KITS = {
         plan_text=overcooked.plan,
         react_text=overcooked.react,
         code_text=overcooked.code,
+        rules_text=overcooked.rules,
     ),
     # The kitchen with tutoring, where problems are written by the world (`writes_itself`).
     "kitchen": PromptKit(

@@ -24,6 +24,7 @@ from timeful.records.events import (
     CallEnded,
     CallStarted,
     Noted,
+    Printed,
     ThoughtStarted,
 )
 from timeful.records.recorder import Recorder
@@ -175,6 +176,10 @@ class Session:
         self.guard.count("note")
         self._recorder.write(Noted(at=self.now, topic=topic, text=text))
 
+    def keep_output(self, stream: str, text: str) -> None:
+        """Write the output of a program into the record; the record's hash leaves it out."""
+        self._recorder.write(Printed(at=self.now, stream=stream, text=text))
+
     # --- time --------------------------------------------------------------------------------
 
     @property
@@ -222,6 +227,11 @@ class Session:
     def spawn(self, work: Coroutine[Any, Any, T], *, name: str = "") -> Activity[T]:
         """Run something side by side; an error in it ends the episode unless it is awaited."""
         return self._kernel.start(work, name=name)
+
+    @guarded
+    async def wait_first(self, *tasks: Activity[Any]) -> None:
+        """Wait until the first of several spawned activities is over, in whatever way."""
+        await self._kernel.wait_any(*tasks)
 
     # --- thinking and tools ------------------------------------------------------------------
 
@@ -290,6 +300,11 @@ class Session:
         if limit is not None:
             stream.limit(kernel.now + limit)
         return Thought(stream, self._connection.turn, self._connection.attend)
+
+    @property
+    def calls_take_time(self) -> bool:
+        """Whether the world moves while a call runs, as it does under a wall clock."""
+        return self._kernel.clock.is_wall
 
     @guarded
     async def call(

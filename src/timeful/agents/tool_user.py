@@ -185,7 +185,7 @@ async def tool_user(
         if call_texts := find_calls(answer):
             await talk.make(answer, call_texts, is_cut=not thought.complete)
             silent = 0
-        elif _SPOKEN.sub("", answer).strip():
+        elif strip_calls(answer):
             await _answer(session, answer)
             return
         elif silent + 1 == MOST_SILENCE:
@@ -234,6 +234,11 @@ def find_calls(answer: str) -> list[str]:
     return texts
 
 
+def strip_calls(answer: str) -> str:
+    """An answer without its calls and thoughts."""
+    return _SPOKEN.sub("", answer).strip()
+
+
 def _outline(text: str) -> ToolCall:
     """What can be told of a call that cannot be read, with its text as its only argument."""
     try:
@@ -261,7 +266,7 @@ def _text(answer: str, exchanges: Sequence[tuple[ToolCall, Reply]]) -> list[Mess
 
 def _native(answer: str, exchanges: Sequence[tuple[ToolCall, Reply]]) -> list[Message]:
     """As the API has it, also what was called in words."""
-    text = _SPOKEN.sub("", answer).strip()
+    text = strip_calls(answer)
     calls = tuple(call for call, _ in exchanges)
     replies = [Message("tool", reply.text, call_id=reply.id) for _, reply in exchanges]
     return [Message("assistant", text, calls), *replies]

@@ -1,7 +1,8 @@
 """The entries of a record: one JSON object a line, with its type in the field `event`.
 
 `at` is the simulated instant in nanoseconds. Real time, CPU time and retries stand only in
-`Wall` events, which the hash of a record leaves out: all else is the same for the same seed.
+`Wall` events, and the output of programs in `Printed` events. The hash of a record leaves both
+out: all else is the same for the same seed.
 """
 
 from typing import Any, Literal
@@ -10,7 +11,7 @@ import msgspec
 
 from timeful.records.usage import Usage
 
-Boundary = Literal["model", "world", "sandbox", "agent", "process"]
+Boundary = Literal["model", "world", "sandbox", "agent", "program", "process"]
 """What an episode can break at; the process is that which played it."""
 
 
@@ -173,6 +174,16 @@ class Noted(Entry, frozen=True, kw_only=True, tag="noted"):
     text: str
 
 
+class Printed(Entry, frozen=True, kw_only=True, tag="printed"):
+    """The output of a program that is an agent: the end of its `stdout` or `stderr`.
+
+    As it may hold real times and addresses, the hash of a record leaves it out.
+    """
+
+    stream: str
+    text: str
+
+
 class Turned(Entry, frozen=True, kw_only=True, tag="turned"):
     """The world moved one turn, with the agent's action or, when none had come, its default."""
 
@@ -233,6 +244,7 @@ Inner = (
     | Acted
     | Polled
     | Noted
+    | Printed
     | Turned
     | EpisodeEnded
     | EpisodeFailed

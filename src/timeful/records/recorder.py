@@ -9,7 +9,16 @@ import msgspec
 
 from timeful.errors import RecordError
 from timeful.files import decode
-from timeful.records.events import Acted, AnyEntry, Entry, EpisodeStarted, Turned, Wall, Within
+from timeful.records.events import (
+    Acted,
+    AnyEntry,
+    Entry,
+    EpisodeStarted,
+    Printed,
+    Turned,
+    Wall,
+    Within,
+)
 from timeful.records.identity import identity
 
 _DECISIONS = (Acted, Turned)
@@ -42,7 +51,7 @@ class Recorder:
         if isinstance(event, EpisodeStarted):
             same = msgspec.structs.replace(event, settings=identity(event.settings))
             self._hash.update(self._encode(same) + b"\n")
-        elif kind is not Wall:
+        elif kind not in (Wall, Printed):
             self._hash.update(line)
         if self._file is not None:
             self._file.write(line)
@@ -51,7 +60,7 @@ class Recorder:
 
     @property
     def sha256(self) -> str:
-        """The hash of all that was written, without `Wall` events and the source of words."""
+        """The hash of all but `Wall` and `Printed` events and the source of words."""
         return self._hash.hexdigest()
 
     def close(self) -> None:

@@ -17,6 +17,7 @@ from timeful.errors import (
     AgentError,
     KernelError,
     ModelError,
+    ProgramError,
     SandboxError,
     WorldError,
 )
@@ -165,6 +166,8 @@ def boundary_of(error: Exception) -> Boundary:
             return "model"
         case SandboxError():
             return "sandbox"
+        case ProgramError():
+            return "program"
         case WorldError():
             return "world"
     return "agent"

@@ -16,6 +16,7 @@ from timeful.records.events import (
     EpisodeFailed,
     Happened,
     Noted,
+    Printed,
     ThoughtChunk,
     ThoughtEnded,
     ThoughtStarted,
@@ -55,7 +56,7 @@ def redact(event: Entry) -> Entry:
             return replace(event, action=action, error=error)
         case Happened(what="reply"):
             return replace(event, data={**event.data, "text": REDACTED, "id": ""})
-        case Noted():
+        case Noted() | Printed():
             return replace(event, text=REDACTED)
         case EpisodeFailed():
             return replace(event, error=event.error.partition(":")[0], trace=())

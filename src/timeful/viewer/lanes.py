@@ -17,6 +17,7 @@ from timeful.records.events import (
     Noted,
     Observed,
     Polled,
+    Printed,
     ThoughtEnded,
     ThoughtPaused,
     ThoughtResumed,
@@ -204,6 +205,8 @@ def _read_worlds(group: _Group) -> None:
                 group.mark("action", event, line, event.action, actions)
             case Noted():
                 group.mark("note", event, line, f"{event.topic}: {event.text}", notes)
+            case Printed():
+                group.mark("note", event, line, f"{event.stream}: {event.text}", notes)
             case EpisodeEnded():
                 group.mark("end", event, line, event.reason, world)
             case EpisodeFailed():

@@ -82,7 +82,7 @@ def plan(view: View) -> str:
         "you think: actions whose turns have passed when you answer are skipped."
     )
     answer = plan_answer(NAMES, turn=state.turn, example="SU")
-    return join_sections(_rules(state), task, answer, _state(state))
+    return join_sections(rules(state), task, answer, _state(state))
 
 
 def react(view: View, guidance: Sequence[Guidance]) -> str:
@@ -94,7 +94,7 @@ def react(view: View, guidance: Sequence[Guidance]) -> str:
         "and get to y = 9 as early as you can."
     )
     answer = one_action_answer(NAMES, example="U")
-    return join_sections(_rules(state), task, answer, _state(state), guidance_section(guidance))
+    return join_sections(rules(state), task, answer, _state(state), guidance_section(guidance))
 
 
 def code(view: View) -> str:
@@ -106,7 +106,7 @@ def code(view: View) -> str:
         "possible without being hit."
     )
     answer = code_answer(NAMES, form=_STATE_FORM, example="S")
-    return join_sections(_rules(state), task, answer, state_as_json(state), _default(state))
+    return join_sections(rules(state), task, answer, state_as_json(state), _default(state))
 
 
 def _freeway(view: View) -> FreewayView:
@@ -115,7 +115,9 @@ def _freeway(view: View) -> FreewayView:
     return view
 
 
-def _rules(view: FreewayView) -> str:
+def rules(view: View) -> str:
+    """The rules of the game."""
+    view = _freeway(view)
     if view.mode == "compat":
         return join_sections(_RULES, _WRAP, _ALL_BACK, _ENDS)
     return join_sections(_RULES, _COME_AND_GO, _YOU_BACK, _ENDS)

@@ -113,6 +113,11 @@ _STATE_FORM: Final = """\
   Dispenser", "Serving Counter") the list of its `[x, y]`"""
 
 
+def rules(_: View) -> str:
+    """The rules of the game."""
+    return join_sections(_WORLD, _LAWS)
+
+
 def plan(view: View) -> str:
     """Ask a planner for the actions of the coming turns, with a one-sentence conclusion."""
     task = (

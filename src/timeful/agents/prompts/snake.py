@@ -44,7 +44,7 @@ def plan(view: View) -> str:
         "turns have passed when you answer are skipped."
     )
     answer = plan_answer(NAMES, turn=state.turn, example="LU")
-    return join_sections(_rules(state), task, answer, _state(state))
+    return join_sections(rules(state), task, answer, _state(state))
 
 
 def react(view: View, guidance: Sequence[Guidance]) -> str:
@@ -56,7 +56,7 @@ def react(view: View, guidance: Sequence[Guidance]) -> str:
         "eat as much as you can."
     )
     answer = one_action_answer(NAMES, example="L")
-    return join_sections(_rules(state), task, answer, _state(state), guidance_section(guidance))
+    return join_sections(rules(state), task, answer, _state(state), guidance_section(guidance))
 
 
 def code(view: View) -> str:
@@ -68,7 +68,7 @@ def code(view: View) -> str:
         "does not die or trap itself."
     )
     answer = code_answer(NAMES, form=_STATE_FORM, example="L")
-    return join_sections(_rules(state), task, answer, state_as_json(state))
+    return join_sections(rules(state), task, answer, state_as_json(state))
 
 
 def _snake(view: View) -> SnakeView:
@@ -77,7 +77,9 @@ def _snake(view: View) -> SnakeView:
     return view
 
 
-def _rules(view: SnakeView) -> str:
+def rules(view: View) -> str:
+    """The rules of the game."""
+    view = _snake(view)
     size, last = view.size, view.size - 1
     return f"""\
 ## Rules

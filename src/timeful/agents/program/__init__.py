@@ -1,0 +1,1 @@
+"""Any program as an agent: its model calls and its tools come to endpoints of ours."""
