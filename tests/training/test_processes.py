@@ -17,8 +17,9 @@ import torch
 from tests.servers.fake import FakeServer, Say
 from tests.training.material import checkpoint, file_of, metrics
 from tests.training.talker import talker
-from timeful.cli.train import from_file
+from timeful.cli.train import train as train_command
 from timeful.judges.ruler_prompts import read_attempts
+from timeful.models.ledger import read_accounts
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of libraries, about each other
 
@@ -44,7 +45,8 @@ def train(file: Path, changes: tuple[str, ...], rank: int = 0, processes: int = 
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TimedGRPOTrainer, "train", kept)
-        from_file(file, changes=changes, dry_run=False, replace=False, is_printed=False)
+        arguments = [str(file), *(word for change in changes for word in ("--set", change))]
+        train_command.main(arguments, standalone_mode=False)
 
 
 def as_torchrun(file: Path, changes: tuple[str, ...], rank: int, processes: int, port: int) -> None:
@@ -114,7 +116,7 @@ def test_two_processes_stay_equal_and_come_to_what_one_comes_to(
 
 def test_two_processes_ask_a_judge_about_groups_of_their_own(tmp_path: Path) -> None:
     def scores(body: dict[str, Any]) -> list[Say]:
-        attempts = list(read_attempts(body["messages"][1]["content"]))
+        attempts = list(read_attempts(body["messages"][-1]["content"]))
         given = [
             {"trajectory_id": number, "explanation": "", "score": place / len(attempts)}
             for place, (number, _) in enumerate(attempts)
@@ -133,12 +135,14 @@ def test_two_processes_ask_a_judge_about_groups_of_their_own(tmp_path: Path) -> 
         )
         changes = ("reward.name=ruler", "grpo.max_steps=2")
         train(file, (*changes, f"run.out={str(tmp_path / 'one')!r}"))
-        assert len(server.requests) == 4, "a question for each group"
+        assert len(server.requests) == 5, "a probe, and a question for each group"
         train_together(file, *changes, f"run.out={str(tmp_path / 'two')!r}")
-        assert len(server.requests) == 8
+        assert len(server.requests) == 10
     same_numbers(tmp_path / "one", tmp_path / "two")
     logs = [(tmp_path / "two" / name).read_text() for name in ("ruler.jsonl", "ruler-1.jsonl")]
     assert [len(log.splitlines()) for log in logs] == [2, 2]
+    roles = {line.role: line.requests for line in read_accounts(tmp_path / "two").expenses}
+    assert roles == {"judge": 4, "probe": 1}, "those of both processes"
 
 
 def test_killed_while_it_writes_a_checkpoint_it_goes_on_to_the_same_bytes(

@@ -2,20 +2,22 @@
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from timeful.cli.main import Lazy
+from timeful.cli.options import rate_options, spending_options
 from timeful.cli.train_hints import next_command
 from timeful.cli.train_progress import GracefulInterrupt, NullProgress, TrainingProgress
 from timeful.errors import SettingsError
 
 if TYPE_CHECKING:
+    from timeful.models.ledger import Expense
     from timeful.training.config import Config, SftConfig
     from timeful.training.loading import EmptyModel
     from timeful.training.rollout_tasks import RolloutTask
@@ -65,6 +67,9 @@ _PARAMETERS = (
         help="Another value of a field, such as run.out=runs/mine; repeatable.",
     ),
     click.Option(["--print", "is_printed"], is_flag=True, help="Print the file; train nothing."),
+    *rate_options(),
+    *spending_options(),
+    click.Option(["--yes"], is_flag=True, help="Ask an expensive judge without a question."),
 )
 
 train = Trainings(
@@ -88,9 +93,16 @@ train = Trainings(
 
 
 def from_file(
-    path: Path, *, changes: tuple[str, ...], dry_run: bool, replace: bool, is_printed: bool
+    path: Path,
+    *,
+    changes: tuple[str, ...],
+    dry_run: bool,
+    replace: bool,
+    is_printed: bool,
+    **values: Any,
 ) -> None:
-    """Train by a file of settings."""
+    """Train by a file of settings; `values` are those of the options of a judge."""
+    from timeful.cli.train_judge import check_judge, refuse_judge_options
     from timeful.files import read_text
     from timeful.training.checks import check_settings, check_task_count
     from timeful.training.config import Config
@@ -103,6 +115,7 @@ def from_file(
         print(recipe(str(path)) if is_recipe else read_text(path), end="")
         return
     config = read_config(path, changes, commands=list(NAMED))
+    refuse_judge_options(config)
     processes = _processes()
     check_settings(config, processes=processes)
     if not replace:
@@ -111,13 +124,21 @@ def from_file(
     if isinstance(config, Config):
         check_task_count(config, len(tasks))
     is_first = os.environ.get("RANK", "0") == "0"
+    is_due = replace or not done(Path(config.run.out))
+    values |= {"dry_run": dry_run, "replace": replace}
     if dry_run:
         if is_first:
-            _describe(config, tasks, processes)
+            try:
+                _describe(config, tasks, processes)
+            finally:
+                check_judge(config, tasks, values)
         return
-    if replace or not done(Path(config.run.out)):
+    probes: Sequence[Expense] = ()
+    if is_due and is_first:
+        probes = check_judge(config, tasks, values)
+    if is_due:
         _load_empty(config, processes)
-    _train(config, tasks, is_first=is_first, replace=replace)
+    _train(config, tasks, values, probes, is_first=is_first)
 
 
 def _load_empty(config: "Config | SftConfig", processes: int) -> "EmptyModel":
@@ -168,13 +189,15 @@ def _describe(
 def _train(
     config: "Config | SftConfig",
     tasks: "Mapping[str, RolloutTask]",
+    values: Mapping[str, Any],
+    probes: "Sequence[Expense]",
     *,
     is_first: bool,
-    replace: bool,
 ) -> None:
+    from timeful.cli.train_judge import limit_judge
     from timeful.training.config import Config
 
-    with _open_folder(config, is_first=is_first, replace=replace) as progress:
+    with _open_folder(config, is_first=is_first, replace=values["replace"]) as progress:
         if progress is None:
             return
         if isinstance(config, Config):
@@ -182,7 +205,8 @@ def _train(
 
             key = os.environ.get(config.rollout.api_key_name, "")
             rewards = _rewards(config)
-            policy = train_grpo(config, tasks, rewards, observer=progress, api_key=key)
+            with limit_judge(config, values, probes) if is_first else nullcontext():
+                policy = train_grpo(config, tasks, rewards, observer=progress, api_key=key)
         else:
             from timeful.training.sft import train_sft
 

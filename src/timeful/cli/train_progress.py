@@ -116,8 +116,11 @@ class TrainingProgress(TrainingObserver):
         self.end_bar()
         if is_old:
             print(f"{self._out} is trained already; --replace trains again", file=sys.stderr)
+        report = write_report(self._out)
+        if report.spending:
+            print(report.spending)
         print(f"policy: {policy}")
-        print(f"report: {write_report(self._out).page}")
+        print(f"report: {report.page}")
         print(f"next:   {command}")
         print(f"        timeful serve {policy}")
         print(f"look:   timeful view {shlex.quote(str(self._out))}")

@@ -89,6 +89,7 @@ class Estimate:
         problem: Why stand-ins could not play, "" if they could.
         noun: What is counted.
         source: How the sample was made.
+        whole: What takes the time.
     """
 
     episodes: int
@@ -101,6 +102,7 @@ class Estimate:
     problem: str = ""
     noun: str = "episodes"
     source: str = "with stand-ins in place of the endpoints"
+    whole: str = "The run"
 
     @property
     def total(self) -> Line:
@@ -134,8 +136,8 @@ class Estimate:
         )
         speed = "as measured" if self.is_measured else f"at {TOKENS_PER_S:g} tokens/s a stream"
         texts.append(
-            f"The run takes about {format_span(self.seconds)} with {self.connections} {self.noun} "
-            f"in flight, {speed}."
+            f"{self.whole} takes about {format_span(self.seconds)} with {self.connections} "
+            f"{self.noun} in flight, {speed}."
         )
         lines = [*self.lines, self.total] if len(self.lines) > 1 else self.lines
         rows = tuple(map(_row, lines))

@@ -46,6 +46,10 @@ Answer with a JSON object and nothing else, with one entry for each attempt, by 
 """
 
 
+VERDICT_TOKENS = 60
+"""About the tokens of an entry of an answer, with an explanation of a sentence."""
+
+
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """The score of a candidate, in [0, 1], and why."""
 

@@ -15,6 +15,7 @@ from timeful.records.recorder import Recorder
 from timeful.training.checks import budget_tokens
 from timeful.training.config import CasesPart, Config, SftConfig
 from timeful.training.examples import encode_examples
+from timeful.training.judge import count_groups
 from timeful.training.loading import EmptyModel, is_at_hub, training_dtype
 from timeful.training.rollout_tasks import RolloutTask
 
@@ -52,7 +53,7 @@ def describe_training(
         *_budget_lines(config),
     ]
     if config.judge is not None:
-        lines.append(("judge", f"{config.judge.model_name}, {steps * size:,} groups"))
+        lines.append(("judge", f"{config.judge.model_name}, {count_groups(config):,} groups"))
     yield _table([*lines, ("folder", config.run.out)])
     prompt = find_first_prompt(next(iter(tasks.values())), empty)
     yield _excerpt("The first prompt", prompt) if prompt else "The first episode asks no model."

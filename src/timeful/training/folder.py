@@ -5,6 +5,7 @@ metrics.jsonl         a line for each update
 checkpoints/          the states that it resumes from
 episodes/             the records of its rollouts, if they are kept
 ruler.jsonl           requests to a judge, and its answers
+spending.jsonl        what the requests to a judge cost
 adapter/              the weights of LoRA
 pushed/               the adapter that a rollout server loaded last
 pace.json             the cost of a token in time, for `timeful run --pace`
@@ -23,6 +24,7 @@ import msgspec
 from timeful.domains.library import domain_names
 from timeful.errors import SettingsError
 from timeful.models.calibrate import Calibration
+from timeful.models.ledger import LEDGER
 from timeful.models.pace import Pace
 from timeful.models.request import address
 from timeful.records.folder import FolderKind, check_folder, open_folder
@@ -46,7 +48,7 @@ TRAINING = FolderKind(
     noun="training",
     contents=(
         *(CHECKPOINTS, EPISODES, ADAPTER, PUSHED, POLICY),
-        *(METRICS, "ruler*.jsonl", PACE, REPORT, CURVES),
+        *(METRICS, "ruler*.jsonl", LEDGER, PACE, REPORT, CURVES),
     ),
     fields=("model", "run"),
     option="run.out",
@@ -145,6 +147,11 @@ def save_pace(pace: Pace, path: Path) -> None:
         first_token_s=pace(1) / 1e9,
         timings=(),
     ).save(path)
+
+
+def find_logs(out: Path) -> list[Path]:
+    """The logs of the judge: one for each process."""
+    return sorted(out.glob(RULER.replace(".", "*.")))
 
 
 def done(out: Path) -> bool:

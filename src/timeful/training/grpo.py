@@ -29,6 +29,7 @@ from timeful.training.checkpoints import last_checkpoint, update_of
 from timeful.training.config import Config
 from timeful.training.credit import divide_reward, turn_advantages
 from timeful.training.folder import PACE, POLICY, PUSHED, save_pace
+from timeful.training.judge import share_traffic
 from timeful.training.loading import load_model, load_tokenizer, lora_config, save
 from timeful.training.metrics_callback import MetricsCallback
 from timeful.training.observer import TrainingObserver
@@ -115,7 +116,8 @@ def train_grpo(
     trainer.add_callback(metrics)
     try:
         if update_of(latest) < arguments.max_steps:
-            run_trainer(trainer, latest)
+            with share_traffic(trainer.accelerator):
+                run_trainer(trainer, latest)
         else:  # killed before the policy was written; transformers would do one update more
             trainer._load_from_checkpoint(latest)
     finally:

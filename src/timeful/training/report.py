@@ -11,13 +11,15 @@ from statistics import fmean
 from textwrap import fill
 
 from timeful.judges.ruler_log import read_judge_usage
+from timeful.models.ledger import read_accounts
 from timeful.records.folder import read_settings
 from timeful.records.usage_total import read_usage
 from timeful.reports.html import render
 from timeful.reports.page import Block, Figure, Grid, Notice, Paragraph, Section, bullets
+from timeful.reports.text import render_text
 from timeful.reports.usage import describe_usage, usage_sections
 from timeful.training.collapse_detection import span_of
-from timeful.training.folder import CURVES, METRICS, REPORT, RULER, done
+from timeful.training.folder import CURVES, METRICS, REPORT, done, find_logs
 from timeful.training.update_metrics import UpdateMetrics, read_metrics
 
 _ENDS = 10
@@ -26,10 +28,11 @@ _ENDS = 10
 
 @dataclass(frozen=True, slots=True)
 class TrainingReport:
-    """A report: its table as text of 80 columns, and its page."""
+    """A report: its table as text of 80 columns, its page, and the judge's requests as text."""
 
     text: str
     page: Path
+    spending: str
 
 
 def write_report(out: Path) -> TrainingReport:
@@ -43,8 +46,9 @@ def write_report(out: Path) -> TrainingReport:
     count = f"{len(lines)} of {total}" if total else str(len(lines))
     state = f"{count} updates, " + ("trained" if done(out) else "not at its end")
     head, rows = _table(lines) if lines else ((), [])
-    logs = sorted(out.glob(RULER.replace(".", "*.")))
-    usage = read_usage((), (named for path in logs for named in read_judge_usage(path)))
+    usage = read_usage((), (named for path in find_logs(out) for named in read_judge_usage(path)))
+    accounts = read_accounts(out)
+    spending = list(usage_sections(usage, accounts))
     notes, alarms = list(_notes(lines)), list(_alarms(lines))
     notes += [f"tokens   {name}: {tokens}" for name, tokens in describe_usage(usage).items()]
     blocks: list[Block] = [*map(Notice, alarms)]
@@ -65,14 +69,16 @@ def write_report(out: Path) -> TrainingReport:
     ]
     sections = [
         Section("Results", (*blocks, *bullets(notes))),
-        *usage_sections(usage),
+        *spending,
         Section("Settings", (Grid(head=("setting", ""), rows=tuple(fields), words=2),), True),
     ]
     page = render(title=f"timeful train: {out.name}", subtitle=state, sections=sections)
     (out / REPORT).write_text(page, encoding="utf-8", newline="\n")
     body = [f"{a:<24}{b:>16}{c:>16}" for a, b, c in ([("", *head)] if lines else []) + rows]
     body += [fill(f"alarm    {alarm}", 80, subsequent_indent=" " * 9) for alarm in alarms]
-    return TrainingReport("\n".join([f"{out}: {state}", "", *body, "", *notes]), out / REPORT)
+    text = "\n".join([f"{out}: {state}", "", *body, "", *notes])
+    tables = render_text(spending) if accounts.expenses else ""
+    return TrainingReport(text, out / REPORT, tables)
 
 
 def _table(lines: Sequence[UpdateMetrics]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:

@@ -5,15 +5,20 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from timeful.errors import ModelError, ModelRefusedError, RecordError, RewardError
+from timeful.errors import (
+    BudgetError,
+    ModelError,
+    ModelRefusedError,
+    RecordError,
+    RewardError,
+)
 from timeful.judges.candidates import candidate
 from timeful.judges.ruler import Group, Scored, ruler
 from timeful.judges.ruler_log import RulerLog
 from timeful.judges.ruler_prompts import Trajectory
 from timeful.judges.ruler_settings import RulerJudge
 from timeful.models.model import Model
-from timeful.models.spending import Spending
-from timeful.models.traffic import under
+from timeful.models.traffic import TRAFFIC, under
 from timeful.rewards.registry import WHOLE, Reward, reward_of
 from timeful.training.rollouts import Rollout
 
@@ -76,6 +81,7 @@ class JudgeReward:
 
         Raises:
             ModelError: If the endpoint refuses for good, or never gave an answer.
+            BudgetError: If the budget is used up; the log keeps the scores.
         """
         candidates = [[_candidate(rollout) for rollout in group] for group in groups]
         requests = {
@@ -111,13 +117,17 @@ class JudgeReward:
 
     def _score(self, groups: list[Group], update: int) -> list[Sequence[float] | None]:
         where = f"its address is that of [judge], its key is in {self._settings.key_name or 'none'}"
+        spending = TRAFFIC.get().spending
         try:
-            with under(None, Spending(is_run=True)):
+            with under(None, spending.share()):
                 results = self._ask(groups)
+        except BudgetError:
+            raise
         except ModelRefusedError as error:
             raise ModelRefusedError(f"the judge of update {update}: {error}; {where}") from error
         except ModelError:  # an endpoint that is away for a while costs groups, and no training
-            results = self._ask(groups)
+            with under(None, spending.share(is_run=False)):
+                results = self._ask(groups)
         refused = results and all(result.failure == "endpoint" for result in results)
         if refused and not self._log.has_scores:
             raise ModelError(
