@@ -160,6 +160,8 @@ def load(kind: Kind, name: str) -> object:
     """
     if (kind, name) in _OF_THIS_PROCESS:
         return _OF_THIS_PROCESS[kind, name]
+    if kind == "agent" and is_program(name):
+        return import_module("timeful.agents.program.name").read_name(name)
     if is_file_name(name):
         path, _, attribute = name.rpartition(":") if not name.endswith(".py") else (name, "", "")
         return load_from_file(Path(path), attribute or kind)
@@ -182,7 +184,12 @@ def load(kind: Kind, name: str) -> object:
 
 def is_file_name(name: str) -> bool:
     """Whether a name is a file, or a file and a name in it."""
-    return name.endswith(".py") or ".py:" in name
+    return (name.endswith(".py") or ".py:" in name) and not is_program(name)
+
+
+def is_program(name: str) -> bool:
+    """Whether a name is a command that is an agent, as `program:python my_agent.py`."""
+    return name.startswith(("program:", "program@"))
 
 
 def load_file_name(name: str) -> str:

@@ -1,6 +1,6 @@
 """Options that several commands share, and options without effect."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ from click.core import ParameterSource
 from timeful.errors import SettingsError
 
 if TYPE_CHECKING:
+    from timeful.experiments.options import Option
     from timeful.models.traffic import Limits
 
 _TRAFFIC_NAMES = ("connections", "rpm", "tpm", "retries")
@@ -167,3 +168,31 @@ def refuse_idle(needs: Mapping[str, tuple[bool, str]]) -> None:
         is_used, need = needs.get(parameter.name or "", (True, ""))
         if not is_used and is_given(str(parameter.name)):
             raise SettingsError(f"{parameter.opts[0]} has no effect here; it requires {need}")
+
+
+def has_agents(options: "Sequence[Option]") -> bool:
+    """Whether a suite takes agents."""
+    return any(option.name == "agent" for option in options)
+
+
+def add_programs(options: "Sequence[Option]", values: dict[str, Any]) -> dict[str, Any]:
+    """The values with the programs among the agents, by their names.
+
+    Raises:
+        SettingsError: If a command cannot be run, there are lanes without a program, or an episode
+            takes one agent only.
+    """
+    from timeful.agents.program.name import make_name
+
+    commands, lanes = values.get("program") or (), values.get("lanes")
+    if lanes is not None and not commands:
+        raise SettingsError("--lanes requires --program")
+    agents = [*(make_name(command, lanes=1 if lanes is None else lanes) for command in commands)]
+    option = next((option for option in options if option.name == "agent"), None)
+    if option is None or not agents:
+        return values
+    if option.is_swept:
+        return {**values, "agent": (*(values["agent"] or ()), *agents)}
+    if values["agent"] is not None or len(agents) > 1:
+        raise SettingsError("this suite takes one --agent or one --program")
+    return {**values, "agent": agents[0]}

@@ -18,7 +18,9 @@ from timeful.cli.estimate import is_estimate
 from timeful.cli.options import (
     ENDPOINT_NAMES,
     FILE,
+    add_programs,
     estimate_options,
+    has_agents,
     is_given,
     read_limits,
     read_spending,
@@ -189,6 +191,10 @@ def _parameters(
     if suite.presets:
         params.append(_flag("preset", str, f"One of {', '.join(suite.presets)}."))
     params += [_parameter(suite, option) for option in options if not option.is_hidden]
+    if has_agents(options):
+        text = "Program as an agent, such as 'python my_agent.py'. Repeatable."
+        params.append(_flag("program", str, text, multiple=True))
+        params.append(_flag("lanes", int, "Requests of a program side by side.  [default: 1]"))
     if any(option.is_main_model for option in models):
         params.append(_flag("model", str, f"Model of all roles, such as {', '.join(FORMS)}."))
     return params + _common_parameters(bool(models))
@@ -362,6 +368,7 @@ def make_baseline_command(suite: Suite) -> click.Command:
 
 def read_choice(suite: Suite, options: Sequence[Option], values: dict[str, Any]) -> Choice:
     """Read the values of options."""
+    values = add_programs(options, values)
     endpoint = Endpoint(
         base_url=values.get("base_url") if is_given("base_url") else None,
         openai_url=values.get("base_url"),

@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from timeful.agents.program.name import find_files
 from timeful.errors import SettingsError, check_known
 from timeful.experiments.suite import Suite, Values
 from timeful.registry import source_files
@@ -114,10 +115,16 @@ def run_settings(suite: Suite, choice: Choice, plan: Sequence[PlannedEpisode]) -
     if choice.file:
         settings["file"] = choice.file
     # A run is of one version of the user's files: results of two versions are never mixed.
-    code = {path.name: sha256(path.read_bytes()).hexdigest()[:16] for path in source_files()}
+    programs = {name for step in plan if isinstance(name := _agent_of(step), str)}
+    paths = [*source_files(), *find_files(programs)]
+    code = {path.name: sha256(path.read_bytes()).hexdigest()[:16] for path in paths}
     if code:
         settings["code"] = code
     return settings
+
+
+def _agent_of(step: PlannedEpisode) -> object:
+    return getattr(step.episode, "agent", None)
 
 
 def default_values(episode: type[Any]) -> dict[str, Any]:

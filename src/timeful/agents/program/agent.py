@@ -68,6 +68,7 @@ class Program:
         reactor: Model | None = None,
         planner: Model | None = None,
         prompts: PromptKit | None = None,
+        rules: str = "",
     ) -> None:
         """Run the program until it ends or the world is over.
 
@@ -76,6 +77,7 @@ class Program:
             reactor: The model behind the endpoint, unless the program has one of its own.
             planner: The model behind the endpoint for requests of the model `planner`.
             prompts: The prompts of the game, for its rules.
+            rules: The rules of another world.
 
         Raises:
             ProgramError: If the program fails, or sends no request for the whole patience.
@@ -84,7 +86,7 @@ class Program:
         models = {"planner": self.model or planner or default}
         run = _Run(self, session, lambda name: models.get(name) or default)
         try:
-            run.start("" if prompts is None else prompts.rules(session.view))
+            run.start(rules if prompts is None else prompts.rules(session.view))
             await run.serve()
         finally:
             run.close()

@@ -1,7 +1,7 @@
 """Prompts of the assistant: write a section of the main task, and decide about an email."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from timeful.agents.action_parser import Outcome
@@ -42,6 +42,18 @@ Decide about the one email that you are shown. Answer with exactly one action:
 
 An answer that is none of these costs its time and does nothing: the email stays as it is, and may
 be shown to you again at a later look."""
+
+_ACTIONS = """\
+Actions, with the number N of an email and K of a part:
+
+- `check`: look into the inbox
+- `open N`: read email N
+- `handle N`: do what email N asks for; it implies `check` and `open N`
+- `remind N S`: put email N off for S units of time
+- `ignore N`: leave email N alone
+- `return`: go back to the document
+- `deliver K`: part K of the document is written
+- `end`: end the episode"""
 
 _USUAL = InboxSettings()
 
@@ -140,6 +152,21 @@ def triage_prompt(question: Question, briefing: Briefing) -> Prompt:
         ],
         view=question,
         most_tokens=_MOST_DECIDED,
+    )
+
+
+def explain_work(task: MainTask, briefing: Briefing) -> str:
+    """What an agent that is a program is told: the document, what counts, and the actions."""
+    sections = "\n".join(
+        f"{number}. {section.heading}, about {section.tokens} tokens"
+        for number, section in enumerate(task.parts, start=1)
+    )
+    return join_sections(
+        _TRIAGE,
+        f"The document: {task.title}. Its parts:\n{sections}",
+        "Write each part, then deliver it. The world trusts you that it is written.",
+        _what_counts(replace(briefing, priced_by="tokens")),
+        _ACTIONS,
     )
 
 

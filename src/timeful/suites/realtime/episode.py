@@ -12,14 +12,15 @@ from timeful.agents.session import Transcripts
 from timeful.core.units import Duration, milliseconds
 from timeful.environments.game import Difficulty, Mode
 from timeful.environments.registry import GAME_NAMES
-from timeful.errors import SettingsError, check_range, unknown
+from timeful.errors import SettingsError, check_range
 from timeful.experiments.options import option
 from timeful.interfaces.compatibility import check_fits
 from timeful.models.calibrate import load_calibration
 from timeful.models.counting import counting_settings
 from timeful.models.model_spec import ModelSpec, Role
 from timeful.models.pace import TOKEN, TOKEN_TIME, Pace
-from timeful.registry import is_file_name, names
+from timeful.registry import is_program
+from timeful.suites.names import check_name, short_name
 from timeful.suites.realtime.conditions import AGENTS, BASE_PRESSURE
 
 Clock = Literal["token", "paced", "wall"]
@@ -203,24 +204,8 @@ class RealtimeEpisode:
             "temperature": [m.temperature for m in self.models],
             **counting_settings([m.counting for m in self.models]),
             "seed": self.seed,
+            **({"program": self.agent} if is_program(self.agent) else {}),
         }
-
-
-def check_name(word: str, kind: Any, name: str, built_in: tuple[str, ...]) -> None:
-    """Refuse a name that is neither built in, nor registered, nor a file's.
-
-    Raises:
-        SettingsError: It offers the nearest name.
-    """
-    if name not in built_in and not is_file_name(name):
-        registered = names(kind)
-        if name not in registered:
-            raise SettingsError(unknown(word, name, [*built_in, *registered]))
-
-
-def short_name(name: str) -> str:
-    """A name without the path of its file."""
-    return name.rpartition(":")[2] if is_file_name(name) else name
 
 
 def resolve(episode: RealtimeEpisode) -> RealtimeEpisode | None:

@@ -25,7 +25,8 @@ from timeful.registry import bind, load
 from timeful.runs.episode import EpisodeSetting, play_episode
 from timeful.sandbox.policy import PolicyProcess
 from timeful.seeding import child_seed
-from timeful.suites.realtime.episode import RealtimeEpisode, roles, short_name
+from timeful.suites.names import short_name
+from timeful.suites.realtime.episode import RealtimeEpisode, roles
 
 PATIENCE = 1 << 20
 """The longest wait of a frozen world: a million tokens, or 17 minutes."""

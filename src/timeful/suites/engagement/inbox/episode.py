@@ -14,6 +14,10 @@ from timeful.interfaces.compatibility import check_fits
 from timeful.models.counting import counting_settings
 from timeful.models.pace import Pace
 from timeful.models.role import ModelRole
+from timeful.suites.names import check_name, short_name
+
+ASSISTANT = "assistant"
+"""The agent of the paper."""
 
 METHODS = {
     "event-driven": "EP",
@@ -40,6 +44,8 @@ class InboxEpisode:
     """Parts of the main task."""
     interface: str = "event-driven"
     """Interface between the agent's time and the world's."""
+    agent: str = "assistant"
+    """Agent: assistant, or FILE.py:NAME for an agent of your own."""
     policy: Literal["stand-in", "urgent-first", "model"] = option(
         "stand-in", needs=(lambda e: e.triage.is_stand_in, "--model rules")
     )
@@ -72,14 +78,20 @@ class InboxEpisode:
     def __post_init__(self) -> None:
         check_fits("inbox", self.interface)
         check_known("interface", self.interface, METHODS)
+        check_name("agent", "agent", self.agent, (ASSISTANT,))
         check_range("--poll-interval in seconds", in_seconds(self.poll), above=0, most=1e9)
         check_range("a seed", min(self.seed, self.episode), least=0)
 
     @property
     def key(self) -> str:
         """The episode's name: unique in a run, and fit for a file."""
-        parts = (self.decomposition, self.interface, self.policy)
+        parts = (self.decomposition, self.interface, self.label)
         return f"{'-'.join(parts)}-seed{self.seed}-episode{self.episode}"
+
+    @property
+    def label(self) -> str:
+        """The policy in tables: of an agent of a user's own, its name."""
+        return self.policy if self.agent == ASSISTANT else short_name(self.agent)
 
     @property
     def writing_pace(self) -> Pace:
@@ -100,10 +112,10 @@ class InboxEpisode:
             "episode": {
                 "decomposition": self.decomposition,
                 "interface": self.interface,
-                "policy": self.policy,
+                "policy": self.label,
                 "model": self.triage.spec,
                 "writer": self.writer.spec,
-                "stand_in": self.triage.is_stand_in,
+                "stand_in": self.triage.is_stand_in and self.agent == ASSISTANT,
                 "seed": self.seed,
                 "episode": self.episode,
                 # Left out at their defaults, so that records keep their bytes.
@@ -111,6 +123,7 @@ class InboxEpisode:
             },
             "world": asdict(self.world),
             "poll": self.poll,
+            **({} if self.agent == ASSISTANT else {"agent": self.agent}),
             "temperature": [self.triage.temperature, self.writer.temperature],
             **counting_settings([self.triage.counting, self.writer.counting]),
         }
@@ -124,6 +137,8 @@ def resolve(episode: InboxEpisode) -> InboxEpisode:
     """
     if episode.policy == "model" and episode.triage.is_stand_in:
         raise SettingsError("--policy model requires a language model as --model")
+    if episode.agent != ASSISTANT:  # the policies are those of the assistant
+        episode = replace(episode, policy="stand-in")
     is_stand_in = episode.triage.is_stand_in and episode.writer.is_stand_in
     return replace(
         episode,

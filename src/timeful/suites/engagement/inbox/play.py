@@ -1,24 +1,27 @@
 """Playing one inbox episode."""
 
-from functools import partial
+from typing import Any
 
 from timeful.agents.assistant import assistant
-from timeful.agents.prompts.inbox import Briefing, Writing
+from timeful.agents.prompts.inbox import Briefing, Writing, explain_work
+from timeful.agents.session import Agent
 from timeful.agents.triage import as_recommended, urgent_first
 from timeful.core.clock import VirtualClock
 from timeful.environments.inbox.mail import draw_mail
 from timeful.environments.inbox.policy import answer_urgent
-from timeful.environments.inbox.task import draw_task
+from timeful.environments.inbox.task import MainTask, draw_task
 from timeful.environments.inbox.world import Inbox
+from timeful.errors import SettingsError
 from timeful.interfaces.make import make_interface
 from timeful.models.filler_text import FillerModel, Passage
 from timeful.models.kinds import ApiKey
 from timeful.models.model import Model
 from timeful.models.rules import RuleModel
 from timeful.records.recorder import Recorder
+from timeful.registry import bind, load
 from timeful.runs.episode import EpisodeSetting, play_episode
 from timeful.seeding import child, child_seed
-from timeful.suites.engagement.inbox.episode import InboxEpisode
+from timeful.suites.engagement.inbox.episode import ASSISTANT, InboxEpisode
 
 _RULES = {"stand-in": as_recommended, "urgent-first": urgent_first}
 
@@ -51,18 +54,41 @@ def play(episode: InboxEpisode, recorder: Recorder, *, api_key: ApiKey = "") -> 
             rule=answer_urgent,
             full=episode.transcripts == "full",
         ),
-        agent=partial(
-            assistant,
-            writer=writer(episode, api_key=api_key),
-            triage=triage(episode, api_key=api_key),
-            task=task,
-            briefing=Briefing(
-                world=episode.world, hints=episode.hints, priced_by=episode.priced_by
-            ),
-        ),
+        agent=agent(episode, task, api_key=api_key),
         clock=VirtualClock(),
         recorder=recorder,
     )
+
+
+def agent(episode: InboxEpisode, task: MainTask, *, api_key: ApiKey = "") -> Agent:
+    """Put the agent of an episode together.
+
+    An agent of a user's own gets `triage`, `writer`, `task` and `briefing` if it has parameters of
+    these names. A program gets `rules`, and as its model the one of `--model`, priced by tokens.
+    """
+    briefing = Briefing(world=episode.world, hints=episode.hints, priced_by=episode.priced_by)
+    function: Any = assistant if episode.agent == ASSISTANT else load("agent", episode.agent)
+    pace, role = episode.writing_pace, episode.triage
+    return bind(
+        function,
+        {
+            "writer": lambda: writer(episode, api_key=api_key),
+            "triage": lambda: triage(episode, api_key=api_key),
+            "task": lambda: task,
+            "briefing": lambda: briefing,
+            "rules": lambda: explain_work(task, briefing),
+            "reactor": lambda: (
+                None
+                if role.is_stand_in
+                else role.make(_no_model, pace=pace, scope=episode.key, api_key=api_key)
+            ),
+        },
+        skip=1,
+    )
+
+
+def _no_model() -> Model:
+    raise SettingsError("a program in the inbox has no stand-in; give --model")
 
 
 def writer(episode: InboxEpisode, *, api_key: ApiKey = "") -> Model:

@@ -6,6 +6,7 @@ from pathlib import Path
 from timeful.environments.inbox.settings import URGENCIES
 from timeful.environments.inbox.task import DECOMPOSITIONS
 from timeful.experiments.suite import ReportData, Suite, load_notes
+from timeful.registry import load
 from timeful.reports.claims import Order
 from timeful.reports.cube import CellName
 from timeful.reports.estimate import EpisodeBootstrap
@@ -13,7 +14,7 @@ from timeful.reports.metric import Metric
 from timeful.reports.published import load_reference
 from timeful.reports.results import Where
 from timeful.reports.table import Table
-from timeful.suites.engagement.inbox.episode import METHODS, InboxEpisode, resolve
+from timeful.suites.engagement.inbox.episode import ASSISTANT, METHODS, InboxEpisode, resolve
 from timeful.suites.engagement.inbox.play import play
 from timeful.suites.engagement.inbox.rows import InboxRow, summarize
 from timeful.suites.remarks import count_unusable
@@ -35,11 +36,13 @@ def check(episodes: Sequence[InboxEpisode]) -> None:
     roles |= {(episode.writer, episode.writing_pace) for episode in episodes}
     for role, pace in roles:
         role.check(pace=pace)
+    for name in {episode.agent for episode in episodes} - {ASSISTANT}:
+        load("agent", name)
 
 
 def groups(row: InboxRow) -> list[Where]:
     """The cell of an episode."""
-    policy = row.policy if row.stand_in else row.model
+    policy = row.model if row.policy == "model" else row.policy
     return [{"policy": policy, "decomposition": row.decomposition, "interface": row.interface}]
 
 
@@ -54,7 +57,7 @@ def name_cell(where: Where) -> CellName:
 
 def make_remarks(data: ReportData) -> Iterator[str]:
     """What a reader must know about a run with a language model."""
-    rows = [row for row in data.rows if not row.stand_in]
+    rows = [row for row in data.rows if row.policy == "model"]
     if not rows:
         return
     yield count_unusable(sum(row.malformed for row in rows), sum(row.answers for row in rows))
