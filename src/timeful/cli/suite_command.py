@@ -299,9 +299,9 @@ def run_command(
     out = values["out"] or default_out
     play = partial(run_suite, suite, choice)
     try:
-        if is_estimate(
-            partial(estimate_run, suite, choice, out), find_live_models(episodes), values
-        ):
+        judges = suite.judges(episodes) if suite.judges is not None else ()
+        models = [*find_live_models(episodes), *judges]
+        if is_estimate(partial(estimate_run, suite, choice, out), models, values):
             return
         results = watch(play, out, episodes, values)
     except MissingBaselineError as error:

@@ -24,6 +24,7 @@ from timeful.models.prices import Price, find_price
 from timeful.models.role import ModelRole
 from timeful.models.spending import Spending
 from timeful.models.traffic import Limits, under
+from timeful.records.events import Entry
 from timeful.records.folder import check_path
 from timeful.records.recorder import Recorder
 from timeful.reports.page import Grid, Paragraph, Section
@@ -90,6 +91,7 @@ class Estimate:
         noun: What is counted.
         source: How the sample was made.
         whole: What takes the time.
+        remark: A further sentence.
     """
 
     episodes: int
@@ -103,6 +105,7 @@ class Estimate:
     noun: str = "episodes"
     source: str = "with stand-ins in place of the endpoints"
     whole: str = "The run"
+    remark: str = ""
 
     @property
     def total(self) -> Line:
@@ -123,24 +126,25 @@ class Estimate:
         source = f"{self.sampled} {self.noun} {self.source}"
         if self.is_measured:
             source = f"the {self.finished} finished {self.noun}; the limits from {source}"
-        if not self.episodes and not self.finished:
-            return Section("Estimate", (Paragraph("No endpoint is asked."),), is_printed=True)
+        lines = [line for line in self.lines if line.requests]
         texts = [f"{self.episodes} {self.noun} are to come, {self.finished} are finished."]
-        if not self.lines:
+        if not self.episodes and not self.finished:
+            texts = [] if lines else ["No endpoint is asked."]
+        elif not self.lines:
             texts.append(f"No request could be counted. {self.problem}".rstrip())
-        if not self.lines or not self.episodes:
+        if not lines:
             return Section("Estimate", tuple(map(Paragraph, texts)), is_printed=True)
+        means = f"Means are from {source}. " if self.episodes else ""
         texts.append(
-            f"Means are from {source}. Answers of a model that reasons more are longer. The limit "
-            "is that of all answers together."
+            f"{means}Answers of a model that reasons more are longer. The limit is that of all "
+            f"answers together. {self.remark}".rstrip()
         )
         speed = "as measured" if self.is_measured else f"at {TOKENS_PER_S:g} tokens/s a stream"
         texts.append(
             f"{self.whole} takes about {format_span(self.seconds)} with {self.connections} "
             f"{self.noun} in flight, {speed}."
         )
-        lines = [*self.lines, self.total] if len(self.lines) > 1 else self.lines
-        rows = tuple(map(_row, lines))
+        rows = tuple(map(_row, [*lines, self.total] if len(lines) > 1 else lines))
         grid = Grid(head=_HEAD, rows=rows, caption="Requests and tokens that are to come", words=2)
         return Section("Estimate", (grid, *map(Paragraph, texts)), is_printed=True)
 
@@ -198,19 +202,20 @@ def estimate_run(
         else:
             plan = [plan_episode(suite, step) for step in suite.baseline.complete(episodes, ())]
             runs, playable = [(plan, out)], plan
-    missing = [
+    judges = suite.judges([step.episode for step in plan]) if suite.judges is not None else ()
+    pending = [
         step
         for steps, folder in runs
         for step in (steps if replace_run else find_missing(steps, folder, settings))
-        if is_live(step.episode)
     ]
-    check(find_live_models([step.episode for step in missing]))
+    missing = [step for step in pending if is_live(step.episode)]
+    check([*find_live_models([step.episode for step in missing]), *(judges if pending else ())])
     if suite.check is not None:
         suite.check([step.episode for step in playable])
     count = sum(is_live(step.episode) for steps, _ in runs for step in steps)
     keys = {step.key for step in missing}
     play = partial(suite.play, api_key="") if suite.takes_key else suite.play
-    return estimate_episodes(
+    expected = estimate_episodes(
         play,
         [step for step in playable if step.key in keys],
         out,
@@ -218,6 +223,37 @@ def estimate_run(
         finished=count - len(missing),
         limits=limits,
         prices=prices,
+    )
+    if suite.demand is None or not judges:
+        return expected
+    keys = {step.key for step in pending}
+    finished = [step for step in plan if step.key not in keys]
+    demands = suite.demand(pending, finished, out, lambda steps: _play_dry(play, steps)[3])
+    return _add_judges(expected, demands, limits or Limits(), prices or {})
+
+
+def _add_judges(
+    expected: Estimate,
+    demands: Iterable[tuple[ModelSpec, Demand]],
+    limits: Limits,
+    prices: Mapping[str, Price],
+) -> Estimate:
+    """Add the requests to judges, which are asked after the last episode."""
+    lines, seconds, flight = [*expected.lines], expected.seconds, expected.connections
+    for model, demand in demands:
+        name, count = (model.name, model.endpoint or "", "judge"), round(demand.requests)
+        lines.append(_line(name, demand, find_price(*name[:2], prices), is_bounded=True))
+        if count:
+            span = demand.completion / demand.requests / TOKENS_PER_S
+            seconds += _estimate_seconds(span, count, lines[-1:], limits)
+            flight = max(flight, min(limits.connections, count))
+    return replace(
+        expected,
+        lines=lines,
+        seconds=seconds,
+        connections=flight,
+        noun=expected.noun if expected.episodes or expected.finished else "requests",
+        remark="A judge is asked once about equal cases, so it may have fewer requests.",
     )
 
 
@@ -242,8 +278,8 @@ def estimate_episodes(
         limits: The limits of the traffic to endpoints.
         prices: Prices given by hand.
     """
-    log, sampled, problem = _play_dry(play, playable, is_idle=False)
-    idle, idle_sampled, _ = _play_dry(play, playable, is_idle=True)
+    log, sampled, problem, _ = _play_dry(play, playable)
+    idle, idle_sampled, *_ = _play_dry(play, playable, is_idle=True)
     demands = {name: demand.scale(1 / sampled) for name, demand in log.demands.items()}
     for name, demand in idle.demands.items():
         bound = demands.setdefault(name, Demand())
@@ -310,10 +346,11 @@ def project(
 
 
 def _play_dry(
-    play: Callable[..., object], steps: Sequence[PlannedEpisode], *, is_idle: bool
-) -> tuple[DemandLog, int, str]:
-    """Play episodes at even distances with stand-ins: what they ask, their number, a problem."""
+    play: Callable[..., object], steps: Sequence[PlannedEpisode], *, is_idle: bool = False
+) -> tuple[DemandLog, int, str, list[list[Entry]]]:
+    """Play episodes at even distances with stand-ins: what they ask, number, problem, events."""
     log, number, problem = DemandLog(), 0, ""
+    records: list[list[Entry]] = []
     count = min(SAMPLE, len(steps))
     closed = Spending(is_run=True)
     closed.stop(ModelError("nothing is sent in a dry run"))
@@ -331,9 +368,10 @@ def _play_dry(
             problem = f"{type(error).__name__}: {error}"
             continue
         number += 1
+        records.append(recorder.events)
         for name, demand in trial.demands.items():
             log.find(*name).add(demand)
-    return log, number, problem
+    return log, number, problem, records
 
 
 def _make_dry(episode: Any, log: DemandLog) -> Any:

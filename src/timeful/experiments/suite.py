@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from timeful.errors import SettingsError, check_known
+from timeful.models.demand import Demand
 from timeful.models.ledger import Accounts
 from timeful.models.model_spec import ModelSpec
 from timeful.records.folder import FolderKind
@@ -188,6 +189,9 @@ class Suite:
             run folder.
         judges: The models behind endpoints that `finish` asks, from the episodes; its keys are
             theirs, by environment variable.
+        demand: What `finish` will ask its judges, as an estimate: from the planned episodes that
+            are missing, those that are finished, the run folder, and a function that plays some
+            episodes to their events; to the models with their demands.
         takes_key: Whether `play` also takes `api_key`, the key of an endpoint.
     """
 
@@ -233,6 +237,7 @@ class Suite:
     ) = None
     usage: Callable[[Path], Iterable[NamedUsage]] | None = None
     judges: Callable[[Sequence[Any]], Sequence[ModelSpec]] | None = None
+    demand: Callable[..., Iterable[tuple[ModelSpec, Demand]]] | None = None
     takes_key: bool = False
 
     def __post_init__(self) -> None:

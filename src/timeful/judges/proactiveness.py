@@ -123,16 +123,21 @@ def proactiveness(verdicts: Iterable[Verdict]) -> tuple[MeanRating, int]:
     return mean_rating(valid), len(ratings) - len(valid)
 
 
-def rate_case(model: Model, case: Case, rubric: Rubric) -> Verdict:
-    """Rate one case."""
+def make_messages(case: Case, rubric: Rubric) -> tuple[Message, ...]:
+    """The messages to a judge."""
     predictions = msgspec.json.encode(write_opportunities(case.predictions))
     values = {
         "dialogue_context": case.context,
         "proactive_action_predictions": msgspec.json.format(predictions).decode(),
     }
+    return Message("system", rubric.system), Message("user", fill(rubric.task, values))
+
+
+def rate_case(model: Model, case: Case, rubric: Rubric) -> Verdict:
+    """Rate one case."""
     answer = ask_structured(
         model,
-        (Message("system", rubric.system), Message("user", fill(rubric.task, values))),
+        make_messages(case, rubric),
         _read,
         StructuredQuestion(
             label="judge",

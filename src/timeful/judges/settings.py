@@ -30,6 +30,9 @@ from timeful.models.templates import check_template, names_in
 NAMES = ("dialogue_context", "proactive_action_predictions")
 """The fields of a task: the conversation so far, and the predictions as JSON."""
 
+RATING_TOKENS = 80
+"""About the tokens of a rating with its reasoning."""
+
 _SCALE = "\n".join(f"{rating:>2}: {meaning}" for rating, meaning in RATINGS.items())
 
 SYSTEM = f"""\

@@ -11,9 +11,10 @@ pytest.importorskip("yaml")
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
 
-from tests.suites.proactor.material import FAST, SLOW, SMALL, run
+from tests.suites.proactor.material import FAST, SLOW, SMALL, choose, run
 from timeful.core.source import Chunk
 from timeful.errors import RecordError
+from timeful.experiments.estimate import estimate_run
 from timeful.judges.settings import JudgeFile, Judger
 from timeful.metrics.proactor.episodes import read_conversation
 from timeful.metrics.proactor.spread import over_runs
@@ -27,10 +28,12 @@ from timeful.suites.proactor.judging import (
     Bench,
     Rating,
     describe_judges,
+    find_judges,
     rate,
     read_bench,
 )
 from timeful.suites.proactor.rows import ProactorRow
+from timeful.suites.proactor.suite import suite
 
 SWEEP = {**SMALL, "agent": ["non-reasoning", "reasoning"], "timing": ["by-turn"]}
 JUDGES = JudgeFile(judgers=(Judger(name="judge", model="m", base_url="http://127.0.0.1:1"),))
@@ -190,3 +193,23 @@ def test_the_tables_name_the_judge_its_cost_and_say_where_there_was_none(tmp_pat
     ]
     said = describe_judges(bench(tmp_path, rows))
     assert f"PR by judge (m), {len(lines)} requests" in said
+
+
+def test_the_estimate_of_a_run_has_the_requests_of_its_judge(tmp_path: Path) -> None:
+    url = "http://127.0.0.1:9/v1"
+    choice = choose(**SWEEP, judge="openai:m", base_url=url)
+    (line,) = estimate_run(suite, choice, tmp_path).lines
+    rows = run(tmp_path, SWEEP).episodes
+    bar = Bar(by_predictions)
+    half = [row for row in rows if row.run == 0]
+    assert judged(tmp_path, half, bar, find_judges("openai:m", url)) == []
+    assert (line.model, line.role) == ("m", "judge")
+    turns = sum(row.turns for row in rows)
+    assert line.requests == pytest.approx(turns, rel=0.2)
+    sent = sum(len(said.encode()) for said in bar.asked) / len(bar.asked)
+    assert sent / 4 < line.prompt / line.requests < sent / 2, "with the system prompt"
+    assert 0 < line.completion < (line.most or 0)
+    left, before = estimate_run(suite, choice, tmp_path).total.requests, len(bar.asked)
+    assert judged(tmp_path, rows, bar, find_judges("openai:m", url)) == []
+    assert left == len(bar.asked) - before > 0
+    assert estimate_run(suite, choice, tmp_path).total.requests == 0, "all cases are rated"

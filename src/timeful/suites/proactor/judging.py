@@ -17,19 +17,25 @@ from timeful.dialogues.opportunity import write_opportunities
 from timeful.dialogues.transcript import transcript
 from timeful.errors import SettingsError
 from timeful.experiments.suite import ReportData
-from timeful.judges.proactiveness import Case, Rubric, Verdict, rate_case
-from timeful.judges.settings import JudgeFile, Judger, read_judges
+from timeful.experiments.sweep import PlannedEpisode
+from timeful.judges.proactiveness import Case, Rubric, Verdict, make_messages, rate_case
+from timeful.judges.settings import RATING_TOKENS, JudgeFile, Judger, read_judges
 from timeful.metrics.proactor.episodes import read_conversation
 from timeful.metrics.proactor.judge_score import MeanRating, mean_rating
 from timeful.metrics.proactor.spread import Spread, over_runs
 from timeful.models.cancellation import ask_concurrently
+from timeful.models.demand import Demand
 from timeful.models.kinds import KINDS, is_live
 from timeful.models.live_answer import LiveModel
 from timeful.models.model import Model
+from timeful.models.model_spec import ModelSpec
+from timeful.models.request import MOST_TOKENS, estimate_prompt
+from timeful.records.events import Entry
 from timeful.records.recorder import read_record
 from timeful.records.store import KeyedLog, read_log
 from timeful.records.usage import Usage
 from timeful.records.usage_total import NamedUsage
+from timeful.suites.proactor.episode import ProactorEpisode
 from timeful.suites.proactor.rows import ProactorRow
 
 FILE = "ratings.jsonl"
@@ -179,12 +185,7 @@ def _rate(
     judges: JudgeFile,
     model: Model,
 ) -> list[str]:
-    rubric = Rubric(
-        system=judges.system_prompt,
-        task=judges.task_prompt,
-        max_tokens=judger.max_tokens,
-        tries=judger.tries,
-    )
+    rubric = _make_rubric(judger, judges)
 
     def make(case: str, verdict: Verdict) -> Rating:
         return Rating(
@@ -225,6 +226,15 @@ def _ask(
     ask_concurrently(model, ask, batch, done=lambda pair: verdicts.update([pair]))
 
 
+def _make_rubric(judger: Judger, judges: JudgeFile) -> Rubric:
+    return Rubric(
+        system=judges.system_prompt,
+        task=judges.task_prompt,
+        max_tokens=judger.max_tokens,
+        tries=judger.tries,
+    )
+
+
 def _rubric(judger: Judger, judges: JudgeFile) -> str:
     # Without the address: a server that moves answers as before.
     settings = (judger.model, judger.temperature, judger.max_tokens, judger.extra)
@@ -237,18 +247,62 @@ def _cases(out: Path, rows: Iterable[ProactorRow]) -> Iterator[tuple[str, Case]]
     for row in rows:
         if row.part != "main" or row.status != "ok":
             continue
-        conversed = read_conversation(read_record(out / "episodes" / f"{row.key}.jsonl"))
-        assert conversed is not None, "an episode that did not fail has a conversation"
-        for turn in conversed.turns:
-            if turn.turn not in conversed.lost:
-                case = Case(
-                    dialogue=conversed.dialogue,
-                    turn=turn.turn,
-                    context=transcript(conversed.transcript, until=turn.turn),
-                    predictions=turn.predictions,
-                )
-                content = (case.context, write_opportunities(case.predictions))
-                yield sha256(msgspec.json.encode(content)).hexdigest()[:24], case
+        yield from _read_cases(read_record(out / "episodes" / f"{row.key}.jsonl"))
+
+
+def _read_cases(events: Iterable[Entry]) -> Iterator[tuple[str, Case]]:
+    """The cases of a record; none if the episode failed."""
+    if (conversed := read_conversation(events)) is None:
+        return
+    for turn in conversed.turns:
+        if turn.turn not in conversed.lost:
+            case = Case(
+                dialogue=conversed.dialogue,
+                turn=turn.turn,
+                context=transcript(conversed.transcript, until=turn.turn),
+                predictions=turn.predictions,
+            )
+            content = (case.context, write_opportunities(case.predictions))
+            yield sha256(msgspec.json.encode(content)).hexdigest()[:24], case
+
+
+def estimate_demand(
+    missing: Sequence[PlannedEpisode],
+    finished: Sequence[PlannedEpisode],
+    out: Path,
+    play: Callable[[Sequence[PlannedEpisode]], Sequence[Iterable[Entry]]],
+) -> Iterator[tuple[ModelSpec, Demand]]:
+    """What the judges of a run will be asked; see `Suite.demand`."""
+    first: ProactorEpisode = (*missing, *finished)[0].episode
+    judges = find_judges(first.judge, first.base_url)
+    to_play, played = (
+        [step for step in steps if step.episode.part == "main"] for steps in (missing, finished)
+    )
+    records = play(to_play)
+    sample = [case for events in records for _, case in _read_cases(events)]
+    paths = [out / "episodes" / f"{step.key}.jsonl" for step in played]
+    known = {digest: case for path in paths for digest, case in _read_cases(read_record(path))}
+    rated = {
+        (line.judge, line.rubric, line.case)
+        for line in read_log(out / FILE, Rating)
+        if line.rating is not None
+    }
+    for judger in judges.judgers:
+        rubric = _make_rubric(judger, judges)
+        demand = _add_up(sample, rubric).scale(len(to_play) / max(1, len(records)))
+        name = judger.name, _rubric(judger, judges)
+        left = [case for digest, case in known.items() if (*name, digest) not in rated]
+        demand.add(_add_up(left, rubric))
+        yield judger.choose(), demand
+
+
+def _add_up(cases: Iterable[Case], rubric: Rubric) -> Demand:
+    demand, most = Demand(), rubric.max_tokens or MOST_TOKENS
+    for case in cases:
+        prompt = estimate_prompt(make_messages(case, rubric))
+        answer = min(most, RATING_TOKENS)
+        demand.add(Demand(requests=1, prompt=prompt, completion=answer, most=most))
+    return demand
 
 
 # --- reading --------------------------------------------------------------------------------------

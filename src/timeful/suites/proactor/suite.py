@@ -37,7 +37,13 @@ from timeful.suites.proactor.cells import (
 )
 from timeful.suites.proactor.dialogues import draw_dialogues
 from timeful.suites.proactor.episode import ProactorEpisode
-from timeful.suites.proactor.judging import describe_judges, finish, read_bench, read_judge_usage
+from timeful.suites.proactor.judging import (
+    describe_judges,
+    estimate_demand,
+    finish,
+    read_bench,
+    read_judge_usage,
+)
 from timeful.suites.proactor.plan import announce, check, judge_models, plan
 from timeful.suites.proactor.play import play
 from timeful.suites.proactor.rows import ActionCounts, ProactorRow, summarize
@@ -290,6 +296,7 @@ suite = Suite(
     play=play,
     takes_key=True,
     judges=judge_models,
+    demand=estimate_demand,
     summarize=summarize,
     plan=plan,
     check=check,
