@@ -7,6 +7,7 @@ from base64 import b64decode
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from click.testing import CliRunner
@@ -16,7 +17,7 @@ from tests.viewer.material import HOSTILE, game, write_record, write_run
 from timeful.cli.main import app
 from timeful.errors import SettingsError
 from timeful.viewer.catalogue import EXAMPLES, Runs
-from timeful.viewer.export import Choice, export_file, export_folder, export_page
+from timeful.viewer.export import Choice, export_file, export_folder, export_page, find_place
 from timeful.viewer.inline import view_events
 from timeful.viewer.page import SOURCES, join_modules, load_code, read_modules
 
@@ -113,6 +114,20 @@ def test_only_the_chosen_episodes_are_written(tmp_path: Path) -> None:
     assert data.json("rows-0")["keys"] == ["e2"]
     assert data.json("catalogue")["runs"][0]["episodes"] == 1
     assert "part-0-1-lanes" not in data.values
+
+
+def test_chosen_episodes_have_a_place_in_the_page(tmp_path: Path) -> None:
+    write_run(tmp_path / "run", count=3)
+    runs = Runs([tmp_path / "run"])
+    assert find_place(runs, Choice(where=(("seed", "2"),))) == "#/~0/e/e2"
+    assert find_place(runs, Choice(where=(("key", "e1"),))) == "#/~0/e/e1"
+    place = find_place(runs, Choice(where=(("status", "ok"),)))
+    assert unquote(place) == '#/~0/episodes?where={"status":"ok"}'
+    with pytest.raises(SettingsError):
+        find_place(runs, Choice(where=(("seed", "7"),)))
+    write_run(tmp_path / "other", count=1)
+    with pytest.raises(SettingsError):
+        find_place(Runs([tmp_path]), Choice(where=(("seed", "2"),)))
 
 
 def test_an_episode_that_cannot_be_read_says_so_in_an_export(tmp_path: Path) -> None:

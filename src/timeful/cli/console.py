@@ -9,14 +9,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import StringIO
-from re import compile as pattern
 from typing import Any, TextIO, cast
 
-_CONTROL = pattern(
-    "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f"  # C0 and C1: terminal codes begin with them
-    "\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069"  # turn the direction or end the line
-    "\\ud800-\\udfff]"  # halves of characters, which no stream takes
-)
+from timeful.controls import escape
 
 
 class Console:
@@ -78,8 +73,3 @@ def console() -> Iterator[None]:
 def terminal(stream: TextIO) -> TextIO:
     """The stream behind a console, for a bar of our own, which moves the cursor."""
     return stream.raw if isinstance(stream, Console) else stream
-
-
-def escape(text: str) -> str:
-    """The text with each control character but tab and newline as its code, as in JSON."""
-    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

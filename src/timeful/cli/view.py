@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     "where",
     multiple=True,
     metavar="COLUMN=VALUE",
-    help="Only episodes with this value in an export. Repeatable.",
+    help="Only episodes with this value. Repeatable.",
 )
 @click.option(
     "--without",
@@ -67,9 +67,10 @@ def view(
     """
     from timeful.errors import SettingsError
     from timeful.viewer.catalogue import EXAMPLES, Runs
+    from timeful.viewer.export import find_place
 
     need = (export is not None, "--export")
-    refuse_idle({"where": need, "without": need, "single": need})
+    refuse_idle({"without": need, "single": need})
     need = (export is None, "a server, so no --export")
     refuse_idle(dict.fromkeys(("host", "port", "opens", "no_token"), need))
     for path in paths:
@@ -81,7 +82,8 @@ def view(
     if export is not None:
         _export(runs, export, _choice(where, without), single=single)
     else:
-        _serve(runs, host, port, opens=opens, no_token=no_token)
+        fragment = find_place(runs, _choice(where, without)) if where else ""
+        _serve(runs, host, port, fragment, opens=opens, no_token=no_token)
 
 
 def _is_record(path: Path) -> bool:
@@ -89,7 +91,9 @@ def _is_record(path: Path) -> bool:
         return path.suffix == ".xz" or file.read(64).lstrip().startswith(b"{")
 
 
-def _serve(runs: "Runs", host: str, port: int, *, opens: bool | None, no_token: bool) -> None:
+def _serve(
+    runs: "Runs", host: str, port: int, fragment: str, *, opens: bool | None, no_token: bool
+) -> None:
     from timeful.errors import SettingsError
     from timeful.viewer.guard import is_loopback
     from timeful.viewer.server import bind, make_token, serve
@@ -100,7 +104,7 @@ def _serve(runs: "Runs", host: str, port: int, *, opens: bool | None, no_token: 
         print(f"warning  other machines can reach {host}; each needs the token", file=sys.stderr)
     bound, address = bind(host, port)
     token = "" if no_token else make_token()
-    url = address.url + (f"?token={token}" if token else "")
+    url = address.url + (f"?token={token}" if token else "") + fragment
     print(f"look     {url}", flush=True)
     print("stop     Ctrl-C", file=sys.stderr, flush=True)
     if sys.stdout.isatty() if opens is None else opens:
@@ -142,6 +146,7 @@ def _choice(where: tuple[str, ...], without: tuple[str, ...]) -> "Choice":
 
 
 def _export(runs: "Runs", path: Path, choice: "Choice", *, single: bool) -> None:
+    from timeful.reports.html import link_report
     from timeful.viewer.export import export_file, export_folder
 
     if path.suffix.lower() in (".html", ".htm"):
@@ -149,5 +154,8 @@ def _export(runs: "Runs", path: Path, choice: "Choice", *, single: bool) -> None
     else:
         size = export_folder(runs, path, choice)
         path = path / "index.html"
+    report = None if choice.where else link_report(path)
     print(f"page     {path}")
     print(f"size     {size / 1e6:.2f} MB")
+    if report is not None:
+        print(f"report   {report}")

@@ -11,7 +11,7 @@ from timeful.experiments.sweep import default_values, encode
 from timeful.models.ledger import Accounts, read_accounts
 from timeful.records.usage_total import UsageTotal, read_usage
 from timeful.reports.claims import check_claims, claims_grid, show_verdict
-from timeful.reports.html import render
+from timeful.reports.html import write_page
 from timeful.reports.page import (
     Block,
     Bullets,
@@ -19,6 +19,7 @@ from timeful.reports.page import (
     Figure,
     Grid,
     Notice,
+    Page,
     Paragraph,
     Section,
     bullets,
@@ -53,19 +54,18 @@ def write_report(
     *,
     options: Mapping[str, Any] | None = None,
 ) -> Report:
-    """Write `report.html`, `tables.txt`, `results.json`, `table.csv` and `episodes.csv`.
+    """Write the page, `tables.txt`, `results.json`, `table.csv` and `episodes.csv`.
 
     The same episodes give the same bytes, in whatever order they were played.
     """
     kind = row_maker(suite).row_type
     data = report_data(suite, rows, out, settings, options or {})
     sections = list(make_sections(suite, data))
-    page = render(
-        title=f"timeful: {suite.title or suite.name}", subtitle=suite.subtitle, sections=sections
-    )
     name = suite.name.partition("/")[0]
     numbers = [*data.cells, *usage_rows(data.usage, name), *spending_rows(data.spending, name)]
-    path = save_report(out, page, numbers, data.rows, kind, columns=suite.columns)
+    save_report(out, numbers, data.rows, kind, columns=suite.columns)
+    title = f"timeful: {suite.title or suite.name}"
+    path = write_page(Page(title=title, subtitle=suite.subtitle, sections=sections), out)
     text = render_text(sections)
     files = {"tables.txt": text} | {
         f"{block.name}.svg": block.image
@@ -131,29 +131,30 @@ def sort_rows(suite: Suite, rows: Sequence[Any], columns: Sequence[str]) -> list
 
 
 def make_sections(suite: Suite, data: ReportData) -> Iterator[Section]:
-    """The sections of a report: results first, settings and failures last."""
+    """The sections of a report: results first, then how it was run."""
     yield from _notices(suite, data.rows)
     context = data.context
     grids = [grid for table in suite.tables for grid in lay_out(table, data.cells, context)]
     if not suite.tables and suite.extra is None:
         grids = default_grids(suite, data)
-    if grids:
-        yield Section("Results", tuple(grids), is_printed=True)
     figures = [figure for f in suite.figures if (figure := f.draw(data.cells, context))]
-    if figures:
-        yield Section("Figures", tuple(figures))
+    if grids:
+        main, figures = figures[:1], figures[1:]
+        yield Section("Results", (*main, *grids), is_printed=True)
     if suite.extra is not None:
         yield from suite.extra(data)
+    if figures:
+        yield Section("Figures", tuple(figures))
     yield from _checks(suite, data)
     if suite.remarks is not None and (remarks := tuple(suite.remarks(data))):
         yield Section("Remarks", (Bullets(remarks),), is_printed=True)
     additional = [m.name for m in suite.metrics if m.is_further]
     if additional:
         yield from _additional_metrics(data.cells, additional, suite.cell_keys, context)
+    yield _settings(suite, data)
     if suite.notes:
         yield Section("Notes", (Bullets(suite.notes),))
     yield from usage_sections(data.usage, data.spending)
-    yield _settings(suite, data)
     yield from _not_run(data.cells, context)
     yield from _failures(suite, data.rows)
 
@@ -260,7 +261,11 @@ def _settings(suite: Suite, data: ReportData) -> Section:
         if name not in hidden:
             rows += setting_rows(name, value, encode(defaults.get(name)))
     grid = Grid(head=("setting", "value"), rows=tuple(rows), words=2)
-    return Section("Settings", (grid,), is_folded=True)
+    commands = Paragraph(
+        "In the folder of this report, `timeful view .` shows the episodes, and `timeful report .` "
+        "writes the report again."
+    )
+    return Section("Settings", (commands, grid), is_folded=True)
 
 
 def setting_rows(name: str, value: Any, usual: Any = None) -> Iterator[tuple[str, Entry | str]]:

@@ -90,13 +90,14 @@ class Lines:
             figure.supxlabel(self.x_label or self.x, y=0.5 / figure.get_figheight(), fontsize=12)
             names = [context.label(self.hue, hue) for hue in hues] if self.hue else []
             style.legend(figure, names)
-            title = self.title or f"{self.y} over {self.x}"
+            title = self.title or f"{self.y} over {self.x_label or self.x}"
             alt = f"{title}; the numbers are in the tables"
             legend = "Bars: 95 % intervals."
             if any(context.reference.number(cell.where, cell.metric) for cell in visible):
                 legend += " Dashed: published."
-            caption = " ".join((f"{title}.", legend, self.caption)).strip()
-            return Figure(image=style.to_svg(figure), alt=alt, caption=caption, name=self.name)
+            caption = f"{legend} {self.caption}".strip()
+            image = style.to_svg(figure)
+            return Figure(image=image, alt=alt, title=title, caption=caption, name=self.name)
 
     def _points(
         self, cells: Sequence[ResultRow], visible: Sequence[ResultRow]
@@ -147,8 +148,9 @@ class Lines:
     def _axis(self, axes: "Axes", xs: Sequence[Scalar], context: Context) -> None:
         if self.is_log:
             axes.set_xscale("log")
-        axes.set_xticks([self._x(xs, x) for x in xs], [context.label(self.x, x) for x in xs])
-        axes.set_xticks([], minor=True)
+        if not self.at:  # values of a metric are too close for a mark each
+            axes.set_xticks([self._x(xs, x) for x in xs], [context.label(self.x, x) for x in xs])
+            axes.set_xticks([], minor=True)
         axes.grid(axis="y", alpha=0.25, linewidth=0.8)
         axes.set_axisbelow(True)
 
@@ -204,8 +206,8 @@ class Heat:
                     axes.set_title(context.label(self.panel, panel))
             title = self.title or self.metric
             alt = f"{title}; the numbers are in the tables"
-            caption = f"{title}. {self.caption}".strip()
-            return Figure(image=style.to_svg(figure), alt=alt, caption=caption)
+            image = style.to_svg(figure)
+            return Figure(image=image, alt=alt, title=title, caption=self.caption)
 
     def _look(self, value: float | None, cells: Sequence[ResultRow]) -> dict[str, Any]:
         """The colour of a square: it marks low values, or deepens with the value."""
@@ -215,14 +217,14 @@ class Heat:
         return {"is_marked": True, "depth": 0.05 + 0.55 * abs(value or 0.0) / most}
 
 
-def draw_text(texts: Mapping[str, str], *, alt: str, caption: str) -> Figure:
+def draw_text(texts: Mapping[str, str], *, alt: str, title: str, caption: str) -> Figure:
     """Draw texts of fixed width next to each other, each below its title."""
     from timeful.reports import style  # noqa: PLC0415
 
     with style.style():
         figure, grid = style.panels(len(texts), per_row=3)
-        for axes, (title, text) in zip(grid, texts.items(), strict=False):
-            axes.set_title(title, fontsize=11)
+        for axes, (name, text) in zip(grid, texts.items(), strict=False):
+            axes.set_title(name, fontsize=11)
             axes.set_axis_off()
             axes.text(0.0, 0.98, text, va="top", family="monospace", linespacing=1.6)
-        return Figure(image=style.to_svg(figure), alt=alt, caption=caption)
+        return Figure(image=style.to_svg(figure), alt=alt, title=title, caption=caption)

@@ -56,9 +56,19 @@ class ResultRow(msgspec.Struct, frozen=True, kw_only=True):
             return None
         return (self.high - self.low) / 2
 
+    @property
+    def pairs(self) -> tuple[tuple[str, Scalar], ...]:
+        """The columns and values that identify the episodes."""
+        return tuple(self.where.items())
+
     def matches(self, where: Where) -> bool:
         """Whether the cell has these values in these columns."""
         return all(self.where.get(name) == value for name, value in where.items())
+
+
+def show_value(value: object) -> str:
+    """A value of a column as options such as `--episodes` take it."""
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def write_json(rows: Iterable[msgspec.Struct], path: Path) -> Path:
@@ -109,34 +119,26 @@ def write_csv(
 
 def save_report(
     out: Path,
-    page: str,
     numbers: Sequence[ResultRow],
     rows: Sequence[msgspec.Struct],
     kind: type[msgspec.Struct],
     *,
     columns: Mapping[str, Column] | None = None,
-) -> Path:
-    """Write the files of a report: `report.html`, `results.json`, `table.csv` and the rows.
+) -> None:
+    """Write the tables of a report: `results.json`, `table.csv` and the rows.
 
     Args:
         out: The folder; made if needed.
-        page: The page, as HTML.
         numbers: The cells.
         rows: The rows of the episodes that the cells were computed from.
         kind: The type of those rows.
         columns: The columns of that file; all fields of the rows by default.
-
-    Returns:
-        The path of the page.
     """
     out.mkdir(parents=True, exist_ok=True)
     write_json(numbers, out / "results.json")
     # Published values alone are in results.json: most runs play a part of an experiment.
     write_csv([row for row in numbers if row.n or row.failed], ResultRow, out / "table.csv")
     write_csv(rows, kind, out / "episodes.csv", columns)
-    path = out / "report.html"
-    path.write_text(page, encoding="utf-8", newline="\n")
-    return path
 
 
 def _cell(value: object) -> str:

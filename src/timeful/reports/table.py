@@ -7,7 +7,7 @@ from typing import Any
 
 from timeful.reports.cube import Levels, level_order
 from timeful.reports.metric import Metric
-from timeful.reports.page import Entry, Grid, Row
+from timeful.reports.page import Entry, Grid, Row, Tone
 from timeful.reports.published import Published, Reference
 from timeful.reports.results import ResultRow, Scalar, Where
 
@@ -208,7 +208,11 @@ def format_ours(cell: ResultRow | None, table: Table, usual: int, context: Conte
         deviation = "" if cell.spread is None else f"±{cell.spread:.{digits}f}"
         return Entry(f"{cell.published:.{digits}f}", deviation, tone="quiet")
     if cell.value is None:
-        return Entry("failed", tone="alarm") if cell.failed and not cell.n else Entry("-")
+        return (
+            Entry("failed", tone="alarm", where=cell.pairs)
+            if cell.failed and not cell.n
+            else Entry("-")
+        )
     digits = context.metrics[cell.metric].digits
     text = f"{cell.value:.{digits}f}"
     if cell.half_width is not None:
@@ -224,10 +228,11 @@ def format_ours(cell: ResultRow | None, table: Table, usual: int, context: Conte
         small.append(f"{cell.failed} failed")
     band = context.reference.band(cell)
     if band is None:
-        return Entry(text, ", ".join(small), "strong")
+        return Entry(text, ", ".join(small), "strong", where=cell.pairs)
     is_inside = band.holds(cell.value)
     small.append(f"{'in' if is_inside else 'outside'} {band}")
-    return Entry(text, ", ".join(small), "strong" if is_inside else "alarm")
+    tone: Tone = "strong" if is_inside else "alarm"
+    return Entry(text, ", ".join(small), tone, where=cell.pairs)
 
 
 def format_published(published: Published | None, digits: int) -> Entry:

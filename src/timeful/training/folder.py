@@ -28,6 +28,7 @@ from timeful.models.ledger import LEDGER
 from timeful.models.pace import Pace
 from timeful.models.request import address
 from timeful.records.folder import FolderKind, check_folder, open_folder
+from timeful.reports.page import MODEL
 from timeful.rewards.custom import is_custom, split
 from timeful.training.config import Config, SftConfig
 
@@ -48,7 +49,7 @@ TRAINING = FolderKind(
     noun="training",
     contents=(
         *(CHECKPOINTS, EPISODES, ADAPTER, PUSHED, POLICY),
-        *(METRICS, "ruler*.jsonl", LEDGER, PACE, REPORT, CURVES),
+        *(METRICS, "ruler*.jsonl", LEDGER, PACE, REPORT, MODEL, CURVES),
     ),
     fields=("model", "run"),
     option="run.out",

@@ -14,12 +14,12 @@ from timeful.judges.ruler_log import read_judge_usage
 from timeful.models.ledger import read_accounts
 from timeful.records.folder import read_settings
 from timeful.records.usage_total import read_usage
-from timeful.reports.html import render
-from timeful.reports.page import Block, Figure, Grid, Notice, Paragraph, Section, bullets
+from timeful.reports.html import write_page
+from timeful.reports.page import Block, Figure, Grid, Notice, Page, Paragraph, Section, bullets
 from timeful.reports.text import render_text
 from timeful.reports.usage import describe_usage, usage_sections
 from timeful.training.collapse_detection import span_of
-from timeful.training.folder import CURVES, METRICS, REPORT, done, find_logs
+from timeful.training.folder import CURVES, METRICS, done, find_logs
 from timeful.training.update_metrics import UpdateMetrics, read_metrics
 
 _ENDS = 10
@@ -56,9 +56,9 @@ def write_report(out: Path) -> TrainingReport:
         caption = "Means of the first updates and of the last."
         image = _draw(lines)
         (out / CURVES).write_text(image, encoding="utf-8", newline="\n")
-        description = "By update, each the mean of up to five."
+        title, description = "Training by update", "Each point is the mean of up to five."
         blocks += [Grid(head=("", *head), rows=tuple(rows), caption=caption)]
-        blocks += [Figure(image=image, alt=description, caption=description)]
+        blocks += [Figure(image=image, alt=title, title=title, caption=description)]
     else:
         blocks += [Paragraph("No update is done yet.")]
     fields = [
@@ -72,13 +72,14 @@ def write_report(out: Path) -> TrainingReport:
         *spending,
         Section("Settings", (Grid(head=("setting", ""), rows=tuple(fields), words=2),), True),
     ]
-    page = render(title=f"timeful train: {out.name}", subtitle=state, sections=sections)
-    (out / REPORT).write_text(page, encoding="utf-8", newline="\n")
+    path = write_page(
+        Page(title=f"timeful train: {out.name}", subtitle=state, sections=sections), out
+    )
     body = [f"{a:<24}{b:>16}{c:>16}" for a, b, c in ([("", *head)] if lines else []) + rows]
     body += [fill(f"alarm    {alarm}", 80, subsequent_indent=" " * 9) for alarm in alarms]
     text = "\n".join([f"{out}: {state}", "", *body, "", *notes])
     tables = render_text(spending) if accounts.expenses else ""
-    return TrainingReport(text, out / REPORT, tables)
+    return TrainingReport(text, path, tables)
 
 
 def _table(lines: Sequence[UpdateMetrics]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:

@@ -2,16 +2,18 @@
 
 import gzip
 from base64 import b64encode
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 
 from timeful.errors import RecordError, SettingsError
 from timeful.records.events import Entry
 from timeful.records.store import write_atomically
+from timeful.reports.results import show_value
 from timeful.version import __version__
 from timeful.viewer.catalogue import PARTS, Runs
 from timeful.viewer.pack import pack_episode, pack_part
@@ -166,22 +168,35 @@ def _kept(rows: Rows, choice: Choice) -> list[int]:
     Raises:
         SettingsError: If a column is unknown, or nothing is left.
     """
-    columns = {column.name: column.values for column in rows.columns}
+    columns: dict[str, Sequence[Any]] = {c.name: c.values for c in rows.columns}
+    columns["key"] = rows.keys
     selection = list(range(len(rows.keys)))
     for name, text in choice.where:
-        if name not in columns and name != "key":
+        if name not in columns:
             raise SettingsError(
                 f"the episodes have no column {name!r}; they have {', '.join(columns)}"
             )
-        values = rows.keys if name == "key" else columns[name]
-        selection = [index for index in selection if _plain(values[index]) == text]
+        selection = [index for index in selection if show_value(columns[name][index]) == text]
     if choice.where and not selection:
         raise SettingsError("no episode has these values; see --episodes")
     return selection
 
 
-def _plain(value: Any) -> str:
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+def find_place(runs: Runs, choice: Choice) -> str:
+    """The place in the page of the episodes that are chosen: their table, or the only one.
+
+    Raises:
+        SettingsError: If there are several runs, a column is unknown, or nothing is left.
+    """
+    if len(runs.runs) != 1:
+        raise SettingsError(f"--episodes needs one run, and there are {len(runs.runs)}")
+    rows = runs.rows(0)
+    selection = _kept(rows, choice)
+    if len(selection) == 1:
+        return f"#/~0/e/{quote(rows.keys[selection[0]], safe='')}"
+    names = {name for name, _ in choice.where}
+    where = {c.name: c.values[selection[0]] for c in rows.columns if c.name in names}
+    return f"#/~0/episodes?where={quote(msgspec.json.encode(where))}"
 
 
 def _select(rows: Rows, selection: list[int]) -> Rows:

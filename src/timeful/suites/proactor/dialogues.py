@@ -9,7 +9,7 @@ from timeful.experiments.suite import ReportData
 from timeful.metrics.proactor.episodes import Conversed, read_conversation
 from timeful.records.recorder import read_record
 from timeful.reports.html import render
-from timeful.reports.page import Block, Entry, Grid, Paragraph, Row, Section
+from timeful.reports.page import Block, Entry, Grid, Page, Paragraph, Row, Section
 from timeful.suites.proactor.cells import TIMINGS, Group, make_groups, show_pace
 from timeful.suites.proactor.episode import Pages
 from timeful.suites.proactor.rows import Verdict
@@ -60,13 +60,13 @@ def draw_dialogues(data: ReportData) -> list[Section]:
                 links.append(
                     Entry(f"{word}: {section_there.title}", link=_page(folder, number).name)
                 )
-        page = render(
+        page = Page(
             title=section.title,
             subtitle=TITLE,
             sections=[Section("Turns and predictions", section.blocks)],
             links=links,
         )
-        _page(folder, place).write_text(page, encoding="utf-8", newline="\n")
+        _page(folder, place).write_text(render(page), encoding="utf-8", newline="\n")
     if not names:
         return []
     return [

@@ -284,6 +284,7 @@ def _trade_off(metric: str, at: str = "") -> Lines:
         x_label=at,
         hue="agent",
         without={"part": "time"},
+        title=f"{metric} of the stand-in by its {at or 'threshold'}",
         caption="The stand-in over its threshold: gains in readiness cost consistency.",
     )
 
@@ -344,6 +345,7 @@ suite = Suite(
                 hue="method",
                 panel="timing",
                 without={"part": "curve"},
+                title=f"{metric} by speed of the agent",
                 x_label="tokens a second",
                 is_log=True,
                 caption="A lost turn has no prediction in time.",

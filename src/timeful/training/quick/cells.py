@@ -293,13 +293,22 @@ def figures(run: QuickRun) -> list[Lines]:
     """The figures; those of the timer have no cells without one."""
     panel = "fraction" if run.fractions else ""
     declared = [
-        ("budgets-success", "budget", "success", "graded", panel),
-        ("budgets-tokens", "budget", "tokens", "graded", panel),
-        ("clock", "clock", "after", "clock", ""),
-        ("misled", "scale", "after", "misled, after", ""),
+        ("budgets-success", "budget", "success", "graded", panel, "Success in time by budget"),
+        ("budgets-tokens", "budget", "tokens", "graded", panel, "Tokens by budget"),
+        ("clock", "clock", "after", "clock", "", "Tokens after the clock was shown"),
+        ("misled", "scale", "after", "misled, after", "", "Tokens after a clock of a wrong scale"),
     ]
     caption = "With 95 % intervals over seeds."
     return [
-        Lines(x=x, y=y, hue="model", panel=panel, where={"exam": exam}, name=name, caption=caption)
-        for name, x, y, exam, panel in declared
+        Lines(
+            x=x,
+            y=y,
+            hue="model",
+            panel=panel,
+            where={"exam": exam},
+            name=name,
+            title=title,
+            caption=caption,
+        )
+        for name, x, y, exam, panel, title in declared
     ]

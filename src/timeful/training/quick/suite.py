@@ -204,8 +204,8 @@ def _draw_curves(run: QuickRun, updates: list[_Updates]) -> Figure | None:
     image = draw_curves(curves, budgets)
     if image is None:
         return None
-    text = "Reward, success in time and tokens by update; thin: each seed."
-    return Figure(image=image, alt=text, caption=text, name="curves")
+    title = "Reward, success in time and tokens by update"
+    return Figure(image=image, alt=title, title=title, caption="Thin: each seed.", name="curves")
 
 
 suite = make_suite(QuickRun())

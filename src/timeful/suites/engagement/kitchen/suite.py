@@ -132,8 +132,9 @@ def draw_figure(data: ReportData) -> Iterator[Section]:
         image=timeline(ordered),
         name="figure7",
         alt="Timelines of one case under each interface: tutoring, signals, windows and actions",
-        caption=f"As Figure 7, for the case {case} of set {sample}: three dishes, three problems, "
-        "one slot. The published case is not known. `timeful draw` draws any other record.",
+        title="As Figure 7: three dishes, three problems and one slot under each interface",
+        caption=f"Case {case} of set {sample}. The published case is not known. "
+        "`timeful draw` draws any other record.",
     )
     yield Section("Figure 7", (figure,))
 

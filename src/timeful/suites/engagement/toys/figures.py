@@ -90,9 +90,10 @@ def draw_traces(rows: Sequence[ToyRow]) -> Iterator[Figure]:
         yield draw_text(
             {f"tick {f.view.turn}: {f.doing}": _show(f.view) for f in trace.frames},
             alt=f"Five ticks of a patrol under {trace.law}: {event}",
-            caption=f"As Figure {number}: {trace.law}, {event}. The first such event in the first "
-            "evaluation episode of the paper-like learner with the first seed. Letters are "
-            "checkpoints, @ is the agent, ! the alarm with the ticks until its deadline.",
+            title=f"As Figure {number}: a patrol under {trace.law}, {event}",
+            caption="The first such event in the first evaluation episode of the paper-like "
+            "learner with the first seed. Letters are checkpoints, @ is the agent, ! the alarm "
+            "with the ticks until its deadline.",
         )
 
 
