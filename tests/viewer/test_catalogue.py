@@ -8,6 +8,8 @@ import pytest
 
 from tests.viewer.material import game, write_record, write_run
 from timeful.errors import RecordError
+from timeful.reports.html import write_page
+from timeful.reports.page import Entry, Grid, Notice, Page, Section
 from timeful.viewer.catalogue import Runs
 from timeful.viewer.schema import Rows
 
@@ -42,10 +44,18 @@ def test_a_table_has_the_columns_of_rows_and_their_levels(tmp_path: Path) -> Non
 
 def test_a_result_names_its_episodes_by_columns_that_rows_have(tmp_path: Path) -> None:
     write_run(tmp_path / "run")
-    (matrix,) = Runs([tmp_path]).rows(0).matrices
-    (cell,) = matrix.cells
-    assert (matrix.rows, matrix.columns) == (["agile"], ["snake"])
-    assert (cell.value, cell.published, cell.where) == (2.0, 1.5, {"game": "snake"})
+    (section,) = Runs([tmp_path]).rows(0).sections
+    (grid,) = section.blocks
+    where = (("game", "snake"), ("condition", "easy"))
+    entries = (Entry("2", "[1 3]", "strong", where=where), Entry("(1.50)", tone="quiet"))
+    assert isinstance(grid, Grid)
+    assert (grid.head, grid.rows) == (("method", "snake"), (("agile", entries),))
+    assert not section.is_folded
+    write_page(Page(title="t", sections=[Section("Results", (Notice("n"),))]), tmp_path / "run")
+    first, second = Runs([tmp_path]).rows(0).sections
+    assert (first.title, second.blocks, second.is_folded) == ("Results", (grid,), True)
+    (tmp_path / "run" / "report.json").write_text("[")
+    assert Runs([tmp_path]).rows(0).notices
 
 
 def test_rows_without_an_index_come_from_the_records(tmp_path: Path) -> None:
@@ -158,11 +168,11 @@ def test_triggers_are_counted_by_action_and_lead_to_their_dialogues(tmp_path: Pa
     ]
     (run / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     table = Runs([run]).rows(0)
-    matrix = next(m for m in table.matrices if m.experiment == "triggers by action")
-    assert (matrix.rows, matrix.columns) == (["ask", "refund"], ["predicted", "too late"])
-    cells = {(matrix.rows[c.row], matrix.columns[c.column]): c for c in matrix.cells}
-    assert cells["refund", "predicted"].value == 5
-    assert cells["refund", "too late"].value == 1
-    assert cells["ask", "predicted"].where == {"agent": "a", "who": "eager", "predicts ask": True}
+    (grid,) = table.sections[-1].blocks
+    assert isinstance(grid, Grid)
+    assert grid.head == ("action", "predicted", "too late")
+    ask = (("agent", "a"), ("who", "eager"), ("predicts ask", True))
+    assert grid.rows[0] == ("ask", Entry("0", where=ask), Entry("0", where=ask))
+    assert [e.text for e in grid.rows[1][1:] if isinstance(e, Entry)] == ["5", "1"]
     flags = {column.name: column.values for column in table.columns}
     assert flags["predicts ask"] == [None, True]

@@ -254,7 +254,7 @@ def _figure(figure: Figure, prefix: str) -> str:
     alt = escape(show_hidden(figure.alt), quote=True)
     title = escape(show_hidden(figure.title or "figure"), quote=True)
     image = (
-        f'<div class="wide" role="region" tabindex="0" aria-label="{title}">'
+        f'<div class="wide" role="group" tabindex="0" aria-label="{title}">'
         f'<div role="img" aria-label="{alt}">{inline_svg(figure.image, prefix)}</div></div>'
     )
     head = f'<p class="title">{_text(figure.title)}</p>' if figure.title else ""

@@ -22,7 +22,7 @@ from timeful.version import __version__
 from timeful.viewer.pack import about, pack_part
 from timeful.viewer.reading import RawRecord, read_raw
 from timeful.viewer.schema import Catalogue, Rows, RunEntry
-from timeful.viewer.tables import make_rows, read_curves, read_matrices, read_row, read_rows
+from timeful.viewer.tables import make_rows, read_curves, read_row, read_rows, read_sections
 
 EXAMPLES = Path(__file__).with_name("examples")
 """Records that are shown where there is no run."""
@@ -211,12 +211,12 @@ class Runs:
             except (OSError, RecordError) as error:
                 rows[key] = {"status": "unreadable", "error": str(error)}
         (self._unread.add if pending else self._unread.discard)(number)
-        matrices, more = read_matrices(run.root)
+        sections, more = read_sections(run.root)
         return make_rows(
             number,
             run.keys,
             [rows[key] for key in run.keys],
-            matrices=matrices,
+            sections=sections,
             curves=read_curves(run.root),
             pending=pending,
             notices=[*notices, *more],

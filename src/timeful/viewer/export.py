@@ -63,7 +63,7 @@ def episode_page(events: Iterable[Entry], *, name: str = "episode") -> str:
         failed=int(row["status"] == "failed"),
         stand_in=pack.lanes.stand_in,
     )
-    rows = make_rows(0, [name], [row], matrices=[], curves=[], pending=0, notices=[])
+    rows = make_rows(0, [name], [row], sections=[], curves=[], pending=0, notices=[])
     values = [
         ("catalogue", msgspec.json.encode(Catalogue(version=__version__, runs=[entry]))),
         ("rows-0", msgspec.json.encode(rows)),

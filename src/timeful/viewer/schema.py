@@ -11,6 +11,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from timeful.reports.page import Section
+
 PACK = 1
 """The version of this schema."""
 
@@ -319,32 +321,6 @@ class Column(msgspec.Struct, kw_only=True):
     levels: list[str | float | int | bool | None] = []
 
 
-class MatrixCell(msgspec.Struct, kw_only=True):
-    """A result: `row` and `column` are positions. `where` selects its episodes by column."""
-
-    row: int
-    column: int
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    failed: int
-    published: float | None
-    source: str | None
-    stand_in: bool | None
-    where: dict[str, str | float | int | bool | None]
-
-
-class Matrix(msgspec.Struct, kw_only=True):
-    """One metric of one experiment: methods by settings. Rows without ours are last."""
-
-    experiment: str
-    metric: str
-    rows: list[str]
-    columns: list[str]
-    cells: list[MatrixCell]
-
-
 class Curve(msgspec.Struct, kw_only=True):
     """A series of a training, over its updates."""
 
@@ -357,7 +333,7 @@ class Rows(msgspec.Struct, kw_only=True):
     """The table of a run. Episode M is the M-th, from 0; `keys` are the names of their files.
 
     `lead` names the columns to show first. `pending` counts the episodes whose numbers are still
-    being read; their values are null. `pairs` are columns that two episodes share to be compared.
+    being read; their values are null. `sections` are those of the report, then all numbers.
     """
 
     pack: int = PACK
@@ -365,7 +341,7 @@ class Rows(msgspec.Struct, kw_only=True):
     keys: list[str]
     columns: list[Column]
     lead: list[str]
-    matrices: list[Matrix] = []
+    sections: list[Section] = []
     curves: list[Curve] = []
     pending: int = 0
     notices: list[str] = []

@@ -1,6 +1,6 @@
-"""The table of a run: its rows as columns, its results as matrices, its journal as curves."""
+"""The table of a run: its rows as columns, its report, and its journal as curves."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,9 +10,10 @@ from timeful.core.units import in_seconds
 from timeful.errors import RecordError
 from timeful.files import LONGEST_LINE, decode
 from timeful.records.events import EpisodeEnded, EpisodeFailed
+from timeful.reports.page import Entry, Grid, Row, Section, read_page
 from timeful.reports.results import ResultRow, read_results
 from timeful.viewer.reading import RawRecord, parse_lines, read_raw
-from timeful.viewer.schema import Column, Curve, Matrix, MatrixCell, Rows
+from timeful.viewer.schema import Column, Curve, Rows
 
 MOST_LEVELS = 20
 _MOST_LEAD = 12
@@ -22,6 +23,8 @@ _OUTCOMES = (
     *("late_turns", "late", "lost", "turns", "tokens", "ended", "ended_s"),
 )
 """Columns that are shown first, after those that identify an episode."""
+
+RESULTS = "results.json"
 
 _TAIL = 64 << 10
 
@@ -94,35 +97,30 @@ def make_rows(
     keys: Sequence[str],
     rows: Sequence[dict[str, Any]],
     *,
-    matrices: list[Matrix],
+    sections: list[Section],
     curves: list[Curve],
     pending: int,
     notices: list[str],
 ) -> Rows:
     """Rows as columns of scalars; values that are lists or tables are left out."""
     rows = [with_triggers(with_group(row)) for row in rows]
-    matrices = [*matrices, *count_triggers(rows)]
+    sections = [*sections, *count_triggers(rows)]
     names = dict.fromkeys(name for row in rows for name, value in row.items() if is_scalar(value))
     columns = [_column(name, [row.get(name) for row in rows]) for name in names]
     columns = [column for column in columns if any(value is not None for value in column.values)]
     columns.sort(key=lambda column: column.name in _LAST)
     used = {
         name
-        for matrix in matrices
-        for cell in matrix.cells
-        for name in cell.where
+        for entry in _entries(sections)
+        for name, _ in entry.where
         if not name.startswith("predicts ")
     }
-    present = {column.name for column in columns}
-    for matrix in matrices:
-        for cell in matrix.cells:
-            cell.where = {k: v for k, v in cell.where.items() if k in present}
     return Rows(
         run=run,
         keys=list(keys),
         columns=columns,
         lead=_lead(columns, used),
-        matrices=matrices,
+        sections=sections,
         curves=curves,
         pending=pending,
         notices=notices,
@@ -153,8 +151,16 @@ _GROUP = ("part", "agent", "who", "timing", "token_ns")
 """What dialogues share whose triggers are counted together."""
 
 
-def count_triggers(rows: Sequence[dict[str, Any]]) -> list[Matrix]:
-    """How often each action was predicted, due and met: a matrix for each agent of a part.
+def _entries(sections: Iterable[Section]) -> Iterator[Entry]:
+    blocks = (block for section in sections for block in section.blocks)
+    for row in (row for block in blocks if isinstance(block, Grid) for row in block.rows):
+        for content in row:
+            if not isinstance(content, str):
+                yield from content if isinstance(content, tuple) else (content,)
+
+
+def count_triggers(rows: Sequence[dict[str, Any]]) -> Iterator[Section]:
+    """How often each action was predicted, due and met: a table for each agent of a part.
 
     A number selects the dialogues in which the agent predicted the action.
     """
@@ -163,39 +169,29 @@ def count_triggers(rows: Sequence[dict[str, Any]]) -> list[Matrix]:
         if _triggers(row):
             where = tuple((name, row[name]) for name in _GROUP if name in row)
             groups.setdefault(where, []).append(row)
-    return [_count_actions(dict(where), group) for where, group in groups.items()]
+    if groups:
+        grids = (_count_actions(where, group) for where, group in groups.items())
+        yield Section("Triggers by action", tuple(grids))
 
 
-def _count_actions(where: dict[str, Any], rows: Sequence[dict[str, Any]]) -> Matrix:
+def _count_actions(where: tuple[tuple[str, Any], ...], rows: Sequence[dict[str, Any]]) -> Grid:
     counts = [_triggers(row) for row in rows]
-    names = sorted({name for actions in counts for name in actions})
     kinds = dict.fromkeys(
         kind for actions in counts for inner in actions.values() for kind in inner
     )
     kinds.pop("lead", None)  # a sum of distances, no count
-    cells = [
-        MatrixCell(
-            row=place,
-            column=column,
-            value=sum(_number(actions.get(name, {}).get(kind)) or 0.0 for actions in counts),
-            low=None,
-            high=None,
-            n=sum(name in actions for actions in counts),
-            failed=0,
-            published=None,
-            source=None,
-            stand_in=None,
-            where={**where, f"predicts {name}": True},
-        )
-        for place, name in enumerate(names)
-        for column, kind in enumerate(kinds)
-    ]
-    return Matrix(
-        experiment="triggers by action",
-        metric=", ".join(_name_group(name, value) for name, value in where.items()),
-        rows=names,
-        columns=[kind.replace("_", " ") for kind in kinds],
-        cells=cells,
+    lines: list[Row] = []
+    for name in sorted({name for actions in counts for name in actions}):
+        sums = [
+            sum(_number(actions.get(name, {}).get(kind)) or 0.0 for actions in counts)
+            for kind in kinds
+        ]
+        selection = (*where, (f"predicts {name}", True))
+        lines.append((name, *(Entry(f"{value:g}", where=selection) for value in sums)))
+    return Grid(
+        caption=", ".join(_name_group(name, value) for name, value in where),
+        head=("action", *(kind.replace("_", " ") for kind in kinds)),
+        rows=tuple(lines),
     )
 
 
@@ -240,43 +236,62 @@ def _lead(columns: Sequence[Column], used: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(names))[:_MOST_LEAD]
 
 
-def read_matrices(root: Path) -> tuple[list[Matrix], list[str]]:
-    """The results of a run, one matrix for each experiment and metric."""
-    path = root / "results.json"
-    if not path.is_file():
-        return [], []
+def read_sections(root: Path) -> tuple[list[Section], list[str]]:
+    """The report of a run, then all its numbers, folded; and what could not be read."""
+    notices: list[str] = []
+    page, results = None, list[ResultRow]()
     try:
-        results = read_results(path)
+        page = read_page(root)
+        results = read_results(root / RESULTS) if (root / RESULTS).is_file() else []
     except RecordError as error:
-        return [], [str(error)]
-    groups: dict[tuple[str, str], list[ResultRow]] = {}
+        notices.append(str(error))
+    sections = [] if page is None else list(page.sections)
+    experiments: dict[str, dict[str, list[ResultRow]]] = {}
     for row in results:
-        groups.setdefault((row.experiment, row.metric), []).append(row)
-    return [_matrix(*name, rows) for name, rows in groups.items()], []
+        experiments.setdefault(row.experiment, {}).setdefault(row.metric, []).append(row)
+    for name, metrics in experiments.items():
+        is_run = any(row.value is not None for rows in metrics.values() for row in rows)
+        title = f"All numbers: {name}" + ("" if is_run else ", not run here")
+        grids = tuple(_list_numbers(metric, rows) for metric, rows in metrics.items())
+        sections.append(Section(title, grids, is_folded=page is not None or not is_run))
+    return sections, notices
 
 
-def _matrix(experiment: str, metric: str, results: Sequence[ResultRow]) -> Matrix:
+def _list_numbers(metric: str, results: Sequence[ResultRow]) -> Grid:
+    """All values of a metric: methods by settings, or settings by methods where they are more."""
     ours = {row.method for row in results if row.value is not None}
-    methods = list(dict.fromkeys(row.method for row in results))
-    methods.sort(key=lambda method: method not in ours)
+    methods = sorted(
+        dict.fromkeys(row.method for row in results), key=lambda name: name not in ours
+    )
     settings = list(dict.fromkeys(row.setting for row in results))
-    cells = [
-        MatrixCell(
-            row=methods.index(row.method),
-            column=settings.index(row.setting),
-            value=row.value,
-            low=row.low,
-            high=row.high,
-            n=row.n,
-            failed=row.failed,
-            published=row.published,
-            source=row.source,
-            stand_in=row.stand_in,
-            where=dict(row.where),
-        )
-        for row in results
-    ]
-    return Matrix(experiment=experiment, metric=metric, rows=methods, columns=settings, cells=cells)
+    cells = {(row.method, row.setting): _show_number(row) for row in results}
+    if len(settings) > max(5, len(ours)):
+        cells = {(setting, method): entries for (method, setting), entries in cells.items()}
+        head, lines = ("setting", *methods), settings
+    else:
+        head, lines = ("method", *settings), methods
+    rows = tuple((name, *(cells.get((name, column), "") for column in head[1:])) for name in lines)
+    return Grid(caption=metric, head=head, rows=rows)
+
+
+def _show_number(row: ResultRow) -> tuple[Entry, ...]:
+    """Our value with its interval, and the published one, which is marked outside of it."""
+    low, high, published = row.low, row.high, row.published
+    entries: list[Entry] = []
+    if row.value is not None:
+        interval = "" if low is None or high is None else f"[{_short(low)} {_short(high)}]"
+        small = " ".join(filter(None, (interval, f"{row.failed} failed" * (row.failed > 0))))
+        entries.append(Entry(_short(row.value), small, "strong", where=row.pairs))
+    if published is not None:
+        is_inside = row.value is None or (low or published) <= published <= (high or published)
+        entries.append(Entry(f"({_short(published)})", tone="quiet" if is_inside else "alarm"))
+    return tuple(entries)
+
+
+def _short(value: float) -> str:
+    """About three digits that count."""
+    digits = 0 if value == int(value) else 2 if abs(value) < 10 else 1 if abs(value) < 100 else 0
+    return f"{value:,.{digits}f}"
 
 
 def read_curves(root: Path) -> list[Curve]:
