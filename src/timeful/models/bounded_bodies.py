@@ -13,7 +13,9 @@ _LONGEST_ERROR = 1 << 16
 _BLANK_LINES = (b"\n\n", b"\r\r", b"\r\n\r\n")
 
 
-def bound_bodies(client: Any, *, longest_event: int | None = None) -> None:
+def bound_bodies(
+    client: Any, *, longest_event: int | None = None, choose: "Callable[[], Read] | None" = None
+) -> None:
     """Bound the bodies that a client of httpx, or of httpx2, receives.
 
     A compressed answer is a `ModelError`. An error is read up to 64 KiB.
@@ -21,6 +23,7 @@ def bound_bodies(client: Any, *, longest_event: int | None = None) -> None:
     Args:
         client: The client.
         longest_event: The most bytes of a server-sent event; None if its reader has a limit.
+        choose: Chooses how the events of a response are read further.
     """
     kind = _stream_type(client)
 
@@ -33,6 +36,8 @@ def bound_bodies(client: Any, *, longest_event: int | None = None) -> None:
             response.stream = kind(response.stream, _refusal(words))
         elif longest_event is not None:
             response.stream = kind(response.stream, _events(longest_event))
+            if choose is not None:
+                response.stream = kind(response.stream, choose())
 
     client.headers["accept-encoding"] = "identity"
     client.event_hooks["response"].append(bound)

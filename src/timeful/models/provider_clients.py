@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from pydantic_ai.models import Model, create_async_httpx2_client
 
 from timeful.models.bounded_bodies import bound_bodies
+from timeful.models.gemini_counts import COUNTS
 from timeful.models.request import Request
 from timeful.models.sse import LONGEST_EVENT
 
@@ -55,7 +56,7 @@ def _google(request: Request, cleanup: AsyncExitStack) -> Model:
     # This client takes a limit for reads only: longer than any that is kept in `answer_stream`.
     longest_s = max(times.first_token_s, times.idle_s) + _MINUTE_S
     http = create_async_httpx2_client(timeout=Timeout(longest_s, connect=times.connect_s))
-    bound_bodies(http, longest_event=LONGEST_EVENT)
+    bound_bodies(http, longest_event=LONGEST_EVENT, choose=lambda: COUNTS.get().take)
     cleanup.push_async_callback(http.aclose)
     provider = GoogleProvider(api_key=request.api_key, base_url=request.base_url, http_client=http)
     return GoogleModel(request.model, provider=provider)

@@ -42,6 +42,7 @@ from timeful.models.answer_stream import (
 )
 from timeful.models.counting import Report, read_count
 from timeful.models.event_loop_thread import ClientState
+from timeful.models.gemini_counts import COUNTS, GeminiCounts
 from timeful.models.provider_clients import make_model
 from timeful.models.provider_messages import CallNames, Signatures, convert, fit_settings, offer
 from timeful.models.request import Request, requested_wait
@@ -56,7 +57,7 @@ _BUDGET = r"\bmax_(output_)?tokens\b|\bmaxOutputTokens\b"
 
 async def connect(api: "Api", request: Request, shared: ClientState) -> "ProviderDialect":
     """Make the client that all streams of a model share; nothing is sent yet."""
-    return ProviderDialect(make_model(api, request, shared.cleanup), is_running=api == "google")
+    return ProviderDialect(make_model(api, request, shared.cleanup))
 
 
 @dataclass(slots=True)
@@ -87,12 +88,10 @@ class ProviderDialect:
 
     Args:
         model: The model of pydantic-ai.
-        is_running: Whether each message has a running total of tokens.
     """
 
-    def __init__(self, model: Model, *, is_running: bool) -> None:
+    def __init__(self, model: Model) -> None:
         self._model = model
-        self._is_running = is_running
         self._signatures = Signatures()
         self._too_large: int | None = None
         """A limit of tokens that the server refused as too large."""
@@ -104,7 +103,8 @@ class ProviderDialect:
         if request.is_soft_limit and self._too_large and most and most >= self._too_large:
             request = replace(request, max_tokens=None)
         settings = fit_settings(request, self._model.profile)
-        has_begun = False
+        counts, has_begun = GeminiCounts(), False
+        COUNTS.set(counts)  # of the task of this stream
         with self._watch_budget(request), _translate_errors(request, lambda: has_begun):
             async with model_request_stream(
                 self._model,
@@ -114,7 +114,7 @@ class ProviderDialect:
                 instrument=False,
             ) as stream:
                 has_begun = True
-                yield self._events(request, stream)
+                yield self._events(request, stream, counts)
 
     @contextmanager
     def _watch_budget(self, request: Request) -> Iterator[None]:
@@ -128,7 +128,7 @@ class ProviderDialect:
             raise RepeatError from error
 
     async def _events(
-        self, request: Request, stream: StreamedResponse
+        self, request: Request, stream: StreamedResponse, counts: GeminiCounts
     ) -> AsyncIterator[ProviderEvent]:
         has_thinking, has_calls = False, False
         usage: RequestUsage | None = None
@@ -140,13 +140,18 @@ class ProviderDialect:
                     continue
                 has_thinking = has_thinking or bool(news.reasoning)
                 has_calls = has_calls or bool(news.calls)
-                if stream.usage is not usage:  # each message with counts brings another value
+                if counts.has_any:
+                    news.report = counts.read()
+                elif stream.usage is not usage:  # each message with counts brings another value
                     usage = stream.usage
-                    news.report = _report(usage, is_total=self._is_running)
+                    news.report = _report(usage, is_total=False)
                 yield news
         if has_calls:
             self._signatures.keep(stream.get(), names)
-        report = _report(stream.usage, is_total=True, has_thinking=has_thinking)
+        if counts.has_any:
+            report = counts.report(has_thinking=has_thinking)
+        else:
+            report = _report(stream.usage, is_total=True, has_thinking=has_thinking)
         yield ProviderEvent(report=report, finish_reason=_finish_reason(stream))
 
 
