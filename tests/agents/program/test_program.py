@@ -220,3 +220,38 @@ def write_program_command(command: str, **options: Any) -> None:
     from timeful.agents.program.agent import program
 
     program(command, **options)
+
+
+PARALLEL = """
+schema = {"type": "object", "properties": {}}
+names = ("act", "wait")
+tools = [{"type": "function", "function": {"name": n, "parameters": schema}} for n in names]
+state = tool("look")
+while not state["over"]:
+    messages = [{"role": "user", "content": state["view"]}]
+    body = {"model": "any", "messages": messages, "tools": tools}
+    message = send("/v1/chat/completions", body)[1]["choices"][0]["message"]
+    calls = [call["function"] for call in message.get("tool_calls") or []]
+    if [call["name"] for call in calls] != ["act", "wait"]:
+        break
+    results = {}
+
+    def make(call):
+        results[call["name"]] = tool(call["name"], **json.loads(call["arguments"]))
+
+    threads = [threading.Thread(target=make, args=(call,)) for call in reversed(calls)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    state = results["wait"]
+"""
+
+
+@pytest.mark.slow
+def test_tools_called_at_once_are_taken_in_the_order_of_the_answer(tmp_path: Path) -> None:
+    model = SearchModel.shallow()
+    at_once = play(write_program(tmp_path, PARALLEL, model=model, settle_s=0.5), **WORLD)
+    in_turn = play(write_program(tmp_path, PLAYER, model=model), **WORLD)
+    assert events(at_once, Acted, Turned) == events(in_turn, Acted, Turned)
+    assert not events(at_once, Noted)

@@ -5,6 +5,7 @@ time of its tokens, and a tool that of its action.
 """
 
 import os
+import re
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -34,6 +35,7 @@ from timeful.core.units import in_seconds
 from timeful.errors import check_range
 from timeful.models.model import Model, Prompt
 from timeful.models.request import estimate_prompt
+from timeful.models.search.reasoner import SearchModel
 from timeful.tools import BadCallError, ToolCall, read_call
 
 GRACE_S = 5.0
@@ -43,6 +45,7 @@ OVER = "The episode is over."
 """The answer to a model call after the end of the world."""
 
 _UNRANKED = 1 << 30
+_BOXED = re.compile(r"\\boxed\{(\w+)\}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,6 +265,8 @@ class _Run:
         calls: tuple[ToolCall, ...] = ()
         if request.tools:
             text, calls = _split_calls(text)
+            if isinstance(model, SearchModel) and not calls:
+                calls = _call_for(text, request)
         self.calls = tuple(order_of(call.name, dict(call.arguments)) for call in calls)
         end = thought.stream.end
         prompt_tokens = None if end is None else end.prompt_tokens
@@ -295,6 +300,15 @@ class _Run:
         if text not in self.remarks:
             self.remarks.add(text)
             self.session.note("program", text)
+
+
+def _call_for(text: str, request: ModelRequest) -> tuple[ToolCall, ...]:
+    """The calls in place of the search reasoner, which names its action and knows no tools."""
+    names = {tool.name for tool in request.tools}
+    action = _BOXED.search(text)
+    if action is None or not names >= {"act", "wait"}:
+        return ()
+    return ToolCall(name="act", arguments={"action": action[1]}), ToolCall(name="wait")
 
 
 def _cut(text: str, stops: Sequence[str]) -> str:

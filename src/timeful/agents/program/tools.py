@@ -35,7 +35,9 @@ def list_tools(session: Session) -> list[Json]:
     """The tools that a program is offered, as MCP has them."""
     view = session.view
     own = (*view.tools, _ANSWER) if isinstance(view, TimedView) else (_ACT,)
-    span = {"type": "number", "description": "The longest wait in seconds; without it, any."}
+    text = "The longest wait in seconds; without it, any."
+    # Some frameworks take an argument for required unless it says that it is nullable.
+    span = {"type": "number", "description": text, "nullable": True}
     wait = {"type": "object", "properties": {"seconds": span}, "additionalProperties": False}
     return [
         *map(_define, (_LOOK, *own)),
