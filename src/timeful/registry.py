@@ -12,13 +12,15 @@ from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from timeful.errors import SettingsError, check_known, unknown
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 Kind = Literal["world", "agent", "model", "interface", "suite", "reward", "judge"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -270,11 +272,14 @@ def _location(path: Path, error: Exception) -> str:
     return f"{path}" if line is None else f"{path}, line {line}"
 
 
-def _entry_points(kind: Kind) -> Iterator[EntryPoint]:
+def _entry_points(kind: Kind) -> "Iterator[EntryPoint]":
+    # It loads the parser of emails, and most runs have built-in names alone.
+    from importlib.metadata import entry_points  # noqa: PLC0415
+
     yield from sorted(entry_points(group=f"timeful.{kind}s"), key=lambda point: point.name)
 
 
-def _origin(point: EntryPoint) -> str:
+def _origin(point: "EntryPoint") -> str:
     return point.dist.name if point.dist is not None else "an unknown distribution"
 
 

@@ -212,7 +212,7 @@ def test_a_broken_or_doubled_plug_in_is_named_with_its_distribution(
         return made
 
     points = [point("acme", "acme.nothing:suite"), point("realtime", "acme.nothing:suite")]
-    monkeypatch.setattr("timeful.registry.entry_points", lambda group: points)
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points)
     items = {(item.name, item.origin): item.problem for item in registered("suite")}
     assert items["acme", "acme-suites"] == ""
     assert items["realtime", "acme-suites"]

@@ -1,5 +1,6 @@
 """The `timeful` command: its sub-commands by name, none loaded before it is asked for."""
 
+import os
 import sys
 from importlib import import_module
 from traceback import print_exception
@@ -8,7 +9,7 @@ import click
 
 from timeful.cli.console import console, terminal
 from timeful.errors import BudgetError, KernelError, SettingsError, TimefulError, unknown
-from timeful.registry import is_file_name, names
+from timeful.registry import BUILT_IN, is_file_name, names
 from timeful.version import __version__
 
 
@@ -81,11 +82,14 @@ class SuiteGroup(Lazy):
             make_group_command,
         )
 
+        load = load_command if self._kind == "run" else load_baseline_command
+        if cmd_name in BUILT_IN["suite"] and cmd_name not in self._places:
+            return load(cmd_name)  # the entry points of all distributions take longer to read
         if (suites := self._groups().get(cmd_name)) is not None:
             return make_group_command(cmd_name, suites)
         if cmd_name in self._places or not (cmd_name in names("suite") or is_file_name(cmd_name)):
             return super().get_command(ctx, cmd_name)
-        return (load_command if self._kind == "run" else load_baseline_command)(cmd_name)
+        return load(cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands; a suite that cannot be loaded does not hide the others."""
@@ -173,6 +177,9 @@ def main() -> None:
 
     A timeline that broke is said with its traceback, with exit code 70.
     """
+    # Of numpy, which is not loaded yet: its products here are small, and threads that wait for each
+    # other cost more CPU than the report that they help with.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     with console():
         _main()
 

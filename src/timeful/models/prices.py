@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Protocol
 
@@ -208,6 +207,8 @@ def look_up(name: str, endpoint: str) -> Price | None:
 def _at(values: Mapping[str, object], prompt: int) -> Price | None:
     """The price for a length of the prompt; None if a part of it is unknown."""
     fields = ("input_mtok", "output_mtok", "cache_read_mtok", "output_reasoning_mtok")
+    from importlib.metadata import version  # noqa: PLC0415 - loads the parser of emails
+
     of_prompt, of_answer, cached, reasoning = (_rate(values.get(name), prompt) for name in fields)
     if of_prompt is None or of_answer is None:
         return None

@@ -27,15 +27,20 @@ def identity(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without_source(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _without_source(item) for key, item in value.items()}
+    if isinstance(value, str):
+        return "endpoint" if ":" in value and _has_source(value) else value
+    if isinstance(value, int | float):
+        return value
     if isinstance(value, list | tuple):
         return [_without_source(item) for item in value]
-    if isinstance(value, str):
-        names = value.split(" + ")
-        if any(name.partition(":")[0] in SOURCES and ":" in name for name in names):
-            return "endpoint"
+    if isinstance(value, Mapping):
+        return {key: _without_source(item) for key, item in value.items()}
     return value
+
+
+def _has_source(text: str) -> bool:
+    names = text.split(" + ")
+    return any(name.partition(":")[0] in SOURCES and ":" in name for name in names)
 
 
 def _without_places(value: Any) -> Any:

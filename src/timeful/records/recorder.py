@@ -8,7 +8,6 @@ from typing import Any, BinaryIO
 import msgspec
 
 from timeful.errors import RecordError
-from timeful.files import decode
 from timeful.records.events import (
     Acted,
     AnyEntry,
@@ -40,8 +39,11 @@ class Recorder:
         self._file: BinaryIO | None = None
         if path is not None:
             path = Path(path)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = path.open("wb")
+            try:
+                self._file = path.open("wb")
+            except FileNotFoundError:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                self._file = path.open("wb")
 
     def write(self, event: Entry) -> None:
         """Append one event."""
@@ -104,13 +106,15 @@ def read_record(path: Path) -> Iterator[AnyEntry]:
             f"there is no record {str(path)!r}: it {reason}; records are the .jsonl files in the "
             "folder `episodes` of a run"
         )
-    decoder = msgspec.json.Decoder(AnyEntry)
+    decode = msgspec.json.Decoder(AnyEntry).decode
+    number = 1
     with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
-            try:
-                yield decode(line, decoder)
-            except msgspec.DecodeError as error:
-                raise RecordError(f"{path.name}, line {number}: not an event ({error})") from error
+        try:
+            for line in file:
+                yield decode(line)
+                number += 1
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise RecordError(f"{path.name}, line {number}: not an event ({error})") from error
 
 
 def record_hash(events: Iterable[Entry]) -> str:

@@ -27,17 +27,26 @@ def replace_atomically(path: Path) -> Iterator[Path]:
 
     If the block raises, what was written is deleted. A folder replaces an empty folder only.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    if not os.path.isdir(path.parent):  # Path.mkdir raises and catches an error
+        path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"{path.name}.{os.getpid()}.{get_native_id()}.part")
-    delete([partial])
+    _delete_present(partial)
     try:
         yield partial
-        if partial.is_file():
-            with partial.open("rb") as file:  # else a power cut could leave the name without it
-                os.fsync(file.fileno())
+        if os.path.isfile(partial):
+            file = os.open(partial, os.O_RDONLY)
+            try:
+                os.fsync(file)  # else a power cut could leave the name without the content
+            finally:
+                os.close(file)
         partial.replace(path)
     finally:
-        delete([partial])
+        _delete_present(partial)
+
+
+def _delete_present(path: Path) -> None:
+    if os.path.lexists(path):
+        delete([path])
 
 
 def write_atomically(path: Path, content: bytes) -> None:

@@ -240,11 +240,12 @@ class _StoppableRecorder(Recorder):
         super().__init__(path)
         self._spending = spending
         self._has_ended = False
+        self._append = super().write
 
     def write(self, event: Entry) -> None:
         """Append one event; the first one after the stop is raised as an error."""
         if self._spending.stopped is None:
-            super().write(event)
+            self._append(event)
         elif not self._has_ended:
             self._has_ended = True  # the timeline writes more while it is closed
             raise _StoppedError

@@ -49,7 +49,11 @@ def play(
     except KernelError:
         raise
     except TimefulError as error:
-        recorder.write(EpisodeStarted(at=0, version=__version__, settings=episode.settings()))
+        recorder.write(
+            EpisodeStarted(
+                at=0, version=__version__, settings=recorder.settings or episode.settings()
+            )
+        )
         recorder.write(EpisodeFailed(at=0, boundary=boundary_of(error), error=str(error)))
         return False
     try:
@@ -87,7 +91,7 @@ def _play(
     clock: Clock = WallClock() if shared.clock == "wall" else VirtualClock()
     return play_episode(
         EpisodeSetting(
-            settings=episode.settings(),
+            settings=recorder.settings or episode.settings(),
             seed=seed if sampling is None else sampling,
             transcripts=shared.transcripts,
         ),

@@ -4,7 +4,7 @@ What a settings file or a command line may change are the fields of `InboxSettin
 `Scoring`.
 """
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from math import isclose
 from typing import Literal
 
@@ -31,6 +31,13 @@ MOST_EMAILS = 1_000
 
 _MOST = 1e6
 """The greatest number; sums of it are still finite."""
+
+
+def _check_three(name: str, values: Numbers, *, top: float = _MOST) -> None:
+    if len(values) != len(URGENCIES):
+        raise SettingsError(f"{name} are given for high, medium and low, got {values}")
+    for value in values:
+        check_range(f"each of the {name}", value, least=0, most=top)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +69,9 @@ class Scoring:
         if not any(self.urgency_weights):
             raise SettingsError("at least one urgency needs a weight above 0")
         check_range("target", self.target, least=1)
+
+
+_SCORING = Scoring()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +111,7 @@ class InboxSettings:
     triage: Duration = _TRIAGE
     recommended_handle: Numbers = (0.94, 0.29, 0.01)
     recommended_remind: float = 0.28
-    scoring: Scoring = field(default_factory=Scoring)
+    scoring: Scoring = _SCORING
 
     def __post_init__(self) -> None:
         for name in ("horizon", "token"):
@@ -133,10 +143,3 @@ class InboxSettings:
                 return self.medium_slack
             case "low":
                 return self.low_slack
-
-
-def _check_three(name: str, values: Numbers, *, top: float = _MOST) -> None:
-    if len(values) != len(URGENCIES):
-        raise SettingsError(f"{name} are given for high, medium and low, got {values}")
-    for value in values:
-        check_range(f"each of the {name}", value, least=0, most=top)

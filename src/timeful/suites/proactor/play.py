@@ -32,7 +32,11 @@ def play(episode: ProactorEpisode, recorder: Recorder, *, api_key: ApiKey = "") 
     name = episode.interface_name
     has_span = name in ("polling", "fixed-rate")
     return play_episode(
-        EpisodeSetting(settings=episode.settings(), seed=seed, transcripts=episode.transcripts),
+        EpisodeSetting(
+            settings=recorder.settings or episode.settings(),
+            seed=seed,
+            transcripts=episode.transcripts,
+        ),
         environment=Conversation(
             dialogue,
             episode.make_timing(episode.timing),

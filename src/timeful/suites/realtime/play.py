@@ -41,7 +41,11 @@ def play(episode: RealtimeEpisode, recorder: Recorder, *, api_key: ApiKey = "") 
     game = make_world(episode)
     clock: Clock = WallClock(episode.time_scale) if episode.clock == "wall" else VirtualClock()
     return play_episode(
-        EpisodeSetting(settings=episode.settings(), seed=seed, transcripts=episode.transcripts),
+        EpisodeSetting(
+            settings=recorder.settings or episode.settings(),
+            seed=seed,
+            transcripts=episode.transcripts,
+        ),
         environment=Ticking(game, episode.span(episode.step)),
         interface=interface(episode),
         agent=agent(episode, game, api_key=api_key),

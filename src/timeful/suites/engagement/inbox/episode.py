@@ -1,6 +1,7 @@
 """One inbox episode: its settings, and how they are completed."""
 
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from typing import Any, Literal
 
 from timeful.agents.prompts.inbox import PricedBy
@@ -26,6 +27,10 @@ METHODS = {
     "reflex": "Reflex (ours)",
 }
 """The interfaces, and their names in tables. The paper has no reflex in the inbox."""
+
+_WORLD = InboxSettings()
+
+_plain = lru_cache(asdict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +59,7 @@ class InboxEpisode:
     """Seed of emails, task and sampling."""
     episode: int = 0
     """Repetition of a seed."""
-    world: InboxSettings = option(factory=InboxSettings, hidden=True)
+    world: InboxSettings = option(factory=lambda: _WORLD, hidden=True)
     """World settings of Tables 17 and 19."""
     poll: Duration = option(
         seconds(15),
@@ -121,7 +126,7 @@ class InboxEpisode:
                 # Left out at their defaults, so that records keep their bytes.
                 **({} if others == {"hints": True, "priced_by": "decision"} else others),
             },
-            "world": asdict(self.world),
+            "world": _plain(self.world),
             "poll": self.poll,
             **({} if self.agent == ASSISTANT else {"agent": self.agent}),
             "temperature": [self.triage.temperature, self.writer.temperature],

@@ -43,7 +43,7 @@ def play(episode: InboxEpisode, recorder: Recorder, *, api_key: ApiKey = "") -> 
     )
     return play_episode(
         EpisodeSetting(
-            settings=episode.settings(),
+            settings=recorder.settings or episode.settings(),
             seed=child_seed(0, *purpose, "session"),
             transcripts=episode.transcripts,
         ),

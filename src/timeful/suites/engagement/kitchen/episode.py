@@ -1,7 +1,7 @@
 """One kitchen episode: its settings, its case and its method."""
 
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Literal
 
 from timeful.agents.controller import Resumption
@@ -52,6 +52,10 @@ VARIANTS = {
     ),
 }
 
+_WORLD = KitchenSettings()
+
+_plain = lru_cache(1024)(asdict)
+
 _GOLDEN = (5**0.5 - 1) / 2
 """Its multiples fill the unit interval evenly, however many are taken."""
 
@@ -86,7 +90,7 @@ class KitchenEpisode:
         needs=(lambda e: e.controller.is_stand_in, "--model rules; models have no variants"),
     )
     """Play the variants of the rules too."""
-    world: KitchenSettings = option(factory=KitchenSettings, hidden=True)
+    world: KitchenSettings = option(factory=lambda: _WORLD, hidden=True)
     """World settings of appendix E."""
     interval: int = option(
         40,
@@ -168,11 +172,11 @@ class KitchenEpisode:
                 "tutor": self.tutor.spec,
                 "stand_in": is_stand_in,
             },
-            "menu": asdict(self.task),
-            "cook": asdict(self.cook) if is_stand_in else None,
+            "menu": _plain(self.task),
+            "cook": _plain(self.cook) if is_stand_in else None,
             "controller": self.controller.settings(),
             "tutor": self.tutor.settings(),
-            "world": asdict(self.world),
+            "world": _plain(self.world),
             "interval": ticks(self.interval),
             "delay": ticks(self.delay),
             "answer_tokens": self.answer_tokens,

@@ -50,7 +50,7 @@ def play(episode: KitchenEpisode, recorder: Recorder, *, api_key: ApiKey = "") -
     spans = {"polling": ticks(episode.interval), "reflex": ticks(episode.delay)}
     return play_episode(
         EpisodeSetting(
-            settings=episode.settings(),
+            settings=recorder.settings or episode.settings(),
             seed=child_seed(0, *purpose),
             transcripts=episode.transcripts,
         ),

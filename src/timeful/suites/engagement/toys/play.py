@@ -35,7 +35,9 @@ def evaluate(episode: ToyEpisode) -> Evaluation:
 
 def play(episode: ToyEpisode, recorder: Recorder) -> None:
     """Play an episode and write its record; it takes no time on the timeline."""
-    recorder.write(EpisodeStarted(at=0, version=__version__, settings=episode.settings()))
+    recorder.write(
+        EpisodeStarted(at=0, version=__version__, settings=recorder.settings or episode.settings())
+    )
     evaluation = evaluate(episode)
     score = float(evaluation.counts["return"].mean())
     data = evaluation.encode()
