@@ -37,14 +37,16 @@ def test_requests_tokens_and_cost_are_shown(
     progress.start(4)
     progress.follow(counts)  # type: ignore[arg-type]
     counts.now = Spent(requests=5, in_flight=2, prompt=100, completion=20)
-    counts.total = Spent(requests=12_345, retries=7, prompt=2e6, completion=5e5, cost=1.5)
+    counts.total = Spent(
+        requests=12_345, retries=7, limited=3, prompt=2e6, completion=5e5, cost=1.5
+    )
     progress.count(has_failed=True)
     progress.end()
     last = capsys.readouterr().err.rstrip("\n").splitlines()[-1]
     assert re.search(
         r"1 of 4 episodes, 1 failed; 1\.50 USD, 2\.5 M tokens, .+/s, 2 in flight", last
     )
-    assert last.endswith("12,345 requests, 7 retries")
+    assert last.endswith("12,345 requests, 7 retries (3 rate limits)")
 
 
 def test_a_cost_is_shown_only_if_it_is_known() -> None:

@@ -38,6 +38,8 @@ class FlightEpisode:
     number: int = 0
     hasty: bool = False
     """Odd episodes give up soon."""
+    patience_ms: int = 60_000
+    """Milliseconds that a request waits for limits of a rate."""
 
     @property
     def is_live(self) -> bool:
@@ -46,7 +48,8 @@ class FlightEpisode:
 
 def play(episode: FlightEpisode, recorder: Recorder) -> None:
     first, idle = (1.0, 0.5) if episode.hasty and episode.number % 2 else (60.0, 30.0)
-    times = Timeouts(first_token_s=first, idle_s=idle, backoff_s=0.01, patience_s=60.0)
+    patience_s = episode.patience_ms / 1000
+    times = Timeouts(first_token_s=first, idle_s=idle, backoff_s=0.01, patience_s=patience_s)
     model = ready(OpenAIModel(model="fake", base_url=episode.url, timeouts=times))
 
     async def agent(session: timeful.Session) -> None:

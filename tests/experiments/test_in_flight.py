@@ -169,6 +169,8 @@ HOSTILE: dict[str, list[Step] | Callable[[], Iterable[Step]]] = {
     "endless without text": lambda: cycle((Say(""), Wait(2))),
     "usage below zero": [Say("1", tokens=-5), Usage(completion=-7)],
     "usage of a trillion": [Say("1"), Usage(completion=10**12, prompt=10**12)],
+    "usage that falls": [Say("1", tokens=50), Say(" 1", tokens=3), Usage(completion=1)],
+    "usage of text": [Say("1"), Raw(b'data: {"choices": [], "usage": {"prompt_tokens": "x"}}\n\n')],
     "slow headers": [Wait(700), Say("1")],
     "finish without text": [Finish("stop")],
     "unknown finish": [Say("1"), Finish("because")],
@@ -243,6 +245,36 @@ def test_a_storm_of_rate_limits_loses_no_episode(tmp_path: Path) -> None:
         results = run(tmp_path, server, episodes=32, workers=1, limits=Limits(connections=32))
         assert not results.failed
         assert len(server.requests) > 96
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_endless", [False, True])
+def test_a_storm_of_retry_after_costs_no_finished_episode(tmp_path: Path, is_endless: bool) -> None:
+    lock, sent = threading.Lock(), 0
+    refusal = [Status(429, "slow down", headers={"retry-after-ms": "20"})]
+
+    def script(_: Body) -> list[Step]:
+        nonlocal sent
+        with lock:
+            sent += 1
+            is_storm = sent > 100 and (is_endless or sent <= 300)
+        return refusal if is_storm else GOOD
+
+    def command(url: str, *options: str) -> tuple[int, list[dict[str, Any]]]:
+        words = ["run", "tests/experiments/flight_suite.py", "--numbers", "64", "--workers", "1"]
+        words += ["--url", url, "--connections", "64", "--out", str(tmp_path), *options]
+        result = CliRunner().invoke(app, words)
+        lines = (tmp_path / "rows.jsonl").read_text().splitlines()
+        return result.exit_code, [json.loads(line)["row"] for line in lines]
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    patience = ["--set", f"patience_ms={30 if is_endless else 60_000}"]
+    with FakeServer(script) as server:
+        code, rows = command(server.base_url, *patience)
+    failed = [row for row in rows if row["status"] == "failed"]
+    assert (code, len(failed) > 0) == (int(is_endless), is_endless)
+    assert all(row["score"] == 3.0 for row in rows if row["status"] == "ok")
+    assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024 < 700  # megabytes
 
 
 @pytest.mark.slow

@@ -3,6 +3,8 @@
 import os
 import sys
 from importlib import import_module
+from shutil import get_terminal_size
+from textwrap import fill
 from traceback import print_exception
 
 import click
@@ -196,15 +198,27 @@ def _main() -> None:
         )
         sys.exit(_BUG)
     except BudgetError as error:
-        print(f"timeful: {error}", file=sys.stderr)
+        _print_error(error)
         sys.exit(_BUDGET)
     except TimefulError as error:
-        print(f"timeful: {error}", file=sys.stderr)
+        _print_error(error)
         sys.exit(2)
     except BrokenPipeError:
         # The reader has gone (`| head`): nothing is wrong, and nothing more can be said.
         terminal(sys.stderr).close()
         sys.exit(141)
     except OSError as error:  # a full disk, a folder that may not be written to
-        print(f"timeful: {error}", file=sys.stderr)
+        _print_error(error)
         sys.exit(2)
+
+
+def _print_error(error: Exception) -> None:
+    """Print an error in one line; a terminal gets it broken between words."""
+    text = f"timeful: {error}"
+    if sys.stderr.isatty():
+        width = get_terminal_size().columns - 1
+        lines = text.splitlines()
+        text = "\n".join(
+            fill(line, width, break_long_words=False, break_on_hyphens=False) for line in lines
+        )
+    print(text, file=sys.stderr)

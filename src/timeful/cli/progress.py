@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from shutil import get_terminal_size
+from textwrap import fill
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING
 
@@ -93,7 +94,8 @@ class Progress:
             terminal(sys.stderr).write(f"\r\x1b[K{line[:width]}")
             terminal(sys.stderr).flush()
         else:
-            print(line, file=sys.stderr)
+            width = get_terminal_size().columns
+            print(fill(line, width, subsequent_indent="  "), file=sys.stderr)
 
     def _time_left(self) -> str:
         """The remaining time at the same speed, after the first line."""
@@ -172,6 +174,8 @@ def describe_spent(spent: "Spent", *, rate: float, in_flight: int) -> str:
     """
     cost = f"{spent.cost:.2f} USD, " if spent.cost else ""
     retries = f", {spent.retries:,.0f} retries" if spent.retries else ""
+    if spent.limited:
+        retries += f" ({spent.limited:,.0f} rate limits)"
     return (
         f"{cost}{shorten(spent.tokens)} tokens, {shorten(rate)}/s, {in_flight} in flight, "
         f"{spent.requests:,.0f} requests{retries}"

@@ -66,7 +66,7 @@ def read_status(request: Request, error: "StatusError") -> RetryableError:
     hint = _CHECK.get(status or 0, hint)
     if request.tools and status in (400, 404, 422) and search(r"\btool", words):
         hint = TOOLS_HINT
-    refusal = ModelRefusedError(f"{request} was refused with {event}: {words}; {hint}")
+    refusal = ModelRefusedError(f"{request} was refused with {event}: {words.rstrip('.')}; {hint}")
     spending = request.gate.spending
     # A prompt may be too long; settings are refused before the first answer.
     is_first = status in _SETTINGS and spending.is_uniform and not spending.now.answers

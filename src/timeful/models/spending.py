@@ -63,6 +63,7 @@ class Spent:
     Attributes:
         requests: The requests that were sent.
         retries: The part of these that repeat another one.
+        limited: The part of these that the server refused for a limit of its rate.
         answers: The answers, whole or in part.
         prompt: The tokens of prompts.
         completion: The generated tokens, reasoning included.
@@ -75,6 +76,7 @@ class Spent:
 
     requests: float = 0
     retries: float = 0
+    limited: float = 0
     answers: float = 0
     prompt: float = 0
     completion: float = 0
@@ -284,6 +286,10 @@ class Spending:
             raise error
         self._open.add(1)
         return Bill(self, request, price, is_retry=is_retry, reserved=reserved)
+
+    def note_limit(self) -> None:
+        """Count a request that was refused for a limit of the server's rate."""
+        self._count(limited=1)
 
     def stop(self, reason: ModelError) -> None:
         """Send no further request, in this process, if this is a run."""

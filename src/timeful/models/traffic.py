@@ -225,6 +225,7 @@ class Gate:
                 refusal alone narrows the window.
             wait_s: The wait that the server named.
         """
+        self.spending.note_limit()
         now = self._now()
         with self._state.locked() as state:
             if sent_at >= state[_SINCE]:
