@@ -149,8 +149,9 @@ def test_panels_show_what_was_known_at_the_instant(tab: Tab, snake: str) -> None
 
 
 def test_playing_moves_the_cursor_and_tells_verdicts(tab: Tab, snake: str) -> None:
-    tab.page.clock.install()
+    tab.page.clock.install(time=0)
     page = tab.open(f"{snake}#/?t=0s", READY)
+    page.clock.pause_at(3600)
     page.locator("select[aria-label=Speed]").select_option("4")
     told: list[str] = []
     page.keyboard.press("Space")

@@ -16,7 +16,7 @@ from timeful.records.store import write_atomically
 from timeful.reports.results import show_value
 from timeful.version import __version__
 from timeful.viewer.catalogue import PARTS, Runs
-from timeful.viewer.pack import pack_episode, pack_part
+from timeful.viewer.pack import decode_part, encode_part, pack_episode, pack_part
 from timeful.viewer.page import load_code, render_page
 from timeful.viewer.reading import RawRecord, from_events
 from timeful.viewer.schema import Catalogue, Frames, Lanes, Rows, RunEntry, Texts
@@ -213,7 +213,7 @@ def _leave_out(value: bytes, part: str, without: Collection[str]) -> bytes:
     if part == "frames" and "states" in without:
         return msgspec.json.encode(Frames(reason="The states were left out of this export."))
     if part == "texts" and {"texts", "prompts"} & {*without}:
-        texts = msgspec.json.decode(value, type=Texts)
+        texts = msgspec.convert(decode_part(value), Texts)
         for thought in texts.thoughts:
             thought.messages = None
             if "texts" in without:
@@ -223,12 +223,12 @@ def _leave_out(value: bytes, part: str, without: Collection[str]) -> bytes:
         texts.strings = []
         if "texts" in without:
             texts.events = []
-        return msgspec.json.encode(texts)
+        return encode_part(texts)
     if part == "lanes" and "texts" in without:
-        lanes = msgspec.json.decode(value, type=Lanes)
+        lanes = msgspec.convert(decode_part(value), Lanes)
         lanes.has_texts = False
         _blank_labels(lanes)
-        return msgspec.json.encode(lanes)
+        return encode_part(lanes)
     return value
 
 

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
 from itertools import accumulate
+from operator import getitem
 from typing import Any
 
 import msgspec
@@ -39,6 +41,8 @@ LAST = 2**53 - 1
 """The last instant that a page can show: 104 days."""
 
 _LONGEST_FIELD = 64 << 10
+_LONGEST_LINE = 1 << 19
+_PIECE = 10_000
 _MOST_ABOUT = 200
 _REPETITIONS = ("seed", "game_seed", "sample", "run", "episode", "repetition")
 _HIDDEN = ("key", "suite", "model", "mode", "clock", "timing", "part", "place")
@@ -54,14 +58,51 @@ class Pack:
 
     def part(self, name: str) -> bytes:
         """One part as JSON: "lanes", "texts" or "frames"."""
-        return msgspec.json.encode(getattr(self, name))
+        return encode_part(getattr(self, name))
 
 
 def pack_part(record: RawRecord, name: str) -> bytes:
     """One part of an episode as JSON: "lanes", "texts" or "frames"."""
     record = _bound(record)
     makers = {"lanes": pack_lanes, "texts": pack_texts, "frames": pack_frames}
-    return msgspec.json.encode(makers[name](record))
+    return encode_part(makers[name](record))
+
+
+def encode_part(part: Lanes | Texts | Frames) -> bytes:
+    """A part as JSON; a long one as a line without its long lists, and lines with their pieces.
+
+    A piece is a list: the names and positions that lead to a list of the first line, and then the
+    next items of that list. A page reads one line after the other and can draw in between.
+    """
+    value = msgspec.json.encode(part)
+    if len(value) <= _LONGEST_LINE:
+        return value
+    head = msgspec.to_builtins(part)
+    pieces: list[list[Any]] = []
+    _take_pieces(head, (), pieces)
+    lines = [head | {"pieces": len(pieces)}, *pieces]
+    return b"\n".join(map(msgspec.json.encode, lines))
+
+
+def _take_pieces(value: Any, path: tuple[str | int, ...], pieces: list[list[Any]]) -> None:
+    """Move the items of long lists to pieces."""
+    places = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, inner in places:
+        if isinstance(inner, list) and len(inner) > _PIECE:
+            starts = range(0, len(inner), _PIECE)
+            pieces += [[*path, key, inner[start : start + _PIECE]] for start in starts]
+            inner.clear()
+        elif isinstance(inner, dict | list):
+            _take_pieces(inner, (*path, key), pieces)
+
+
+def decode_part(value: bytes) -> dict[str, Any]:
+    """A part from its bytes, as plain data."""
+    lines = map(msgspec.json.decode, value.split(b"\n"))
+    head: dict[str, Any] = next(lines)
+    for *path, items in lines:
+        reduce(getitem, path, head).extend(items)
+    return head
 
 
 def pack_episode(record: RawRecord | Iterable[Entry]) -> Pack:

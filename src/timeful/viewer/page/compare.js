@@ -3,7 +3,7 @@ import { findRun, nameRun, parseInstant, printInstant, replaceAddress, writeAddr
 import { makeAxis } from "./axis.js";
 import { button, count, el, oncePerFrame, plain, seconds, select } from "./dom.js";
 import { makeList } from "./list.js";
-import { decodeLanes, label, sayInstant, sayVerdict, scoreAt } from "./model.js";
+import { decodeLanes, label, sayCounts, sayInstant, sayVerdict, scoreAt } from "./model.js";
 import { makeTimeline } from "./timeline.js";
 import { VERDICTS } from "./verdicts.js";
 import { keepInSight, zoom } from "./window.js";
@@ -12,7 +12,7 @@ export async function showCompare(app, main, address) {
   const [a, b] = await Promise.all([findEpisode(app, address.query.get("a")), findEpisode(app, address.query.get("b"))]);
   if (!a || !b) return chooseSecond(app, main, a ?? b);
   const packs = await Promise.all([a, b].map(({ run, number }) => app.store.part(run.number, number, "lanes")));
-  const models = packs.map(decodeLanes);
+  const models = await Promise.all(packs.map(decodeLanes));
   const pairs = pairDecisions(...models);
   const first = pairs.findIndex((pair) => pair.kind === "other" || pair.kind.startsWith("only"));
   const longer = models[0].end >= models[1].end ? models[0] : models[1];
@@ -48,17 +48,13 @@ export async function showCompare(app, main, address) {
     el("div", { class: "title" }, el("h1", { text: "Two episodes compared" })),
     el("p", { class: "lead", text: sayDifference(pairs, first) }),
     el("div", { class: "controls" }, button("first difference", "Go to the first difference", () => list.go(first), { disabled: first < 0 }), button("+", "Zoom in (+)", () => zoomBy(0.6)), button("−", "Zoom out (-)", () => zoomBy(1 / 0.6)), button("whole", "Show the whole (0)", () => zoomBy(1e9))),
-    ...models.flatMap((model, place) => [el("h2", { class: "row" }, el("a", { href: writeAddress([nameRun(app.catalogue, [a, b][place].run), "e", [a, b][place].key]), text: `${"AB"[place]}  ${model.pack.title}` }), el("span", { class: "caption", text: `score ${plain(model.pack.score ?? "unknown")} · ${sayCounts(model)}` })), timelines[place].box, lines[place]]),
+    ...models.flatMap((model, place) => [el("h2", { class: "row" }, el("a", { href: writeAddress([nameRun(app.catalogue, [a, b][place].run), "e", [a, b][place].key]), text: `${"AB"[place]}  ${model.pack.title}` }), el("span", { class: "caption", text: `score ${plain(model.pack.score ?? "unknown")} · ${sayCounts(model.pack)}` })), timelines[place].box, lines[place]]),
     el("section", { class: "panel" }, el("h2", { text: `${count(pairs.length, "decision")}, side by side` }), list.box));
   list.setCount(pairs.length);
   if (first >= 0) list.go(first, true);
   refresh();
   const keys = { ArrowLeft: () => scrub(view.t - (view.to - view.from) / 100), ArrowRight: () => scrub(view.t + (view.to - view.from) / 100), "+": () => zoomBy(0.6), "-": () => zoomBy(1 / 0.6), 0: () => zoomBy(1e9), Home: () => scrub(0), End: () => scrub(axis.size) };
   return { title: "compare", theme: refresh, keys: (event) => !event.altKey && !event.ctrlKey && event.key in keys && (keys[event.key](), true) };
-}
-
-function sayCounts(model) {
-  return Object.entries(model.pack.counts).map(([kind, number]) => `${plain(number)} ${kind}`).join(", ");
 }
 
 function sayDifference(pairs, first) {

@@ -6,14 +6,9 @@ import { VERDICTS } from "./verdicts.js";
 // The turns of a conversation in the events of an episode; null if it is none.
 export function readConversation(model, texts) {
   const turns = [];
-  for (const [, text] of texts.events) {
-    if (!text.includes('"what":"turn"')) continue;
-    try {
-      const { at, data } = JSON.parse(text);
-      if (typeof data?.text === "string" && data.speaker) turns.push({ at, number: data.turn, speaker: String(data.speaker), text: data.text, observed: data.observed ?? [] });
-    } catch {
-      continue;
-    }
+  for (const line of texts.events.lines()) {
+    const { at, data, what } = JSON.parse(texts.events.get(line));
+    if (what === "turn" && typeof data?.text === "string" && data.speaker) turns.push({ at, number: data.turn, speaker: String(data.speaker), text: data.text, observed: data.observed ?? [] });
   }
   const verdicts = new Map();
   model.verdicts.slot.forEach((slot, place) => {

@@ -1,5 +1,5 @@
 // Details of what is selected: its verdict, and every field of its event in the record.
-import { button, copyText, el, plain, seconds, visible } from "./dom.js";
+import { button, copyText, el, plain, seconds } from "./dom.js";
 import { label, sayItem, sayVerdict } from "./model.js";
 import { pagedText } from "./thoughts.js";
 
@@ -15,12 +15,12 @@ export function showDetails(box, model, texts, item, say) {
   if (item.verdict >= 0) pairs.splice(1, 0, ["verdict", sayVerdict(model, item.verdict)]);
   if (item.thought >= 0) pairs.push(...describeThought(model, item.thought));
   box.append(describe(pairs));
-  const text = texts?.eventText.get(item.line);
+  const text = texts?.events.get(item.line);
   if (text === undefined) {
     box.append(el("p", { class: "caption", text: texts ? "The page does not have the fields of this event." : "Loading the fields…" }));
     return;
   }
-  box.append(el("h3", { text: "Fields of the event" }), showFields(text), button("Copy as JSON", "Copy the event as JSON", () => copyText(text, say)));
+  box.append(el("h3", { text: "Fields of the event" }), pagedText(JSON.stringify(JSON.parse(text), null, 1), { class: "long fields" }), button("Copy as JSON", "Copy the event as JSON", () => copyText(text, say)));
 }
 
 export function describe(pairs) {
@@ -32,12 +32,4 @@ function describeThought(model, thought) {
   const pairs = [["thought begins", seconds(start[thought], 9)], ["thought ends", end[thought] < 0 ? "no end in the record" : seconds(end[thought], 9)]];
   pairs.push(["tokens", plain(tokens[thought])], ["model", label(model, name[thought])], ["state", state[thought] + (cause[thought] < 0 ? "" : `, ${label(model, cause[thought])}`)]);
   return pairs;
-}
-
-function showFields(text) {
-  try {
-    return pagedText(JSON.stringify(JSON.parse(text), null, 1), { class: "long fields" });
-  } catch {
-    return pagedText(visible(text), { class: "long fields" });
-  }
 }

@@ -39,11 +39,9 @@ export function visible(text) {
   return text.replace(HIDDEN, (character) => `\u27e8U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}\u27e9`);
 }
 
-const SECOND = 1e9;
-
 // An instant or a stretch in seconds, with as many digits as it needs to be read at a scale.
 export function seconds(ns, digits = 3) {
-  const value = ns / SECOND;
+  const value = ns / 1e9;
   if (value !== 0 && Math.abs(value) < 10 ** -digits) return `${ns.toLocaleString("en")} ns`;
   return `${value.toLocaleString("en", { minimumFractionDigits: 0, maximumFractionDigits: digits })} s`;
 }
@@ -82,6 +80,29 @@ export function cumulate(deltas) {
   let sum = 0;
   for (let place = 0; place < deltas.length; place++) values[place] = sum += deltas[place];
   return values;
+}
+
+export function take(values, places) {
+  const taken = new Float64Array(places.length);
+  for (let place = 0; place < places.length; place++) taken[place] = values[places[place]];
+  return taken;
+}
+
+let until = 0;
+
+// Lets the browser draw, if this task has run for long.
+export async function breathe() {
+  if (performance.now() < until) return;
+  await new Promise((resolve) => setTimeout(resolve));
+  until = performance.now() + 20;
+}
+
+// Calls a function for each number below a length, in short tasks.
+export async function each(length, action) {
+  for (let place = 0; place < length; place++) {
+    if (place % 500 === 0) await breathe();
+    action(place);
+  }
 }
 
 // Calls a function at most once a frame.

@@ -5,7 +5,7 @@ import { makeConversation, readConversation } from "./conversation.js";
 import { describe, showDetails } from "./details.js";
 import { button, checkbox, colours, copyText, count, el, fitCanvas, lastUpTo, oncePerFrame, plain, seconds, select, visible } from "./dom.js";
 import { makeList } from "./list.js";
-import { decodeLanes, firstInstant, sayInstant, sayItem, sayVerdict, scoreAt } from "./model.js";
+import { decodeLanes, firstInstant, sayCounts, sayInstant, sayItem, sayVerdict, scoreAt } from "./model.js";
 import { makePlayer, nameSpeed, SPEEDS, usualSpeed } from "./player.js";
 import { decodeTexts, makeThoughtPanels, tokensAt } from "./thoughts.js";
 import { makeOverview } from "./overview.js";
@@ -17,8 +17,9 @@ import { decodeFrames, makeWorld } from "./world.js";
 const CLOCKS = { token: "simulated time: a second is 1,000 tokens", virtual: "simulated time", wall: "real time" };
 
 export async function showEpisode(app, main, { run, number, key, address }) {
-  const pack = await app.store.part(run.number, number, "lanes");
-  const model = decodeLanes(pack);
+  const bar = main.appendChild(el("progress", { "aria-label": "Reading the episode" }));
+  const pack = await app.store.part(run.number, number, "lanes", (share) => (bar.value = share));
+  const model = await decodeLanes(pack);
   const view = readView(model, address.query);
   const page = { app, main, run, number, key, model, view, texts: null, frames: null, conversation: null };
   build(page);
@@ -135,8 +136,7 @@ function build(page) {
 
 function heading({ model, run, app, key }) {
   const { pack } = model;
-  const verdicts = Object.entries(pack.counts).map(([kind, number]) => `${plain(number)} ${kind}`).join(", ");
-  const facts = [`${seconds(pack.end, 1)} of ${CLOCKS[pack.clock]}`, pack.score === null ? null : `score ${plain(pack.score)}${pack.status === "open" ? " so far" : ""}`, verdicts || "no verdicts"];
+  const facts = [`${seconds(pack.end, 1)} of ${CLOCKS[pack.clock]}`, pack.score === null ? null : `score ${plain(pack.score)}${pack.status === "open" ? " so far" : ""}`, sayCounts(pack) || "no verdicts"];
   const badges = [];
   if (pack.stand_in) badges.push(el("span", { class: "badge", title: "A program played the part of the model.", text: "stand-in: no language model was run" }));
   if (run.kind === "example") badges.push(el("span", { class: "badge", text: "bundled example" }));
@@ -162,9 +162,8 @@ function notices({ model, app }) {
 function legend(page) {
   const { counts } = page.model.pack;
   const kinds = Object.keys(VERDICTS);
-  const sorted = [...kinds.filter((kind) => counts[kind]), ...kinds.filter((kind) => !counts[kind])];
   const entry = (kind) => el("li", { title: VERDICTS[kind].help, class: counts[kind] ? "" : "absent" }, el("canvas", { "data-kind": kind, "aria-hidden": "true" }), el("span", { text: counts[kind] ? `${kind} ${plain(counts[kind])}` : kind }), el("span", { class: "sr", text: `: ${VERDICTS[kind].help}` }));
-  const present = sorted.filter((kind) => counts[kind]);
+  const present = kinds.filter((kind) => counts[kind]);
   page.legend = el("div", { class: "legend" },
     el("ul", { "aria-label": "Shapes of the verdicts of this episode" }, present.map(entry),
       el("li", {}, el("span", { class: "swatch window", "aria-hidden": "true" }), el("span", { text: "window until a deadline" })),

@@ -20,7 +20,7 @@ export async function showHome(app, main) {
 }
 
 function runEntry(app, run) {
-  const facts = [run.suite, run.kind === "training" ? "training" : "", count(run.episodes, "episode"), run.failed ? `${plain(run.failed)} failed` : "", run.stand_in ? "stand-in" : "", ago(run.changed)];
+  const facts = [run.suite, run.kind === "training" ? "training" : "", count(run.episodes, "episode"), run.failed ? `${plain(run.failed)} failed` : "", run.stand_in ? "stand-in" : "", run.changed ? `changed ${new Date(run.changed * 1000).toLocaleString()}` : ""];
   const badge = run.state === "done" ? null : el("span", { class: `badge is-${run.state}`, text: run.state });
   return el("li", { class: "run" },
     el("a", { href: writeAddress([nameRun(app.catalogue, run)]), text: run.name }), badge, run.kind === "example" ? el("span", { class: "badge", text: "bundled example" }) : null,
@@ -28,11 +28,4 @@ function runEntry(app, run) {
     run.problem ? el("p", { class: "notice is-bad", text: run.problem }) : null);
 }
 
-function ago(changed) {
-  if (!changed) return "";
-  const passed = Date.now() / 1000 - changed;
-  const units = [[86400, "day"], [3600, "hour"], [60, "minute"]];
-  const [size, name] = units.find(([unit]) => passed >= unit) ?? [1, "moment"];
-  return name === "moment" ? "changed now" : `changed ${count(Math.floor(passed / size), name)} ago`;
-}
 

@@ -35,7 +35,6 @@ export function makeList({ role = "listbox", rowRole = "option", height = 28, na
   box.addEventListener("scroll", redraw);
   new ResizeObserver(redraw).observe(box);
   self.redraw = redraw;
-  self.drawNow = draw;
   self.setCount = (count) => {
     self.count = count;
     if (self.here >= count) self.here = count - 1;

@@ -1,9 +1,9 @@
 // An episode as typed arrays, and what was the case at an instant. Nothing here draws.
-import { count, cumulate, lastUpTo, seconds } from "./dom.js";
+import { breathe, count, cumulate, each, lastUpTo, plain, seconds, take } from "./dom.js";
 import { isBad } from "./verdicts.js";
 
 // Decodes the lanes of an episode.
-export function decodeLanes(pack) {
+export async function decodeLanes(pack) {
   const model = { pack, end: Math.max(pack.end, 1), strings: pack.strings };
   model.spans = { ...pack.spans, start: cumulate(pack.spans.start) };
   model.marks = { ...pack.marks, at: cumulate(pack.marks.at) };
@@ -11,86 +11,83 @@ export function decodeLanes(pack) {
   model.verdicts = { ...pack.verdicts, at: cumulate(pack.verdicts.at) };
   model.scores = { at: cumulate(pack.scores.at), score: pack.scores.score };
   model.thoughts = { ...pack.thoughts, start: cumulate(pack.thoughts.start) };
-  model.lanes = pack.lanes.map((lane, place) => ({ ...lane, place, spans: [], limits: [], marks: [], kinds: new Map(), title: titleLane(lane) }));
-  indexLanes(model);
-  model.items = indexItems(model);
-  model.itemAt = Float64Array.from(model.items, (item) => item.at);
-  model.instants = distinct(model.items, model.end);
+  model.lanes = pack.lanes.map((lane, place) => ({ ...lane, place, spans: [], limits: [], marks: [], kinds: new Map(), title: lane.module ? `${lane.module}: ${lane.name}` : lane.name }));
+  await indexLanes(model);
+  model.items = await indexItems(model);
+  model.itemAt = new Float64Array(model.items.length);
+  const instants = [0];
+  await each(model.items.length, (place) => {
+    const { at } = model.items[place];
+    model.itemAt[place] = at;
+    model.items[place].place = place;
+    if (at > instants[instants.length - 1]) instants.push(at);
+  });
+  if (model.end > instants[instants.length - 1]) instants.push(model.end);
+  model.instants = Float64Array.from(instants);
+  await breathe();
   model.bad = model.items.filter((item) => item.verdict >= 0 && isBad(model.verdicts.kind[item.verdict]));
   model.windows = indexWindows(model);
   return model;
-}
-
-function titleLane(lane) {
-  return lane.module ? `${lane.module}: ${lane.name}` : lane.name;
 }
 
 export function label(model, place) {
   return place < 0 ? "" : model.strings[place];
 }
 
-function indexLanes(model) {
+async function indexLanes(model) {
   const { spans, marks, verdicts, lanes } = model;
-  const lineOfVerdict = new Set();
-  verdicts.at.forEach((_, place) => {
-    if (verdicts.thought[place] < 0) lineOfVerdict.add(verdicts.line[place]);
+  const byLine = (model.byLine = new Map());
+  await each(verdicts.at.length, (place) => {
+    if (verdicts.thought[place] < 0 && !byLine.has(verdicts.line[place])) byLine.set(verdicts.line[place], place);
     const kinds = lanes[verdicts.lane[place]].kinds;
     const kind = verdicts.kind[place];
     if (!kinds.has(kind)) kinds.set(kind, []);
     kinds.get(kind).push(place);
   });
-  spans.start.forEach((_, place) => {
+  await each(spans.start.length, (place) => {
     const lane = lanes[spans.lane[place]];
     (spans.state[place] === "limit" ? lane.limits : lane.spans).push(place);
   });
-  marks.at.forEach((_, place) => {
-    if (marks.kind[place] !== "action" || !lineOfVerdict.has(marks.line[place])) lanes[marks.lane[place]].marks.push(place);
+  await each(marks.at.length, (place) => {
+    if (marks.kind[place] !== "action" || !byLine.has(marks.line[place])) lanes[marks.lane[place]].marks.push(place);
   });
   for (const lane of lanes) {
-    lane.spanStart = Float64Array.from(lane.spans, (place) => spans.start[place]);
-    lane.limitStart = Float64Array.from(lane.limits, (place) => spans.start[place]);
-    lane.markAt = Float64Array.from(lane.marks, (place) => marks.at[place]);
-    lane.verdictSets = [...lane.kinds].map(([kind, places]) => ({ kind, places, at: Float64Array.from(places, (place) => verdicts.at[place]) }));
+    await breathe();
+    lane.spanStart = take(spans.start, lane.spans);
+    lane.limitStart = take(spans.start, lane.limits);
+    lane.markAt = take(marks.at, lane.marks);
+    lane.verdictSets = [...lane.kinds].map(([kind, places]) => ({ kind, places, at: take(verdicts.at, places) }));
     lane.verdictSets.sort((a, b) => isBad(a.kind) - isBad(b.kind));
   }
 }
 
 // All that can be selected, in the order of time, then of lines.
-function indexItems(model) {
+async function indexItems(model) {
   const { marks, verdicts, thoughts, spans, lanes } = model;
   const items = [];
-  const byLine = new Map();
-  verdicts.line.forEach((line, place) => {
-    if (verdicts.thought[place] < 0 && !byLine.has(line)) byLine.set(line, place);
-  });
   const used = new Set();
-  marks.at.forEach((at, mark) => {
-    const verdict = marks.kind[mark] === "action" ? (byLine.get(marks.line[mark]) ?? -1) : -1;
+  await each(marks.at.length, (mark) => {
+    const at = marks.at[mark];
+    const verdict = marks.kind[mark] === "action" ? (model.byLine.get(marks.line[mark]) ?? -1) : -1;
     if (verdict >= 0) used.add(verdict);
     items.push({ at, line: marks.line[mark], lane: marks.lane[mark], mark, verdict, thought: -1, type: "mark" });
   });
-  verdicts.at.forEach((at, verdict) => {
-    if (!used.has(verdict)) items.push({ at, line: verdicts.line[verdict], lane: verdicts.lane[verdict], mark: -1, verdict, thought: verdicts.thought[verdict], type: "verdict" });
+  await each(verdicts.at.length, (verdict) => {
+    if (!used.has(verdict)) items.push({ at: verdicts.at[verdict], line: verdicts.line[verdict], lane: verdicts.lane[verdict], mark: -1, verdict, thought: verdicts.thought[verdict], type: "verdict" });
   });
   const judged = new Set(verdicts.thought);
-  thoughts.start.forEach((start, thought) => {
+  await each(thoughts.start.length, (thought) => {
     const [lane, line] = [thoughts.lane[thought], thoughts.line[thought]];
-    items.push({ at: start, line, lane, mark: -1, verdict: -1, thought, type: "begin" });
+    items.push({ at: thoughts.start[thought], line, lane, mark: -1, verdict: -1, thought, type: "begin" });
     if (thoughts.end[thought] >= 0 && !judged.has(thought)) items.push({ at: thoughts.end[thought], line, lane, mark: -1, verdict: -1, thought, type: "end" });
   });
-  spans.start.forEach((start, span) => {
-    if (lanes[spans.lane[span]].kind === "tools") items.push({ at: start, line: spans.line[span], lane: spans.lane[span], mark: -1, verdict: -1, thought: -1, span, type: "call" });
+  await each(spans.start.length, (span) => {
+    if (lanes[spans.lane[span]].kind === "tools") items.push({ at: spans.start[span], line: spans.line[span], lane: spans.lane[span], mark: -1, verdict: -1, thought: -1, span, type: "call" });
   });
-  items.sort((a, b) => a.at - b.at || a.line - b.line);
-  items.forEach((item, place) => (item.place = place));
-  return items;
-}
-
-function distinct(items, end) {
-  const instants = [0];
-  for (const { at } of items) if (at > instants[instants.length - 1]) instants.push(at);
-  if (end > instants[instants.length - 1]) instants.push(end);
-  return Float64Array.from(instants);
+  const parts = Array.from({ length: Math.ceil(items.length / 5000) }, () => []);
+  await each(items.length, (place) => parts[Math.floor((items[place].at / (model.end + 1)) * parts.length)].push(items[place]));
+  for (const part of parts) await breathe(part.sort((a, b) => a.at - b.at || a.line - b.line));
+  return parts.flat();
 }
 
 // The window of each slot, by the number of its name.
@@ -101,6 +98,10 @@ function indexWindows(model) {
     if (spans.state[place] === "window") windows.set(spans.label[place], [start, start + spans.length[place]]);
   });
   return windows;
+}
+
+export function sayCounts(pack) {
+  return Object.entries(pack.counts).map(([kind, number]) => `${plain(number)} ${kind}`).join(", ");
 }
 
 // A verdict in words: "in time, 1.253 s left".

@@ -1,58 +1,76 @@
 // The three calls by which the page gets its data: catalogue(), rows(run), part(run, episode, part).
+import { breathe, cumulate, lastUpTo } from "./dom.js";
+
 const waiting = new Map();
 
 // Opens the store that the page was made for: its own file, a folder next to it, or the server.
 export function openStore() {
   const kind = document.documentElement.dataset.store;
   const read = { inline: readInline, folder: readFolder, server: readServer }[kind];
-  const part = async (run, episode, name) => {
-    const value = await read(`part-${run}-${episode}-${name}`);
-    return name === "texts" ? { ...value, events: await readEvents(value.events) } : value;
-  };
-  return { kind, catalogue: () => read("catalogue"), rows: (run) => read(`rows-${run}`), part };
+  return { kind, catalogue: () => read("catalogue"), rows: (run) => read(`rows-${run}`), part: (run, episode, name, onPiece) => read(`part-${run}-${episode}-${name}`, onPiece) };
 }
 
-async function readInline(name) {
+async function readInline(name, onPiece) {
   const text = document.getElementById(`data-${name}`)?.textContent;
-  return text ? unpack(text) : Promise.reject(new Error(`this page has no ${name}`));
+  return text ? unpack(text, onPiece) : Promise.reject(new Error(`this page has no ${name}`));
 }
 
-function readFolder(name) {
+function readFolder(name, onPiece) {
   globalThis.timefulData ??= (key, text) => waiting.get(key)?.(text);
   return new Promise((resolve, reject) => {
-    waiting.set(name, (text) => resolve(unpack(text)));
+    waiting.set(name, (text) => resolve(unpack(text, onPiece)));
     const script = Object.assign(document.createElement("script"), { src: `data/${name}.js`, onload: () => script.remove() });
     script.addEventListener("error", () => reject(new Error(`data/${name}.js cannot be read`)));
     document.head.append(script);
   });
 }
 
-async function readServer(name) {
+async function readServer(name, onPiece) {
   const [kind, run, episode, part] = name.split("-");
   const path = { catalogue: "", rows: `/${run}/rows`, part: `/${run}/e/${episode}/${part}` }[kind];
   const answer = await fetch(`/api/runs${path}`, { credentials: "same-origin" });
   if (!answer.ok) throw new Error((await answer.text()) || `the server answers ${answer.status}`);
-  return answer.json();
+  return readLines(answer.body, onPiece);
 }
 
-// Events as pairs of a line and the event as JSON text, from tables of columns; in slices of time.
-async function readEvents(tables) {
-  const pairs = [];
-  for (const { names, lines, kinds, columns } of tables) {
-    const sums = columns.map(() => 0);
-    for (let row = 0, line = 0; row < lines.length; row++) {
-      const fields = columns.map((column, index) => {
-        const value = column[kinds[index] === "same" ? 0 : row];
-        if (kinds[index] === "delta") sums[index] += value;
-        return `${JSON.stringify(names[index])}:${{ delta: sums[index], json: value }[kinds[index]] ?? JSON.stringify(value)}`;
-      });
-      pairs.push([(line += lines[row]), `{${fields.join(",")}}`]);
-      if (pairs.length % 5000 === 0) await new Promise((resolve) => setTimeout(resolve));
+// The event of a line as JSON text, and all lines, from tables of columns.
+export function readEvents(tables) {
+  const read = tables.map((table) => ({ ...table, lines: cumulate(table.lines), columns: table.columns.map((column, index) => (table.kinds[index] === "delta" ? cumulate(column) : column)) }));
+  const get = (line) => {
+    for (const { names, lines, kinds, columns } of read) {
+      const row = lastUpTo(lines, line);
+      if (row < 0 || lines[row] !== line) continue;
+      const values = columns.map((column, index) => column[kinds[index] === "same" ? 0 : row]);
+      return `{${values.map((value, index) => `${JSON.stringify(names[index])}:${kinds[index] === "json" ? value : JSON.stringify(value)}`).join(",")}}`;
     }
-  }
-  return pairs.sort((a, b) => a[0] - b[0]);
+  };
+  return { get, lines: () => read.flatMap(({ lines }) => [...lines]).sort((a, b) => a - b) };
 }
 
-async function unpack(text) {
-  return new Response(new Blob([Uint8Array.from(atob(text), (character) => character.charCodeAt(0))]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+// A value from base64 of compressed JSON.
+function unpack(text, onPiece) {
+  const bytes = Uint8Array.fromBase64?.(text) ?? Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  return readLines(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")), onPiece);
+}
+
+// A value from JSON, or from a line of JSON and lines with pieces of its lists.
+async function readLines(stream, onPiece) {
+  let [value, rest, count] = [null, "", 0];
+  const read = async (line) => {
+    await breathe();
+    const piece = JSON.parse(line);
+    if (!value) return (value = piece);
+    const items = piece.pop();
+    const list = piece.reduce((part, key) => part[key], value);
+    for (const item of items) list.push(item);
+    return onPiece?.(++count / value.pieces);
+  };
+  const write = async (text) => {
+    const lines = (rest + text).split("\n");
+    rest = lines.pop();
+    for (const line of lines) await read(line);
+  };
+  await stream.pipeThrough(new TextDecoderStream()).pipeTo(new WritableStream({ write }));
+  await read(rest);
+  return value;
 }

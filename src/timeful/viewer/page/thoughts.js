@@ -1,14 +1,14 @@
 // The text of each thought until t: found by binary search, shown in pieces.
 import { button, checkbox, count, cumulate, el, lastUpTo, plain, seconds, visible } from "./dom.js";
 import { isRunning, label, purposeOf, stateAt, thoughtsAt } from "./model.js";
+import { readEvents } from "./store.js";
 
 const TAIL = 6000;
 const PAGE = 64 << 10;
 const MOST_PANELS = 3;
 
 export function decodeTexts(pack) {
-  const events = new Map(pack.events);
-  return { ...pack, eventText: events, thoughts: pack.thoughts, decoded: new Map() };
+  return { ...pack, events: readEvents(pack.events), decoded: new Map() };
 }
 
 // The chunks of a thought: instants, and sums of tokens and lengths.

@@ -26,13 +26,10 @@ export function layOut(self) {
 
 // The sizes of the canvas; they are kept until the box changes, since to read them costs a layout.
 export function bounds(self) {
-  return (self.size ??= measure(self));
-}
-
-function measure(self) {
+  if (self.size) return self.size;
   const width = self.box.clientWidth || 600;
   const gutter = width < 560 ? 76 : 124;
-  return { width, gutter, plot: width - gutter - 10, height: Math.min(self.box.clientHeight || self.height, self.height) };
+  return (self.size = { width, gutter, plot: width - gutter - 10, height: Math.min(self.box.clientHeight || self.height, self.height) });
 }
 
 export function placer(self, { gutter, plot }) {

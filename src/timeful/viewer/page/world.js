@@ -1,10 +1,10 @@
 // The world at an instant: a picture from operations, or the text that the world says of itself.
-import { colours, cumulate, el, fitCanvas, lastUpTo, seconds, visible } from "./dom.js";
+import { colours, cumulate, el, fitCanvas, lastUpTo, seconds, take, visible } from "./dom.js";
 
 export function decodeFrames(pack) {
   const frames = { ...pack, at: cumulate(pack.at), happened: cumulate(pack.happened), cache: new Map() };
   frames.order = [...frames.happened.keys()].sort((a, b) => frames.happened[a] - frames.happened[b] || a - b);
-  frames.happenedSorted = Float64Array.from(frames.order, (place) => frames.happened[place]);
+  frames.happenedSorted = take(frames.happened, frames.order);
   return frames;
 }
 
