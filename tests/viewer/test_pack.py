@@ -30,8 +30,16 @@ from timeful.records.events import (
 )
 from timeful.viewer.catalogue import EXAMPLES
 from timeful.viewer.frames import difference
-from timeful.viewer.pack import LAST, Pack, pack_episode, read_events
+from timeful.viewer.pack import (
+    LAST,
+    Pack,
+    decode_part,
+    encode_part,
+    pack_episode,
+    read_events,
+)
 from timeful.viewer.reading import parse_lines, read_raw
+from timeful.viewer.schema import Lanes
 
 
 def instants(deltas: Sequence[int]) -> list[int]:
@@ -249,6 +257,15 @@ def test_a_frame_follows_from_the_one_before(before: list[int], after: list[int]
     head, tail, *middle = difference(before, after)
     end = before[len(before) - tail :] if tail else []
     assert [*before[:head], *middle, *end] == after
+
+
+def test_a_long_part_is_cut_into_lines_and_loses_nothing() -> None:
+    events = [started(), *(turned(10**9 * n, turn=n) for n in range(1, 25_001))]
+    lanes = pack_episode(events).lanes
+    head, *pieces = encode_part(lanes).split(b"\n")
+    assert json.loads(head)["pieces"] == len(pieces) > 10
+    assert max(map(len, [head, *pieces])) < 1 << 20
+    assert msgspec.convert(decode_part(encode_part(lanes)), Lanes) == lanes
 
 
 def test_the_same_record_gives_the_same_bytes() -> None:

@@ -58,9 +58,9 @@ def _stream_type(client: Any) -> Any:
             self._open: list[Any] = []
 
         def __aiter__(self) -> AsyncIterator[bytes]:
-            parts = aiter(self._stream)
-            bounded = self._read(parts)
-            self._open += (bounded, parts)
+            chunks = aiter(self._stream)
+            bounded = self._read(chunks)
+            self._open += (bounded, chunks)
             return bounded
 
         async def aclose(self) -> None:
@@ -73,18 +73,18 @@ def _stream_type(client: Any) -> Any:
     return ReadStream
 
 
-async def _beginning(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def _beginning(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     left = _LONGEST_ERROR
-    async for part in parts:
-        yield part[:left]
-        left -= len(part)
+    async for chunk in chunks:
+        yield chunk[:left]
+        left -= len(chunk)
         if left <= 0:
             return
 
 
 def _refusal(words: str) -> Read:
-    async def read(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-        async for _ in parts:
+    async def read(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        async for _ in chunks:
             raise ModelError(words)
         yield b""
 
@@ -92,17 +92,17 @@ def _refusal(words: str) -> Read:
 
 
 def _events(longest: int) -> Read:
-    async def read(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    async def read(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         size, before = 0, b""
-        async for part in parts:
-            size += len(part)
-            joined = before + part
+        async for chunk in chunks:
+            size += len(chunk)
+            joined = before + chunk
             ends = [joined.rfind(mark) + len(mark) for mark in _BLANK_LINES if mark in joined]
             if ends:
                 size = len(joined) - max(ends)
             if size > longest:
                 raise ModelError(f"the server sent an event of more than {longest} bytes")
-            before = part[-3:]
-            yield part
+            before = chunk[-3:]
+            yield chunk
 
     return read

@@ -2,9 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import reduce
 from itertools import accumulate
-from operator import getitem
 from typing import Any
 
 import msgspec
@@ -68,16 +66,16 @@ def pack_part(record: RawRecord, name: str) -> bytes:
     return encode_part(makers[name](record))
 
 
-def encode_part(part: Lanes | Texts | Frames) -> bytes:
+def encode_part(columns: msgspec.Struct) -> bytes:
     """A part as JSON; a long one as a line without its long lists, and lines with their pieces.
 
     A piece is a list: the names and positions that lead to a list of the first line, and then the
     next items of that list. A page reads one line after the other and can draw in between.
     """
-    value = msgspec.json.encode(part)
+    value = msgspec.json.encode(columns)
     if len(value) <= _LONGEST_LINE:
         return value
-    head = msgspec.to_builtins(part)
+    head = msgspec.to_builtins(columns)
     pieces: list[list[Any]] = []
     _take_pieces(head, (), pieces)
     lines = [head | {"pieces": len(pieces)}, *pieces]
@@ -86,8 +84,8 @@ def encode_part(part: Lanes | Texts | Frames) -> bytes:
 
 def _take_pieces(value: Any, path: tuple[str | int, ...], pieces: list[list[Any]]) -> None:
     """Move the items of long lists to pieces."""
-    places = value.items() if isinstance(value, dict) else enumerate(value)
-    for key, inner in places:
+    members = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, inner in members:
         if isinstance(inner, list) and len(inner) > _PIECE:
             starts = range(0, len(inner), _PIECE)
             pieces += [[*path, key, inner[start : start + _PIECE]] for start in starts]
@@ -101,7 +99,10 @@ def decode_part(value: bytes) -> dict[str, Any]:
     lines = map(msgspec.json.decode, value.split(b"\n"))
     head: dict[str, Any] = next(lines)
     for *path, items in lines:
-        reduce(getitem, path, head).extend(items)
+        target: Any = head
+        for key in path:
+            target = target[key]
+        target.extend(items)
     return head
 
 

@@ -1,10 +1,11 @@
 """What the page reads: the catalogue, the rows of a run, and an episode in three parts.
 
-Each value is one JSON object. Columns of one object have equal length. Times are whole
-nanoseconds of simulated time; a column that is named `at` or `start` is delta-coded: its first
-number is an instant, each other one the difference from the number before. A number that refers to
-a line is a line of the record, from 1. A text that stands in a list `strings` is referred to by its
-position; -1 is no text. The same record gives the same bytes.
+Each value is one JSON object; `pack.encode_part` cuts a long one into lines. Columns of one object
+have equal length. Times are whole nanoseconds of simulated time; a column that is named `at` or
+`start` is delta-coded: its first number is an instant, each other one the difference from the
+number before. A number that refers to a line is a line of the record, from 1. A text that stands in
+a list `strings` is referred to by its position; -1 is no text. The same record gives the same
+bytes.
 """
 
 from typing import Any, Literal

@@ -7,7 +7,6 @@ export function makeList({ role = "listbox", rowRole = "option", height = 28, na
   const box = el("div", { class: "virtual", role, tabIndex: 0, "aria-label": name }, head, spacer);
   const id = `list${Math.floor(performance.now() * 1000)}${name.length}`;
   const self = { box, count: 0, here: -1, marked: null };
-  const headRows = head ? 1 : 0;
   const draw = () => {
     const first = Math.max(0, Math.floor(box.scrollTop / height) - 4);
     const last = Math.min(self.count, first + Math.ceil((box.clientHeight || 300) / height) + 9);
@@ -17,7 +16,7 @@ export function makeList({ role = "listbox", rowRole = "option", height = 28, na
       const node = el("div", {
         role: rowRole,
         id: `${id}-${place}`,
-        ...(role === "listbox" ? { "aria-setsize": self.count, "aria-posinset": place + 1 } : { "aria-rowindex": place + 1 + headRows }),
+        ...(role === "listbox" ? { "aria-setsize": self.count, "aria-posinset": place + 1 } : { "aria-rowindex": place + 1 + (head ? 1 : 0) }),
         "aria-selected": select ? String(place === self.here) : undefined,
         ...properties,
         class: `vrow ${properties.class ?? ""}${place === self.here ? " here" : ""}`,
@@ -39,7 +38,7 @@ export function makeList({ role = "listbox", rowRole = "option", height = 28, na
     self.count = count;
     if (self.here >= count) self.here = count - 1;
     spacer.style.height = `${count * height}px`;
-    if (role === "grid") box.setAttribute("aria-rowcount", count + headRows);
+    if (role === "grid") box.setAttribute("aria-rowcount", count + (head ? 1 : 0));
     draw();
   };
   self.go = (place, quiet = false) => {

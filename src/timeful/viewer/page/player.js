@@ -5,8 +5,7 @@ export const SPEEDS = [...Array.from({ length: 17 }, (_, place) => 2 ** (place -
 
 // A speed at which an episode takes about a minute.
 export function usualSpeed(end) {
-  const wanted = end / 1e9 / 60;
-  return SPEEDS.find((speed) => speed >= wanted) ?? 1e6;
+  return SPEEDS.find((speed) => speed >= end / 60e9) ?? 1e6;
 }
 
 export function nameSpeed(speed) {

@@ -110,8 +110,7 @@ function sayThought(model, texts, thought, t) {
     const known = tokensAt(model, texts, thought, t);
     return `${stateAt(model, thought, t) === "paused" ? "is paused" : "thinks"} since ${seconds(start[thought])}${known === null ? "" : ` · ${count(known, "token")} so far`} · ${who}`;
   }
-  const why = cause[thought] < 0 ? "" : `, ${label(model, cause[thought])}`;
-  return `rests since ${seconds(end[thought])} · ${count(tokens[thought], "token")} in ${seconds(end[thought] - start[thought])} · ${state[thought]}${why} · ${who}`;
+  return `rests since ${seconds(end[thought])} · ${count(tokens[thought], "token")} in ${seconds(end[thought] - start[thought])} · ${state[thought]}${cause[thought] < 0 ? "" : `, ${label(model, cause[thought])}`} · ${who}`;
 }
 
 // The text of a thought and how much of it was known at t.
