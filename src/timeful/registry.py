@@ -191,7 +191,7 @@ def is_file_name(name: str) -> bool:
 
 def is_program(name: str) -> bool:
     """Whether a name is a command that is an agent, as `program:python my_agent.py`."""
-    return name.startswith(("program:", "program@"))
+    return name.startswith(("program:", "program@", "program+"))
 
 
 def load_file_name(name: str) -> str:

@@ -170,9 +170,20 @@ def refuse_idle(needs: Mapping[str, tuple[bool, str]]) -> None:
             raise SettingsError(f"{parameter.opts[0]} has no effect here; it requires {need}")
 
 
-def has_agents(options: "Sequence[Option]") -> bool:
-    """Whether a suite takes agents."""
-    return any(option.name == "agent" for option in options)
+def program_options(options: "Sequence[Option]") -> list[click.Parameter]:
+    """The options of a program as an agent; none for a suite without agents."""
+    if not any(option.name == "agent" for option in options):
+        return []
+    texts = {
+        "--program": "Program as an agent, such as 'python my_agent.py'. Repeatable.",
+        "--lanes": "Requests of a program side by side.  [default: 1]",
+        "--sandbox": "Confine a program to its folder and its endpoint.  [default: off]",
+    }
+    return [
+        click.Option(["--program"], multiple=True, help=texts["--program"]),
+        click.Option(["--lanes"], type=int, help=texts["--lanes"]),
+        click.Option(["--sandbox", "sandboxed"], is_flag=True, help=texts["--sandbox"]),
+    ]
 
 
 def add_programs(options: "Sequence[Option]", values: dict[str, Any]) -> dict[str, Any]:
@@ -185,9 +196,11 @@ def add_programs(options: "Sequence[Option]", values: dict[str, Any]) -> dict[st
     from timeful.agents.program.name import make_name
 
     commands, lanes = values.get("program") or (), values.get("lanes")
-    if lanes is not None and not commands:
-        raise SettingsError("--lanes requires --program")
-    agents = [*(make_name(command, lanes=1 if lanes is None else lanes) for command in commands)]
+    sandbox = bool(values.get("sandboxed"))
+    if not commands and (lanes is not None or sandbox):
+        raise SettingsError("--lanes and --sandbox require --program")
+    lanes = 1 if lanes is None else lanes
+    agents = [make_name(command, lanes=lanes, sandbox=sandbox) for command in commands]
     option = next((option for option in options if option.name == "agent"), None)
     if option is None or not agents:
         return values

@@ -20,8 +20,8 @@ from timeful.cli.options import (
     FILE,
     add_programs,
     estimate_options,
-    has_agents,
     is_given,
+    program_options,
     read_limits,
     read_spending,
     refuse_idle,
@@ -182,19 +182,14 @@ def _parameters(
     suite: Suite, options: Sequence[Option], default_out: Path
 ) -> list[click.Parameter]:
     models = [option for option in options if option.is_model and not option.is_hidden]
-    params: list[click.Parameter] = []
-    if suite.parts:
-        params.append(click.Argument(["parts"], nargs=-1))
+    params: list[click.Parameter] = [click.Argument(["parts"], nargs=-1)] if suite.parts else []
     params.append(
         _flag("out", FILE, f"Run folder; a run in it is resumed.  [default: {default_out}]")
     )
     if suite.presets:
         params.append(_flag("preset", str, f"One of {', '.join(suite.presets)}."))
     params += [_parameter(suite, option) for option in options if not option.is_hidden]
-    if has_agents(options):
-        text = "Program as an agent, such as 'python my_agent.py'. Repeatable."
-        params.append(_flag("program", str, text, multiple=True))
-        params.append(_flag("lanes", int, "Requests of a program side by side.  [default: 1]"))
+    params += program_options(options)
     if any(option.is_main_model for option in models):
         params.append(_flag("model", str, f"Model of all roles, such as {', '.join(FORMS)}."))
     return params + _common_parameters(bool(models))

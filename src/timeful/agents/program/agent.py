@@ -10,6 +10,8 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
+from tempfile import mkdtemp
 
 from timeful.agents.program.chat import chat
 from timeful.agents.program.dialect import (
@@ -36,6 +38,7 @@ from timeful.errors import check_range
 from timeful.models.model import Model, Prompt
 from timeful.models.request import estimate_prompt
 from timeful.models.search.reasoner import SearchModel
+from timeful.sandbox.program import check_cage, confine
 from timeful.tools import BadCallError, ToolCall, read_call
 
 GRACE_S = 5.0
@@ -58,8 +61,11 @@ class Program:
     prompt: str | None = None
     patience_s: float = 600.0
     settle_s: float = 0.05
+    sandbox: bool = False
 
     def __post_init__(self) -> None:
+        if self.sandbox:
+            check_cage()
         check_range("the number of lanes", self.lanes, least=1, is_whole=True)
         check_range("the patience in s", self.patience_s, above=0)
         check_range("the time to settle in s", self.settle_s, above=0)
@@ -103,6 +109,7 @@ def program(
     prompt: str | None = None,
     patience_s: float = 600.0,
     settle_s: float = 0.05,
+    sandbox: bool = False,
 ) -> Program:
     """Make an agent of a program that calls models and tools at an endpoint of this process.
 
@@ -114,9 +121,11 @@ def program(
         patience_s: The real seconds for which time waits for a request of the program.
         settle_s: The real seconds without a request after which a program with several lanes is
             taken to wait for answers.
+        sandbox: Whether the program is confined to the present folder and its endpoint.
 
     Raises:
-        SettingsError: If the program does not exist or a number cannot be.
+        SettingsError: If the program does not exist, a number cannot be, or programs cannot be
+            confined here.
     """
     return Program(
         command=read_command(command),
@@ -125,6 +134,7 @@ def program(
         prompt=prompt,
         patience_s=patience_s,
         settle_s=settle_s,
+        sandbox=sandbox,
     )
 
 
@@ -175,7 +185,11 @@ class _Run:
             "TIMEFUL_PROMPT": describe(self.session, rules, tools) if prompt is None else prompt,
         }
         environment = make_environment(os.environ, own)
-        self.process = Process(settings.command, environment, on_end=self.door.end)
+        command: Sequence[str] = settings.command
+        if settings.sandbox:
+            socket = self.door.listen(Path(mkdtemp(prefix="timeful-program-")) / "door")
+            command = confine(command, environment, socket=socket, port=self.door.port)
+        self.process = Process(command, environment, on_end=self.door.end)
 
     async def serve(self) -> None:
         """Answer requests until the program ends or the world is over."""

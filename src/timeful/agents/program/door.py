@@ -5,11 +5,15 @@ such as the list of tools, are answered at once and cost nothing.
 """
 
 import hmac
+import shutil
+import socket
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from socketserver import TCPServer, ThreadingMixIn
 from threading import Condition, Thread
 from typing import Any
 
@@ -74,13 +78,25 @@ class Door:
         self._is_over = False
         self.has_ended = False
         """Whether the program has ended."""
-        self._server = _Server(self)
-        Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+        self._servers: list[_Server | _SocketServer] = []
+        server = _Server(self)
+        self.port: int = server.server_address[1]
+        """The port of the server at the loopback address."""
+        self._start(server)
 
     @property
     def address(self) -> str:
         """The beginning of all its URLs."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+        return f"http://127.0.0.1:{self.port}"
+
+    def listen(self, path: Path) -> Path:
+        """Listen at a socket too, whose folder is removed in the end; return its path."""
+        self._start(_SocketServer(self, path))
+        return path
+
+    def _start(self, server: "_Server | _SocketServer") -> None:
+        self._servers.append(server)
+        Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
 
     # --- what the timeline uses --------------------------------------------------------------
 
@@ -147,9 +163,10 @@ class Door:
             self._condition.notify_all()
 
     def close(self) -> None:
-        """Close the server."""
-        self._server.shutdown()
-        self._server.server_close()
+        """Close the servers."""
+        for server in self._servers:
+            server.shutdown()
+            server.server_close()
 
     # --- what the server uses ----------------------------------------------------------------
 
@@ -198,11 +215,31 @@ class _Server(ThreadingHTTPServer):
         """Say nothing: a program may close its connections at any time."""
 
 
+class _SocketServer(ThreadingMixIn, TCPServer):
+    address_family = getattr(socket, "AF_UNIX", socket.AF_INET)  # Windows has none
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 128
+
+    def __init__(self, door: Door, path: Path) -> None:
+        self.door = door
+        self._path = path
+        super().__init__(str(path), _SocketHandler)  # type: ignore[arg-type]
+
+    def handle_error(self, *_: object) -> None:
+        """Say nothing: a program may close its connections at any time."""
+
+    def server_close(self) -> None:
+        """Close the socket and remove its folder."""
+        super().server_close()
+        shutil.rmtree(self._path.parent, ignore_errors=True)
+
+
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     wbufsize = -1  # head and body in one packet
-    server: _Server
+    server: "_Server | _SocketServer"
 
     def do_GET(self) -> None:
         self._reply()
@@ -233,3 +270,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("content-length", str(len(reply.body)))
             self.end_headers()
             self.wfile.write(reply.body)
+
+
+class _SocketHandler(_Handler):
+    disable_nagle_algorithm = False  # a socket of a file system has no packets
