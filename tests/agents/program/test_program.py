@@ -2,6 +2,9 @@
 
 import os
 import re
+import select
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -255,3 +258,30 @@ def test_tools_called_at_once_are_taken_in_the_order_of_the_answer(tmp_path: Pat
     in_turn = play(write_program(tmp_path, PLAYER, model=model), **WORLD)
     assert events(at_once, Acted, Turned) == events(in_turn, Acted, Turned)
     assert not events(at_once, Noted)
+
+
+HOST = """
+import sys
+from timeful import play, program
+
+play(program([sys.executable, "-I", "-S", sys.argv[1]]), "snake")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs Linux")
+def test_a_program_ends_with_the_process_that_plays_it(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pid")
+    script = tmp_path / "hang.py"
+    script.write_text(
+        "import os, threading\n"
+        f"open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\n"
+        "threading.Event().wait()\n"
+    )
+    host = subprocess.Popen([sys.executable, "-c", HOST, str(script)])
+    child = os.pidfd_open(int((tmp_path / "pid").read_text()))
+    host.kill()
+    host.wait()
+    ended, _, _ = select.select([child], [], [], 30)
+    os.close(child)
+    assert ended

@@ -1,10 +1,12 @@
 """The process of a program: its environment, its output and its end."""
 
+import ctypes
 import os
 import shlex
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from threading import Thread
@@ -16,6 +18,7 @@ MOST_OUTPUT = 1 << 16
 """The last bytes of an output that a record keeps."""
 
 _TERM_S = 1.0
+_SET_DEATH_SIGNAL = 1  # of prctl(2)
 _READ = 1 << 12
 _SECRETS = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
 
@@ -77,6 +80,7 @@ class Process:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 start_new_session=True,  # so that its own processes end with it
+                preexec_fn=_end_with(os.getpid()),  # noqa: PLW1509 - one system call, no locks
             )
         except OSError as error:
             raise ProgramError(f"{self._command} cannot be started: {error}") from error
@@ -141,6 +145,20 @@ class Process:
                 os.killpg(self._process.pid, number)
             else:
                 self._process.terminate()
+
+
+def _end_with(parent: int) -> Callable[[], None] | None:
+    """Let the kernel end a child if this process is killed, where the system can do that."""
+    if not sys.platform.startswith("linux"):
+        return None
+    set_option = ctypes.CDLL(None).prctl
+
+    def apply() -> None:
+        set_option(_SET_DEATH_SIGNAL, int(signal.SIGKILL))
+        if os.getppid() != parent:  # it was killed meanwhile
+            os._exit(1)
+
+    return apply
 
 
 def _collect(pipe: IO[bytes] | None, output: bytearray) -> None:
