@@ -1,14 +1,16 @@
-"""The viewer: packs, exports and the server, on records of this machine and on long ones.
+"""The viewer: packs, exports, the server and the page, on records of this machine and long ones.
 
-G1 to G10 are the goals of the viewer. What no machine changes is asserted, the rest is reported.
-The goals that a browser measures (G2 to G5, G9, G10) are those of tests/viewer/test_browser.py.
+G1 to G10 are the goals of the viewer; the last lines are a table of them. What no machine changes
+is asserted, the rest is reported. The page needs Chromium; without it its goals are left out.
 """
 
 import gzip
+import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
@@ -17,6 +19,7 @@ from urllib.request import HTTPCookieProcessor, build_opener
 import msgspec
 from click.testing import CliRunner
 
+from benchmarks.viewer_page import measure_page
 from timeful.cli.main import app
 from timeful.records.events import (
     Acted,
@@ -35,6 +38,13 @@ from timeful.viewer.reading import read_raw
 SIZES = (1_000, 100_000, 1_000_000)
 TURN = 8_192_000_000
 EPISODES = 10_000
+TABLE: list[tuple[str, str, str, str]] = []
+
+
+def note(goal: str, name: str, measured: str, asked: str) -> None:
+    """Add a line to the table of goals, and print it."""
+    TABLE.append((goal, name, measured, asked))
+    print(f"  {goal} {name}: {measured} (asked: {asked})", flush=True)
 
 
 def long_record(count: int) -> Iterator[AnyEntry]:
@@ -102,14 +112,19 @@ def measure_run(folder: Path) -> None:
         events += raw.count
         sizes += sum(len(gzip.compress(pack_part(raw, p), 6)) for p in ("lanes", "texts", "frames"))
     assert sizes / events < 60, "bytes an event in the three parts"
-    print(
-        f"  quick run: {page.stat().st_size / 1e6:.2f} MB in {perf_counter() - start:.1f} s; "
-        f"{sizes / events:.1f} B/event"
-    )
+    spans = f"{perf_counter() - start:.1f} s, {sizes / events:.1f} B/event"
+    note("G7", "quick run, one file", f"{page.stat().st_size / 1e6:.2f} MB in {spans}", "2.5 MB")
+    start = perf_counter()
+    site = folder / "quick-site"
+    assert CliRunner().invoke(app, ["view", str(out), "--export", f"{site}/"]).exit_code == 0
+    scale = EPISODES / len(records)
+    size = sum(path.stat().st_size for path in site.rglob("*") if path.is_file()) * scale
+    spans = f"{size / 1e6:.0f} MB in {(perf_counter() - start) * scale:.0f} s"
+    note("G7", f"folder of 10,000, from {len(records)}", spans, "50 MB in 120 s")
 
 
-def measure_server(folder: Path) -> None:
-    """G1, G2 and G8: a run of many episodes, the first answer of each kind, and the memory."""
+def write_long_run(folder: Path) -> Path:
+    """A run of 10,000 short episodes, and records of each size; returns the folder of both."""
     run = folder / "runs" / "many"
     (run / "episodes").mkdir(parents=True)
     content = b"".join(msgspec.json.encode(event) + b"\n" for event in long_record(50))
@@ -120,31 +135,46 @@ def measure_server(folder: Path) -> None:
             line = {"key": f"e{number}", "size": len(content), "row": {**row, "seed": number}}
             index.write(msgspec.json.encode(line) + b"\n")
     (run / "settings.json").write_text('{"suite": "realtime"}')
-    command = [sys.executable, "-m", "timeful", "view", str(run.parent), "--no-open", "--port", "0"]
+    long = folder / "runs" / "long" / "episodes"
+    long.mkdir(parents=True)
+    for size in SIZES:
+        (folder / f"{size}.jsonl").rename(long / f"{size}.jsonl")
+    (long.parent / "settings.json").write_text('{"suite": "realtime"}')
+    return run.parent
+
+
+@contextmanager
+def serve(folder: Path) -> Iterator[tuple[str, int]]:
+    """The command on a folder; the address and the number of its process."""
+    command = [sys.executable, "-m", "timeful", "view", str(folder), "--no-open", "--port", "0"]
     start = perf_counter()
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as server:
         try:
             assert server.stdout is not None
             url = server.stdout.readline().decode().split()[1]
-            print(f"  address after {perf_counter() - start:.2f} s")
-            client = build_opener(HTTPCookieProcessor())
-            base = url.partition("?")[0]
-            for path in (
-                url,
-                f"{base}api/runs",
-                f"{base}api/runs/0/rows",
-                f"{base}api/runs/0/rows",
-            ):
-                start = perf_counter()
-                size = len(client.open(path).read())
-                name = path.removeprefix(base).partition("?")[0] or "page"
-                print(f"  {name}: {perf_counter() - start:.3f} s, {size / 1e6:.2f} MB plain")
-            status = Path(f"/proc/{server.pid}/status")
-            if status.exists():
-                peak = re.search(r"VmHWM:\s+(\d+) kB", status.read_text())
-                print(f"  memory of the server: {int(peak[1]) / 1e3:.0f} MB" if peak else "")
+            note("G1", "address of the server", f"{perf_counter() - start:.2f} s", "1.5 s")
+            yield url, server.pid
         finally:
             server.terminate()
+
+
+def measure_server(url: str) -> None:
+    """The first answer of each kind."""
+    client = build_opener(HTTPCookieProcessor())
+    base = url.partition("?")[0]
+    for path in (url, f"{base}api/runs", f"{base}api/runs/1/rows", f"{base}api/runs/1/rows"):
+        start = perf_counter()
+        size = len(client.open(path).read())
+        name = path.removeprefix(base).partition("?")[0] or "page"
+        print(f"  {name}: {perf_counter() - start:.3f} s, {size / 1e6:.2f} MB plain")
+
+
+def note_memory(pid: int) -> None:
+    """The most memory that the server had."""
+    status = Path(f"/proc/{pid}/status")
+    peak = re.search(r"VmHWM:\s+(\d+) kB", status.read_text()) if status.exists() else None
+    if peak:
+        note("G8", "memory of the server", f"{int(peak[1]) / 1e3:.0f} MB", "250 MB")
 
 
 def main() -> None:
@@ -154,11 +184,21 @@ def main() -> None:
     packed = len(gzip.compress(plain, 6))
     assert len(plain) <= 150_000
     assert packed <= 45_000
-    print(f"  page: {len(plain) / 1e3:.1f} kB, {packed / 1e3:.1f} kB gzip")
+    sizes = f"{len(plain) / 1e3:.1f} kB, {packed / 1e3:.1f} kB gzip"
+    note("G6", "code of the page", sizes, "150 kB, 45 kB gzip")
     with TemporaryDirectory() as name:
-        measure_packs(Path(name))
-        measure_run(Path(name))
-        measure_server(Path(name))
+        folder = Path(name)
+        measure_packs(folder)
+        measure_run(folder)
+        with serve(write_long_run(folder)) as (url, pid):
+            measure_server(url)
+            measure_page(url, folder, note)
+            note_memory(pid)
+    load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
+    print(f"\nload of the machine at the end: {load}\n| goal | what | measured | asked |")
+    print("| --- | --- | --- | --- |")
+    for line in sorted(TABLE, key=lambda line: int(line[0][1:])):
+        print(f"| {' | '.join(line)} |")
 
 
 if __name__ == "__main__":
