@@ -150,6 +150,23 @@ def test_the_journal_of_a_training_is_curves(tmp_path: Path) -> None:
     }
 
 
+def test_a_run_of_several_trainings_has_their_curves_and_rollouts(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    for arm in ("seed-1/EP-aware", "fraction-0.5/seed-2/long"):
+        write_record(run / arm / "episodes" / "00001" / "a.jsonl", game())
+        (run / arm / "metrics.jsonl").write_text('{"update":1,"reward":0.5}\n')
+    (run / "settings.json").write_text('{"suite":"train/quick"}')
+    runs = Runs([tmp_path])
+    assert [(found.name, found.kind) for found in runs.runs] == [("run", "training")]
+    rows = runs.rows(0)
+    assert rows.keys == ["fraction-0.5/seed-2/long/00001/a", "seed-1/EP-aware/00001/a"]
+    names = ["seed-1/EP-aware: reward", "fraction-0.5/seed-2/long: reward"]
+    assert [(curve.name, curve.x, curve.y) for curve in rows.curves] == [
+        (name, [1.0], [0.5]) for name in names
+    ]
+    assert runs.record(0, 1).end is not None
+
+
 def test_packs_in_memory_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("timeful.viewer.catalogue._CACHE_BYTES", 10)
     write_run(tmp_path / "run", count=3)

@@ -22,7 +22,15 @@ from timeful.version import __version__
 from timeful.viewer.pack import about, pack_part
 from timeful.viewer.reading import RawRecord, read_raw
 from timeful.viewer.schema import Catalogue, Rows, RunEntry
-from timeful.viewer.tables import make_rows, read_curves, read_row, read_rows, read_sections
+from timeful.viewer.tables import (
+    ARMS,
+    find_journals,
+    make_rows,
+    read_curves,
+    read_row,
+    read_rows,
+    read_sections,
+)
 
 EXAMPLES = Path(__file__).with_name("examples")
 """Records that are shown where there is no run."""
@@ -342,7 +350,7 @@ def _find_runs(path: Path, depth: int) -> Iterator[tuple[Path, str]]:
             entries = sorted(path.iterdir())
             names = {entry.name for entry in entries}
             if SETTINGS in names:
-                yield path, "training" if "metrics.jsonl" in names else "run"
+                yield path, "training" if find_journals(path) else "run"
             elif any(entry.suffix == ".jsonl" and entry.is_file() for entry in entries):
                 yield path, "records"
             elif depth:
@@ -356,14 +364,11 @@ def _find_runs(path: Path, depth: int) -> Iterator[tuple[Path, str]]:
 def _record_paths(root: Path) -> Iterable[Path]:
     if root.is_file():
         return [root]
-    inner = root / "episodes"
-    folder = inner if inner.is_dir() else root
-    walk = folder.rglob if folder is inner else folder.glob
-    return sorted(
-        path
-        for path in walk("*.jsonl*")
-        if path.suffix in (".jsonl", ".part", ".xz") and (folder is inner or path.name not in _LOGS)
-    )
+    folders = [path for arm in ARMS for path in root.glob(f"{arm}episodes") if path.is_dir()]
+    paths = [path for folder in folders for path in folder.rglob("*.jsonl*")]
+    if not folders:
+        paths = [path for path in root.glob("*.jsonl*") if path.name not in _LOGS]
+    return sorted(path for path in paths if path.suffix in (".jsonl", ".part", ".xz"))
 
 
 _LOGS = ("rows.jsonl", "metrics.jsonl", "ruler.jsonl")
@@ -372,7 +377,8 @@ _LOGS = ("rows.jsonl", "metrics.jsonl", "ruler.jsonl")
 def _key(path: Path, root: Path) -> str:
     """The name of an episode: that of its file, after its folder in a training."""
     name = path.name.partition(".jsonl")[0]
-    parents = path.relative_to(root).parts[1:-1] if path != root else ()
+    parents = path.relative_to(root).parts[:-1] if path != root else ()
+    parents = tuple(part for part in parents if part != "episodes")
     return "/".join((*parents, name))
 
 

@@ -1,6 +1,7 @@
 """The table of a run: its rows as columns, its report, and its journal as curves."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,6 +24,10 @@ _OUTCOMES = (
     *("late_turns", "late", "lost", "turns", "tokens", "ended", "ended_s"),
 )
 """Columns that are shown first, after those that identify an episode."""
+
+JOURNAL = "metrics.jsonl"
+ARMS = ("", "seed-*/*/", "fraction-*/seed-*/*/")
+"""The folders of the trainings of a run: its own, or those of its seeds and arms."""
 
 RESULTS = "results.json"
 
@@ -294,30 +299,30 @@ def _short(value: float) -> str:
     return f"{value:,.{digits}f}"
 
 
+def find_journals(root: Path) -> list[Path]:
+    """The journals of a training, or of the trainings of its seeds and arms."""
+    return [path for place in ARMS for path in sorted(root.glob(f"{place}{JOURNAL}"))]
+
+
 def read_curves(root: Path) -> list[Curve]:
-    """The journal of a training: each number over its updates."""
-    path = root / "metrics.jsonl"
-    if not path.is_file():
-        return []
+    """The journals of a training: each number over its updates, after the name of an arm."""
+    return [curve for path in find_journals(root) for curve in _read_journal(path, root)]
+
+
+def _read_journal(path: Path, root: Path) -> Iterator[Curve]:
     rows: list[dict[str, Any]] = []
     decoder = msgspec.json.Decoder(dict[str, Any])
-    try:
-        with path.open("rb") as file:
-            for line in file:
-                try:
-                    rows.append(_flat(decode(line, decoder)))
-                except msgspec.DecodeError:
-                    continue
-    except OSError:
-        return []
+    with suppress(OSError), path.open("rb") as file:
+        for line in file:
+            with suppress(msgspec.DecodeError):
+                rows.append(_flat(decode(line, decoder)))
     names = dict.fromkeys(name for row in rows for name, value in row.items() if _is_number(value))
     step = next((name for name in ("step", "update", "global_step") if name in names), None)
     x = [_number(row.get(step or "")) or float(index) for index, row in enumerate(rows)]
-    return [
-        Curve(name=name, x=x, y=[_number(row.get(name)) for row in rows])
-        for name in names
-        if name != step
-    ]
+    arm = "" if path.parent == root else f"{path.parent.relative_to(root).as_posix()}: "
+    for name in names:
+        if name != step:
+            yield Curve(name=arm + name, x=x, y=[_number(row.get(name)) for row in rows])
 
 
 def _flat(row: dict[str, Any]) -> dict[str, Any]:
