@@ -29,6 +29,7 @@ _ABLATION_SEEDS = 3
 @click.option("--validation", is_flag=True, help="Grade on the problems for choosing recipes.")
 @click.option("--recipe", "name", default="quick", show_default=True, help="quick or smoke.")
 @click.option("--track", type=click.Choice(["mlflow", "wandb"]), help="Also send metrics there.")
+@click.option("--records", is_flag=True, help="Keep the records of rollouts for the viewer.")
 @click.option("--replace", is_flag=True, help="Start again if the folder holds another run.")
 def quick(
     *,
@@ -42,6 +43,7 @@ def quick(
     validation: bool,
     name: str,
     track: "Tracker | None",
+    records: bool,
     replace: bool,
 ) -> None:
     """Train a tiny model from scratch to be punctual.
@@ -73,7 +75,7 @@ def quick(
     default = TIMER_OUT if timer else f"{OUT}-ablation" if ablation else OUT
     folder = out or Path(f"{default}-validation" if validation else default)
     values = {field.name: getattr(run, field.name) for field in fields(run)}
-    choice = Choice(fixed={**values, "track": track})
+    choice = Choice(fixed={**values, "track": track, "records": records})
     with show_progress(folder, "steps") as progress:
         results = run_suite(
             suite, choice, folder, workers=workers, replace=replace, watcher=progress

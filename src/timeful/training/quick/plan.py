@@ -29,6 +29,7 @@ class QuickRun:
         seeds: The seeds, by default those of the recipe; each has all steps.
         fractions: The cold start fractions of an ablation; empty for the run itself.
         track: The service that metrics are sent to, in addition to the file.
+        records: Whether the records of rollouts are kept, for `timeful view`.
 
     Raises:
         SettingsError: If an arm is unknown, or a list names a value twice.
@@ -39,6 +40,7 @@ class QuickRun:
     seeds: tuple[int, ...] = ()
     fractions: tuple[float, ...] = ()
     track: Tracker | None = option(None, identifies=False)
+    records: bool = option(False, identifies=False)
 
     def __post_init__(self) -> None:
         kinds = {"recipe": Recipe, "arms": tuple, "seeds": tuple, "fractions": tuple}
@@ -79,6 +81,7 @@ class QuickRun:
                 arm=arm,
                 fraction=fraction,
                 track=self.track,
+                has_records=self.records,
             )
             for fraction, recipe, folder in variants or [(None, self.recipe, out)]
             for kind, arms in self._kinds()

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
+from msgspec import structs
 
 from timeful.environments.timed.stopwatch import TimerSettings
 from timeful.models.local.request import GenerationConfig
@@ -75,6 +76,7 @@ class Step:
         arm: The arm that is trained or graded; None for the cold start.
         fraction: The cold start fraction of an ablation.
         track: The service that metrics are sent to, in addition to the file.
+        has_records: Whether the records of rollouts are kept.
     """
 
     kind: Kind
@@ -84,6 +86,7 @@ class Step:
     arm: Arm | None = None
     fraction: float | None = None
     track: Tracker | None = None
+    has_records: bool = False
 
     @property
     def model_name(self) -> str:
@@ -200,8 +203,9 @@ def _learn(step: Step) -> None:
     cases = scenes(recipe, "train", limits, model=base, seed=step.seed, cap=arm.cap)
     out = step.folder / arm.folder
     out.mkdir(exist_ok=True)
+    config = make_config(recipe, arm, base, out, seed=step.seed, track=step.track)
     train_grpo(
-        make_config(recipe, arm, base, out, seed=step.seed, track=step.track),
+        structs.replace(config, run=structs.replace(config.run, records=step.has_records)),
         {scene.key: scene for scene in cases},
         RecordReward(Reward(name=arm.reward)),
     )
