@@ -93,16 +93,17 @@ def report_data(
     options: Mapping[str, Any],
 ) -> ReportData:
     """The rows in order and their cells, with all that a report needs."""
-    ordered = rows
+    ordered, context = rows, suite.context
     if suite.steps is None:
-        ordered = sort_rows(suite, rows, row_maker(suite).row_type.__struct_fields__)
+        columns = row_maker(suite).row_type.__struct_fields__
+        ordered, context = sort_rows(suite, rows, columns), replace(context, columns=columns)
     defaults = default_values(suite.episode)
     data = ReportData(
         rows=ordered,
         cells=suite.make_cells(ordered),
         settings=settings,
         out=out,
-        context=suite.context,
+        context=context,
         options={**{name: defaults[name] for name in suite.free_fields}, **options},
         usage=read_usage(
             sorted((out / "episodes").glob("*.jsonl")),

@@ -56,11 +56,6 @@ class ResultRow(msgspec.Struct, frozen=True, kw_only=True):
             return None
         return (self.high - self.low) / 2
 
-    @property
-    def pairs(self) -> tuple[tuple[str, Scalar], ...]:
-        """The columns and values that identify the episodes."""
-        return tuple(self.where.items())
-
     def matches(self, where: Where) -> bool:
         """Whether the cell has these values in these columns."""
         return all(self.where.get(name) == value for name, value in where.items())

@@ -1,7 +1,7 @@
 """Tables: a declaration of rows and columns, laid out as grids of cells."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,6 +55,7 @@ class Context:
         levels: The order of values.
         reference: The published numbers and bands.
         margins: The columns over whose values there are cells too.
+        columns: The columns of episodes: numbers link to the episodes with a cell's values in them.
     """
 
     metrics: Mapping[str, Metric]
@@ -62,6 +63,11 @@ class Context:
     levels: Levels
     reference: Reference
     margins: tuple[str, ...] = ()
+    columns: Collection[str] = ()
+
+    def locate(self, cell: ResultRow) -> tuple[tuple[str, Scalar], ...]:
+        """The values of the episodes of a cell."""
+        return tuple(pair for pair in cell.where.items() if pair[0] in self.columns)
 
     def label(self, column: str, value: Scalar) -> str:
         """The name of a value."""
@@ -209,7 +215,7 @@ def format_ours(cell: ResultRow | None, table: Table, usual: int, context: Conte
         return Entry(f"{cell.published:.{digits}f}", deviation, tone="quiet")
     if cell.value is None:
         return (
-            Entry("failed", tone="alarm", where=cell.pairs)
+            Entry("failed", tone="alarm", where=context.locate(cell))
             if cell.failed and not cell.n
             else Entry("-")
         )
@@ -228,11 +234,11 @@ def format_ours(cell: ResultRow | None, table: Table, usual: int, context: Conte
         small.append(f"{cell.failed} failed")
     band = context.reference.band(cell)
     if band is None:
-        return Entry(text, ", ".join(small), "strong", where=cell.pairs)
+        return Entry(text, ", ".join(small), "strong", where=context.locate(cell))
     is_inside = band.holds(cell.value)
     small.append(f"{'in' if is_inside else 'outside'} {band}")
     tone: Tone = "strong" if is_inside else "alarm"
-    return Entry(text, ", ".join(small), tone, where=cell.pairs)
+    return Entry(text, ", ".join(small), tone, where=context.locate(cell))
 
 
 def format_published(published: Published | None, digits: int) -> Entry:

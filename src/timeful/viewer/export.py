@@ -172,6 +172,8 @@ def _kept(rows: Rows, choice: Choice) -> list[int]:
     columns["key"] = rows.keys
     selection = list(range(len(rows.keys)))
     for name, text in choice.where:
+        if name not in columns and text == "null":
+            continue  # a column without a value is left out
         if name not in columns:
             raise SettingsError(
                 f"the episodes have no column {name!r}; they have {', '.join(columns)}"

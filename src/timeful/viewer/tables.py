@@ -286,7 +286,7 @@ def _show_number(row: ResultRow) -> tuple[Entry, ...]:
     if row.value is not None:
         interval = "" if low is None or high is None else f"[{_short(low)} {_short(high)}]"
         small = " ".join(filter(None, (interval, f"{row.failed} failed" * (row.failed > 0))))
-        entries.append(Entry(_short(row.value), small, "strong", where=row.pairs))
+        entries.append(Entry(_short(row.value), small, "strong", where=tuple(row.where.items())))
     if published is not None:
         is_inside = row.value is None or (low or published) <= published <= (high or published)
         entries.append(Entry(f"({_short(published)})", tone="quiet" if is_inside else "alarm"))
