@@ -13,7 +13,6 @@ import pytest
 from tests.agents.program.scripts import PLAYER, write_program
 from timeful.core.clock import WallClock
 from timeful.core.units import milliseconds, seconds
-from timeful.environments.freeway import Freeway
 from timeful.errors import EpisodeError, ProgramError, SettingsError
 from timeful.models.model import Prompt
 from timeful.models.pace import Pace
@@ -204,11 +203,53 @@ tool("act", action="end")
 
 
 def test_a_program_plays_in_wall_time(tmp_path: Path) -> None:
-    script = write_program(tmp_path, PLAYER, model=model("\\boxed{U}", milliseconds(1)))
-    game = Freeway(difficulty="easy", seed=0)
-    episode = play(script, game, step=seconds(1), clock=WallClock(500))
-    assert episode.status == "completed"
-    assert events(episode, Acted)
+    script = "tool('wait', seconds=0.01); think('hello'); tool('act', action='end')"
+    agent = write_program(tmp_path, script, model=model(span=milliseconds(10)))
+    episode = play(agent, "inbox", interface="event-driven", clock=WallClock())
+    [acted], [thought] = events(episode, Acted), events(episode, ThoughtEnded)
+    assert acted.action == "end"
+    assert acted.at > thought.at >= milliseconds(20)
+
+
+STREAMS = """
+def stream(path, body):
+    connection = HTTPConnection(BASE.netloc)
+    connection.request("POST", path, json.dumps({**body, "stream": True}), {"x-api-key": KEY})
+    return connection, connection.getresponse()
+
+told = {"model": "any", "messages": [{"role": "user", "content": "Which way?"}], "max_tokens": 999}
+for path in ("chat/completions", "messages", "responses"):
+    _, reply = stream(f"/v1/{path}", {**told, "input": "Which way?"})
+    lines = reply.read().decode().splitlines()
+    events = [json.loads(line[6:]) for line in lines if line.startswith("data: {")]
+    deltas = [event["choices"][0]["delta"].get("content") for event in events if "choices" in event]
+    deltas += [e["delta"] for e in events if e.get("type") == "response.output_text.delta"]
+    deltas += [e["delta"]["text"] for e in events if e.get("type") == "content_block_delta"]
+    texts = [delta for delta in deltas if delta]
+    print("".join(texts) == "word " * 20, len(texts) > 1)
+told["messages"][0]["content"] = "Tell me more."
+connection, reply = stream("/v1/messages", told)
+reply.readline()
+reply.close()
+connection.close()
+end = tool("time")["now_s"] + 10
+while (left := end - tool("time")["now_s"]) > 0:
+    tool("wait", seconds=left)
+tool("act", action="end")
+"""
+
+
+@pytest.mark.slow
+def test_under_a_wall_clock_answers_are_streamed_and_a_hang_up_cancels(tmp_path: Path) -> None:
+    def answer(prompt: Prompt) -> str:
+        return "word " * (600 if "more" in prompt.messages[0].content else 20)
+
+    slow = ScriptedModel(answer, pace=Pace(per_token=milliseconds(100)))
+    script = write_program(tmp_path, STREAMS, model=slow)
+    episode = play(script, "inbox", interface="event-driven", clock=WallClock(5))
+    assert [event.text for event in events(episode, Printed)] == ["True True\n" * 3]
+    states = [event.state for event in events(episode, ThoughtEnded)]
+    assert states == ["completed"] * 3 + ["cancelled"]
 
 
 def test_settings_that_cannot_be_are_refused_before_anything_runs() -> None:

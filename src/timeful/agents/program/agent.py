@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from queue import SimpleQueue
 from tempfile import mkdtemp
 
 from timeful.agents.program.chat import chat
@@ -31,9 +32,10 @@ from timeful.agents.program.responses import responses
 from timeful.agents.program.tools import call_tool, describe, finish_call, list_tools, order_of
 from timeful.agents.prompt_kit import PromptKit
 from timeful.agents.session import Session
+from timeful.agents.thought import Thought
 from timeful.agents.tool_user import find_calls, strip_calls
 from timeful.core.activity import Activity
-from timeful.core.units import in_seconds
+from timeful.core.units import Instant, in_seconds, milliseconds
 from timeful.errors import check_range
 from timeful.models.model import Model, Prompt
 from timeful.models.request import estimate_prompt
@@ -48,6 +50,9 @@ OVER = "The episode is over."
 """The answer to a model call after the end of the world."""
 
 _UNRANKED = 1 << 30
+_PIECE = milliseconds(50)
+"""The time between two pieces of a streamed answer under a wall clock."""
+
 _BOXED = re.compile(r"\\boxed\{(\w+)\}")
 
 
@@ -252,7 +257,14 @@ class _Run:
             reply = await self._call(exchange.content)
         else:
             dialect, request = exchange.content
-            reply = dialect.write(request, await self._think(request))
+            answer = ModelAnswer(number=self._count(), at_s=int(in_seconds(self.session.now)))
+            if request.is_streamed and self.session.calls_take_time:
+                answer.feed = SimpleQueue()
+                self.door.answer(exchange, dialect.write(request, answer))
+            await self._think(request, answer)
+            if answer.feed is not None:
+                return
+            reply = dialect.write(request, answer)
         self.door.answer(exchange, reply)
 
     async def _call(self, request: ToolRequest) -> Reply:
@@ -263,7 +275,7 @@ class _Run:
             now_s = in_seconds(self.session.now)
             return request.write({"error": str(error), "now_s": now_s}, is_error=True)
 
-    async def _think(self, request: ModelRequest) -> ModelAnswer:
+    async def _think(self, request: ModelRequest, answer: ModelAnswer) -> None:
         session, model = self.session, self.find_model(request.model)
         assert model is not None, "it was checked when the request was read"
         for name in request.ignored:
@@ -275,26 +287,41 @@ class _Run:
             tools=request.tools,
         )
         thought = session.think(model, prompt, max_tokens=request.max_tokens)
+        if answer.feed is not None:
+            await self._stream(request, answer, thought)
         text = _cut(await thought, request.stops)
-        calls: tuple[ToolCall, ...] = ()
         if request.tools:
-            text, calls = _split_calls(text)
-            if isinstance(model, SearchModel) and not calls:
-                calls = _call_for(text, request)
-        self.calls = tuple(order_of(call.name, dict(call.arguments)) for call in calls)
+            text, answer.calls = _split_calls(text)
+            if isinstance(model, SearchModel) and not answer.calls:
+                answer.calls = _call_for(text, request)
+        self.calls = tuple(order_of(call.name, dict(call.arguments)) for call in answer.calls)
         end = thought.stream.end
         prompt_tokens = None if end is None else end.prompt_tokens
         if prompt_tokens is None:
             prompt_tokens = estimate_prompt(request.messages)
-        return ModelAnswer(
-            number=self._count(),
-            at_s=int(in_seconds(session.now)),
-            text=text,
-            calls=calls,
-            is_cut=not thought.complete,
-            prompt_tokens=prompt_tokens,
-            tokens=thought.tokens,
-        )
+        answer.prompt_tokens, answer.tokens = prompt_tokens, thought.tokens
+        answer.at_s, answer.is_cut = int(in_seconds(session.now)), not thought.complete
+        if answer.feed is not None and text.startswith(answer.text) and text != answer.text:
+            answer.feed.put(text[len(answer.text) :])
+        answer.text = text
+        if answer.feed is not None:
+            answer.feed.put(None)
+
+    async def _stream(self, request: ModelRequest, answer: ModelAnswer, thought: Thought) -> None:
+        """Pass on the text of a thought as it comes, under a wall clock."""
+        session, feed = self.session, answer.feed
+        assert feed is not None, "only called for such answers"
+        try:
+            while not await session.wait(thought, until=Instant(session.now + _PIECE)):
+                if answer.is_abandoned:
+                    thought.cancel("the program hung up")
+                text = _certain(thought.answer, request)
+                if len(text) > len(answer.text):
+                    feed.put(text[len(answer.text) :])
+                    answer.text = text
+        except BaseException:  # also the end of the world
+            feed.put(None)
+            raise
 
     def _finish(self, exchange: Exchange) -> Reply:
         """The answer to a request after the end of the world, in a thread of the server."""
@@ -329,6 +356,13 @@ def _cut(text: str, stops: Sequence[str]) -> str:
     """A text up to the first of some texts."""
     starts = [start for stop in stops if (start := text.find(stop)) >= 0]
     return text[: min(starts)] if starts else text
+
+
+def _certain(text: str, request: ModelRequest) -> str:
+    """The beginning of an answer that is certain: no stop text and no call can change it."""
+    if request.stops:
+        return ""
+    return text.partition("<")[0].lstrip() if request.tools else text
 
 
 def _split_calls(text: str) -> tuple[str, tuple[ToolCall, ...]]:

@@ -1,6 +1,6 @@
 """The dialect of Chat Completions (OpenAI)."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 
 from timeful.agents.program.dialect import (
@@ -83,7 +83,8 @@ def _read_tool(item: Body) -> GivenTool:
 
 def _write(request: ModelRequest, answer: ModelAnswer) -> Reply:
     if request.is_streamed:
-        return event_reply(_events(request, answer), is_named=False)
+        is_live = answer.feed is not None
+        return event_reply(_events(request, answer), is_named=False, is_live=is_live)
     message: dict[str, Any] = {
         "role": "assistant",
         "content": answer.text or (None if answer.calls else ""),
@@ -96,7 +97,7 @@ def _write(request: ModelRequest, answer: ModelAnswer) -> Reply:
     return json_reply({**envelope, "choices": [choice], "usage": _usage(answer)})
 
 
-def _events(request: ModelRequest, answer: ModelAnswer) -> Iterator[Body]:
+def _events(request: ModelRequest, answer: ModelAnswer) -> Generator[Body, None, None]:
     envelope = _envelope(request, answer, "chat.completion.chunk")
 
     def chunk(delta: Body, finish: str | None = None) -> Body:
@@ -104,8 +105,8 @@ def _events(request: ModelRequest, answer: ModelAnswer) -> Iterator[Body]:
         return {**envelope, "choices": [choice]}
 
     yield chunk({"role": "assistant", "content": ""})
-    if answer.text:
-        yield chunk({"content": answer.text})
+    for piece in answer.pieces():
+        yield chunk({"content": piece})
     for index, call in enumerate(_calls(answer)):
         yield chunk({"tool_calls": [{"index": index, **call}]})
     yield chunk({}, _finish(answer))

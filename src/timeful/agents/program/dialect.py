@@ -6,8 +6,10 @@ would change the form of the answer are refused, and others have no effect.
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
+from queue import SimpleQueue
 from typing import Any
 
 from timeful.errors import TimefulError
@@ -42,11 +44,12 @@ class BadRequestError(TimefulError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """A response to a request of a program."""
+    """A response to a request of a program; `pieces` come in real time, in place of a body."""
 
-    body: bytes
+    body: bytes = b""
     status: int = 200
     kind: str = JSON
+    pieces: Generator[bytes, None, None] | None = None
 
 
 def json_reply(body: object, status: int = 200) -> Reply:
@@ -61,14 +64,31 @@ def error_reply(message: str, status: int) -> Reply:
     return json_reply({"type": "error", "error": fields}, status)
 
 
-def event_reply(events: Iterable[Body], *, is_named: bool) -> Reply:
-    """A reply of server-sent events, each with its type as its name or without one."""
-    texts = []
-    for event in events:
-        name = f"event: {event['type']}\n" if is_named else ""
-        texts.append(f"{name}data: {json.dumps(event, ensure_ascii=False)}\n\n")
-    end = "" if is_named else "data: [DONE]\n\n"
-    return Reply(body=("".join(texts) + end).encode(), kind=STREAM)
+def event_reply(
+    events: Generator[Body, None, None], *, is_named: bool, is_live: bool = False
+) -> Reply:
+    """A reply of server-sent events.
+
+    Args:
+        events: The events.
+        is_named: Whether each has its type as its name.
+        is_live: Whether they come in real time.
+    """
+    pieces = _write_events(events, is_named)
+    if is_live:
+        return Reply(pieces=pieces, kind=STREAM)
+    return Reply(body=b"".join(pieces), kind=STREAM)
+
+
+def _write_events(
+    events: Generator[Body, None, None], is_named: bool
+) -> Generator[bytes, None, None]:
+    with closing(events):
+        for event in events:
+            name = f"event: {event['type']}\n" if is_named else ""
+            yield f"{name}data: {json.dumps(event, ensure_ascii=False)}\n\n".encode()
+    if not is_named:
+        yield b"data: [DONE]\n\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +122,7 @@ class ModelRequest:
     ignored: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class ModelAnswer:
     """The answer to a request.
 
@@ -110,15 +130,31 @@ class ModelAnswer:
         number: The number of the answer in its episode, from 1.
         at_s: The instant of its end in whole seconds.
         is_cut: Whether it met its limit of tokens.
+        feed: The texts of an answer that comes in real time; None is its end, and the other
+            attributes hold from then on.
+        is_abandoned: Whether the program hung up before the end.
     """
 
     number: int
     at_s: int
-    text: str
+    text: str = ""
     calls: tuple[ToolCall, ...] = ()
     is_cut: bool = False
     prompt_tokens: int = 0
     tokens: int = 0
+    feed: "SimpleQueue[str | None] | None" = None
+    is_abandoned: bool = False
+
+    def pieces(self) -> Iterator[str]:
+        """The text in the pieces in which it comes."""
+        if self.feed is None:
+            yield from (self.text,) if self.text else ()
+            return
+        try:
+            yield from iter(self.feed.get, None)
+        except GeneratorExit:
+            self.is_abandoned = True
+            raise
 
     def call_id(self, index: int) -> str:
         """The identity of a call; the same in every run."""

@@ -9,7 +9,7 @@ import shutil
 import socket
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import closing
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -264,12 +264,20 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             reply = error_reply(f"a body needs a length of at most {MOST_BYTES} bytes", 413)
             self.close_connection = True
-        with suppress(ConnectionError):
-            self.send_response(reply.status)
-            self.send_header("content-type", reply.kind)
+        self.send_response(reply.status)
+        self.send_header("content-type", reply.kind)
+        if reply.pieces is None:
             self.send_header("content-length", str(len(reply.body)))
             self.end_headers()
             self.wfile.write(reply.body)
+            return
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        with closing(reply.pieces):  # a program that hangs up ends them
+            for piece in reply.pieces:
+                self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece))
+                self.wfile.flush()
+        self.wfile.write(b"0\r\n\r\n")
 
 
 class _SocketHandler(_Handler):

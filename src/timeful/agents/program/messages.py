@@ -1,6 +1,6 @@
 """The dialect of Messages (Anthropic)."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 from timeful.agents.program.dialect import (
@@ -78,25 +78,32 @@ def _messages(item: Body) -> Iterator[Message]:
 
 def _write(request: ModelRequest, answer: ModelAnswer) -> Reply:
     if request.is_streamed:
-        return event_reply(_events(request, answer), is_named=True)
+        is_live = answer.feed is not None
+        return event_reply(_events(request, answer), is_named=True, is_live=is_live)
     return json_reply(_message(request, answer, _blocks(answer), _finish(answer)))
 
 
-def _events(request: ModelRequest, answer: ModelAnswer) -> Iterator[Body]:
+def _events(request: ModelRequest, answer: ModelAnswer) -> Generator[Body, None, None]:
     yield {"type": "message_start", "message": _message(request, answer, [], None)}
-    for index, block in enumerate(_blocks(answer)):
-        if block["type"] == "text":
-            start: dict[str, Any] = {"type": "text", "text": ""}
-            delta = {"type": "text_delta", "text": block["text"]}
-        else:
-            start = {**block, "input": {}}
-            arguments = answer.arguments(int(block["id"].rpartition("_")[2]))
-            delta = {"type": "input_json_delta", "partial_json": arguments}
+    count = 0
+    text = {"type": "text", "text": ""}
+    for piece in answer.pieces():
+        if count == 0:
+            yield {"type": "content_block_start", "index": 0, "content_block": text}
+            count = 1
+        delta = {"type": "text_delta", "text": piece}
+        yield {"type": "content_block_delta", "index": 0, "delta": delta}
+    if count:
+        yield {"type": "content_block_stop", "index": 0}
+    for number, block in enumerate(_calls(answer)):
+        index = count + number
+        start = {**block, "input": {}}
+        delta = {"type": "input_json_delta", "partial_json": answer.arguments(number)}
         yield {"type": "content_block_start", "index": index, "content_block": start}
         yield {"type": "content_block_delta", "index": index, "delta": delta}
         yield {"type": "content_block_stop", "index": index}
-    delta = {"stop_reason": _finish(answer), "stop_sequence": None}
-    yield {"type": "message_delta", "delta": delta, "usage": _usage(answer)}
+    end = {"stop_reason": _finish(answer), "stop_sequence": None}
+    yield {"type": "message_delta", "delta": end, "usage": _usage(answer)}
     yield {"type": "message_stop"}
 
 
@@ -116,13 +123,20 @@ def _message(
 
 
 def _blocks(answer: ModelAnswer) -> list[dict[str, Any]]:
-    blocks: list[dict[str, Any]] = []
-    if answer.text or not answer.calls:
-        blocks.append({"type": "text", "text": answer.text})
-    for index, call in enumerate(answer.calls):
-        identity, arguments = answer.call_id(index), dict(call.arguments)
-        blocks.append({"type": "tool_use", "id": identity, "name": call.name, "input": arguments})
-    return blocks
+    texts = [{"type": "text", "text": answer.text}] if answer.text or not answer.calls else []
+    return [*texts, *_calls(answer)]
+
+
+def _calls(answer: ModelAnswer) -> list[dict[str, Any]]:
+    return [
+        {
+            "type": "tool_use",
+            "id": answer.call_id(index),
+            "name": call.name,
+            "input": dict(call.arguments),
+        }
+        for index, call in enumerate(answer.calls)
+    ]
 
 
 def _finish(answer: ModelAnswer) -> str:

@@ -1,7 +1,7 @@
 """The dialect of Responses (OpenAI)."""
 
-from collections.abc import Iterator
-from itertools import count
+from collections.abc import Generator
+from contextlib import closing
 from typing import Any
 
 from timeful.agents.program.dialect import (
@@ -97,49 +97,72 @@ def _add_item(messages: list[Message], item: Body) -> None:
 
 def _write(request: ModelRequest, answer: ModelAnswer) -> Reply:
     if request.is_streamed:
-        numbers = count()
-        events = ({**e, "sequence_number": next(numbers)} for e in _events(request, answer))
-        return event_reply(events, is_named=True)
+        is_live = answer.feed is not None
+        return event_reply(_number(_events(request, answer)), is_named=True, is_live=is_live)
     return json_reply(_response(request, answer, _items(answer)))
 
 
-def _events(request: ModelRequest, answer: ModelAnswer) -> Iterator[dict[str, Any]]:
+def _number(events: Generator[Body, None, None]) -> Generator[Body, None, None]:
+    with closing(events):
+        for number, event in enumerate(events):
+            yield {**event, "sequence_number": number}
+
+
+def _events(request: ModelRequest, answer: ModelAnswer) -> Generator[Body, None, None]:
     begun = {**_response(request, answer, []), "status": "in_progress", "usage": None}
     yield {"type": "response.created", "response": begun}
     yield {"type": "response.in_progress", "response": begun}
-    for index, item in enumerate(_items(answer)):
-        yield from _item_events(index, item)
+    yield from _text_events(answer)
+    items = _items(answer)
+    for index, item in enumerate(items):
+        if item["type"] == "function_call":
+            yield from _call_events(index, item)
     end = "response.incomplete" if answer.is_cut else "response.completed"
-    yield {"type": end, "response": _response(request, answer, _items(answer))}
+    yield {"type": end, "response": _response(request, answer, items)}
 
 
-def _item_events(index: int, item: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _text_events(answer: ModelAnswer) -> Generator[Body, None, None]:
+    """The message, which begins with its first piece; none for an answer of calls alone."""
+    item = {**_message(answer, ""), "content": [], "status": "in_progress"}
+    where = {"output_index": 0, "item_id": item["id"], "content_index": 0}
+    texts: list[str] = []
+    for piece in answer.pieces():
+        if not texts:
+            yield {"type": "response.output_item.added", "output_index": 0, "item": item}
+            yield {"type": "response.content_part.added", **where, "part": _part("")}
+        texts.append(piece)
+        yield {"type": "response.output_text.delta", **where, "logprobs": [], "delta": piece}
+    if texts:
+        text = "".join(texts)
+        yield {"type": "response.output_text.done", **where, "logprobs": [], "text": text}
+        yield {"type": "response.content_part.done", **where, "part": _part(text)}
+        done = {"output_index": 0, "item": _message(answer, text)}
+        yield {"type": "response.output_item.done", **done}
+
+
+def _call_events(index: int, item: dict[str, Any]) -> Generator[Body, None, None]:
     where = {"output_index": index, "item_id": item["id"]}
-    if item["type"] == "function_call":
-        begun, text = {**item, "arguments": "", "status": "in_progress"}, item["arguments"]
-        yield {"type": "response.output_item.added", "output_index": index, "item": begun}
-        yield {"type": "response.function_call_arguments.delta", **where, "delta": text}
-        done = {"arguments": text, "name": item["name"]}
-        yield {"type": "response.function_call_arguments.done", **where, **done}
-    else:
-        begun, part = {**item, "content": [], "status": "in_progress"}, item["content"][0]
-        where["content_index"] = 0
-        yield {"type": "response.output_item.added", "output_index": index, "item": begun}
-        yield {"type": "response.content_part.added", **where, "part": {**part, "text": ""}}
-        text = {"logprobs": [], "delta": part["text"]}
-        yield {"type": "response.output_text.delta", **where, **text}
-        text = {"logprobs": [], "text": part["text"]}
-        yield {"type": "response.output_text.done", **where, **text}
-        yield {"type": "response.content_part.done", **where, "part": part}
+    begun, text = {**item, "arguments": "", "status": "in_progress"}, item["arguments"]
+    yield {"type": "response.output_item.added", "output_index": index, "item": begun}
+    yield {"type": "response.function_call_arguments.delta", **where, "delta": text}
+    done = {"arguments": text, "name": item["name"]}
+    yield {"type": "response.function_call_arguments.done", **where, **done}
     yield {"type": "response.output_item.done", "output_index": index, "item": item}
+
+
+def _part(text: str) -> Body:
+    return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+
+
+def _message(answer: ModelAnswer, text: str) -> dict[str, Any]:
+    about = {"type": "message", "id": f"msg_{answer.number}", "role": "assistant"}
+    return {**about, "status": "completed", "content": [_part(text)]}
 
 
 def _items(answer: ModelAnswer) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = []
     if answer.text or not answer.calls:
-        part = {"type": "output_text", "text": answer.text, "annotations": [], "logprobs": []}
-        about = {"type": "message", "id": f"msg_{answer.number}", "role": "assistant"}
-        items.append({**about, "status": "completed", "content": [part]})
+        items.append(_message(answer, answer.text))
     for index, call in enumerate(answer.calls):
         items.append(
             {
