@@ -1,6 +1,7 @@
 """The thread of streams: whoever is on its way out is left to close what it holds."""
 
 import asyncio
+from collections.abc import AsyncGenerator
 from contextlib import suppress
 from threading import Event
 
@@ -125,3 +126,41 @@ def test_a_stream_that_has_come_to_its_end_hands_its_connection_back_undisturbed
         source.close()
     background.close()
     assert given_up == [1, 2]
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_generators_within_each_other_are_closed_one_by_one(
+    is_kept: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    kept: list[AsyncGenerator[int, None]] = []
+    closed: list[int] = []
+    read = Event()
+
+    async def nest(depth: int) -> AsyncGenerator[int, None]:
+        inner = nest(depth - 1) if depth else None
+        try:
+            if inner is None:
+                yield 0
+            else:
+                async for value in inner:
+                    yield value
+        finally:
+            for _ in range(3):  # as closing a connection takes a few turns of the loop
+                await asyncio.sleep(0)
+            if inner is not None and depth % 2:  # some clients leave that to the loop
+                await inner.aclose()
+            closed.append(depth)
+
+    async def work(shared: ClientState) -> None:
+        outer = nest(5)
+        if is_kept:  # as the frames of an error keep them
+            kept.append(outer)
+        assert await anext(outer) == 0
+        read.set()
+
+    background = EventLoopThread()
+    background.start(work)
+    assert read.wait(10)
+    background.close()
+    assert sorted(closed) == list(range(6))
+    assert not caplog.records

@@ -2,9 +2,10 @@
 
 import asyncio
 import os
+import sys
 import threading
 import weakref
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -51,6 +52,8 @@ class _RunningLoop:
         self.loop.set_default_executor(self._executor)
         self.shared = ClientState()
         self._streams: weakref.WeakSet[asyncio.Task[object]] = weakref.WeakSet()
+        self._generators: weakref.WeakKeyDictionary[AsyncGenerator[object, None], None]
+        self._generators = weakref.WeakKeyDictionary()
         self._enough = asyncio.Event()
         # A daemon, so that a forgotten stream does not keep a finished program alive.
         self._thread = threading.Thread(target=self._run, name="timeful-streams", daemon=True)
@@ -73,18 +76,44 @@ class _RunningLoop:
         try:
             self.loop.run_until_complete(self._serve())
             self.loop.run_until_complete(self._cancel_rest())
+            self.loop.run_until_complete(self._close_generators())
             self.loop.run_until_complete(self.loop.shutdown_asyncgens())
         finally:
             self.loop.close()
             self._executor.shutdown()
 
     async def _cancel_rest(self) -> None:
-        tasks = asyncio.all_tasks() - {asyncio.current_task()}
-        if tasks:  # those that close a forgotten generator are soon done
-            await asyncio.wait(tasks, timeout=REST_S)
+        current, until = asyncio.current_task(), self.loop.time() + REST_S
+        # A task that closes a forgotten generator forgets the generator within, which another task
+        # closes. All end soon.
+        while (tasks := asyncio.all_tasks() - {current}) and self.loop.time() < until:
+            await asyncio.wait(tasks, timeout=until - self.loop.time())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _note_generators(self) -> None:
+        """Keep the generators of the loop in the order in which they are first read."""
+        hooks = sys.get_asyncgen_hooks()
+
+        def note(generator: AsyncGenerator[object, None]) -> None:
+            self._generators[generator] = None
+            if hooks.firstiter is not None:
+                hooks.firstiter(generator)
+
+        sys.set_asyncgen_hooks(firstiter=note)
+
+    async def _close_generators(self) -> None:
+        """Close the generators that are left, each before those that it reads.
+
+        The loop would close them side by side, also one that another one is closing.
+        """
+        for generator in list(self._generators):
+            try:
+                await generator.aclose()
+            except Exception as error:  # noqa: BLE001 - as the loop does it
+                words = f"{generator} was not closed"
+                self.loop.call_exception_handler({"message": words, "exception": error})
 
     async def _stream(self, work: Work) -> None:
         # No variable: a task that fails holds its frames, and one of them would hold the task.
@@ -92,6 +121,7 @@ class _RunningLoop:
         await work(self.shared)
 
     async def _serve(self) -> None:
+        self._note_generators()
         await self._enough.wait()
         # The tasks that a stream has begun are ended by itself: the client never awaits what it is
         # to connect with, if a task of its own is cancelled before its first step.
