@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from timeful.cli.main import app
-from timeful.experiments.remake import first_difference, remake
+from timeful.experiments.remake import _REASONS, first_difference, remake
 from timeful.records.events import EpisodeStarted, ThoughtChunk, ThoughtEnded
 from timeful.records.recorder import read_record
 
@@ -17,6 +17,14 @@ RUNS = {
     " --samples 1",
     "inbox": "run engagement/inbox --seeds 1 --episodes 1 --interface loop --policy stand-in"
     " --decomposition single",
+    "loop": "run realtime load --game freeway --agent reactive --difficulty easy --seeds 1"
+    " --samples 1 --interface loop",
+    "polling": "run engagement/inbox --seeds 1 --episodes 1 --interface polling --policy stand-in"
+    " --decomposition milestones",
+    "kitchen": "run engagement/kitchen --seeds 1 --set case=0 --interface polling"
+    " --setting one-dish --no-variants",
+    "reasoning": "run timely/reasoning --size 1 --budget 2s",
+    "fiction": "run timely/fiction --game skerry --model hasty --budget 30s --latency none",
 }
 
 
@@ -53,6 +61,14 @@ def test_a_language_model_is_never_asked(record: Path) -> None:
     events, settings = read(record)
     settings["episode"] = {**settings["episode"], "stand_in": False}
     assert isinstance(remake(events, settings, record.parents[1]), str)
+
+
+@pytest.mark.parametrize("suite", ["engagement/toys", "proactor", "timely/coding"])
+def test_a_suite_that_is_not_played_again_says_why(suite: str, tmp_path: Path) -> None:
+    settings = {"suite": suite, "episode": {"stand_in": True}}
+    reason = remake([], settings, tmp_path)
+    assert reason == _REASONS[suite]
+    assert isinstance(reason, str)
 
 
 def test_a_record_of_something_else_stays_as_it_is(tmp_path: Path) -> None:

@@ -4,21 +4,25 @@ The words and states of a stand-in follow from the settings of its episode. They
 every event of the new record that the old one has too is equal. No language model is asked.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import Field, fields, replace
+from itertools import islice, product
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import msgspec
 
 from timeful.errors import TimefulError
 from timeful.experiments.suite import Suite
 from timeful.experiments.sweep import default_values, plan_episode
+from timeful.models.role import ModelRole
 from timeful.records.events import (
     Entry,
     EpisodeStarted,
     Observed,
     ThoughtChunk,
+    ThoughtPaused,
     ThoughtStarted,
     Wall,
 )
@@ -26,8 +30,23 @@ from timeful.records.folder import read_settings
 from timeful.records.recorder import Recorder
 from timeful.registry import BUILT_IN, load
 
-_ALIASES = {"step": "tokens_per_step", "law": "interface"}
+_ALIASES = {
+    "step": "tokens_per_step",
+    "law": "interface",
+    "interface": "law",
+    "player": "voice",
+    "span": "budget_ns",
+}
 """Fields of episodes that their records name otherwise."""
+
+_REASONS = {
+    "engagement/toys": "A record of the toys is complete: their policies are no texts.",
+    "proactor": "A run of proactor is not played again: its records have the whole answers.",
+    "timely/coding": "The time of code is measured, so the episode is not played again.",
+}
+"""Suites whose episodes are not played again, and why."""
+
+_MOST_TRIED = 256
 
 _GUESSES = ("realtime", "engagement/inbox", "engagement/kitchen")
 
@@ -47,6 +66,9 @@ def remake(events: Sequence[Entry], settings: Mapping[str, Any], folder: Path) -
         run = read_settings(folder)
     except TimefulError:
         run = {}
+    name = str(settings.get("suite") or run.get("suite"))
+    if name in _REASONS:
+        return _REASONS[name]
     episode = find_episode(settings, run)
     if episode is None:
         return "The texts were not kept, and the settings do not tell how to play it again."
@@ -73,27 +95,47 @@ def find_episode(settings: Mapping[str, Any], run: Mapping[str, Any]) -> tuple[S
     for candidate in names:
         suite = load("suite", str(candidate))
         assert isinstance(suite, Suite), "built-in suites are suites"
-        episode = _make_episode(suite, {**settings, **run, **fields_of_record})
-        if episode is not None and _plain(plan_episode(suite, episode).settings) == settings:
-            return suite, episode
+        agent = str(fields_of_record.get("agent", "")).partition("@")[0]  # without its interface
+        values = {**settings, **run, **fields_of_record, **({"agent": agent} if agent else {})}
+        for episode in _make_episodes(suite, values):
+            if _plain(plan_episode(suite, episode).settings) == settings:
+                return suite, episode
     return None
 
 
-def _make_episode(suite: Suite, values: Mapping[str, Any]) -> Any:
-    """An episode whose fields have these values where they are plain; None if it is invalid."""
-    chosen = default_values(suite.episode)
+def _make_episodes(suite: Suite, values: Mapping[str, Any]) -> Iterator[Any]:
+    """The episodes whose fields have these values; a swept field without one takes each of its own.
+
+    Invalid ones are left out.
+    """
+    usual, hints = default_values(suite.episode), get_type_hints(suite.episode)
+    fixed: dict[str, Any] = {}
     for field in fields(suite.episode):
-        value = values.get(_ALIASES.get(field.name, ""), values.get(field.name))
-        default = chosen.get(field.name)
-        if isinstance(value, str | int | float | bool) and (
-            default is None or isinstance(default, str | int | float)
-        ):
-            chosen[field.name] = value
-    try:
-        episode = suite.episode(**chosen)
-        return episode if suite.resolve is None else suite.resolve(episode)
-    except (TimefulError, TypeError, ValueError):
-        return None
+        for name in (_ALIASES.get(field.name, ""), field.name):
+            if name in values and field.name not in fixed:
+                with suppress(TimefulError, TypeError, ValueError):
+                    default, hint = usual.get(field.name), hints[field.name]
+                    fixed[field.name] = _read_value(field, default, hint, values[name])
+    free = {name: levels for name, levels in suite.sweep.items() if name not in fixed}
+    for levels in islice(product(*free.values()), _MOST_TRIED):
+        with suppress(TimefulError, TypeError, ValueError):
+            swept = dict(zip(free, levels, strict=True))
+            episode = suite.episode(**{**usual, **swept, **fixed})
+            yield episode if suite.resolve is None else suite.resolve(episode)
+
+
+def _read_value(field: Field[Any], default: Any, hint: Any, value: Any) -> Any:
+    """The value of a field as its record has it.
+
+    Raises:
+        TypeError, ValueError: If it is none.
+    """
+    if isinstance(default, ModelRole):
+        return replace(default, stand_in=value["spec"] if isinstance(value, Mapping) else value)
+    read = field.metadata.get("read")
+    if read is not None and isinstance(value, str):
+        return read(value)
+    return msgspec.convert(value, hint)
 
 
 def first_difference(old: Iterable[Entry], new: Iterable[Entry]) -> int | None:
@@ -117,6 +159,8 @@ def _decisions(events: Iterable[Entry]) -> Iterable[Entry]:
                 yield msgspec.structs.replace(event, version="", settings=_plain(event.settings))
             case ThoughtStarted():
                 yield msgspec.structs.replace(event, messages=None)
+            case ThoughtPaused():
+                yield msgspec.structs.replace(event, undelivered="")
             case Observed():
                 yield msgspec.structs.replace(event, state=None)
             case _:
