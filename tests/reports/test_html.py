@@ -114,6 +114,7 @@ def test_a_number_leads_to_its_episodes(tmp_path: Path) -> None:
     (address,) = re.findall('href="(view/[^"]*)"', (tmp_path / "report.html").read_text())
     assert json.loads(unquote(address.partition("where=")[2])) == dict(where)
     assert link_report(tmp_path / "other.html") is None
+    assert link_report(Path("other.html")) is None
 
 
 def test_the_model_of_a_page_is_kept(tmp_path: Path) -> None:

@@ -62,7 +62,10 @@ def write_page(page: Page, folder: Path) -> Path:
 def link_report(export: Path) -> Path | None:
     """Link the report of a run to an export of the viewer in its folder; None if it has none."""
     for name in VIEWS:
-        folder = export.parents[name.count("/")]
+        folders = list(export.parents)[name.count("/") :]
+        if not folders:  # a relative path
+            continue
+        folder = folders[0]
         if folder / name == export and (page := read_page(folder)) is not None:
             return write_page(page, folder)
     return None
