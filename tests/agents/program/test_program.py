@@ -202,6 +202,16 @@ tool("act", action="end")
     assert [event.text for event in events(episode, Printed)] == ["True\n"]
 
 
+def test_a_task_offers_its_own_tools_with_their_latency(tmp_path: Path) -> None:
+    script = """
+print(call("act", action="look")["isError"], tool("step", action="look")["now_s"])
+print(tool("answer", text="done")["over"])
+"""
+    world: dict[str, Any] = {"world": "fiction", "interface": "event-driven", "latency": "2s"}
+    episode = play(write_program(tmp_path, script), **world)
+    assert [event.text for event in events(episode, Printed)] == ["True 2.0\nTrue\n"]
+
+
 def test_a_program_plays_in_wall_time(tmp_path: Path) -> None:
     script = "tool('wait', seconds=0.01); think('hello'); tool('act', action='end')"
     agent = write_program(tmp_path, script, model=model(span=milliseconds(10)))

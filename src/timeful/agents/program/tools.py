@@ -28,22 +28,29 @@ _ANSWER = ToolSpec(
     description="Give the final answer; the task is then over.",
     parameters=(Parameter(name="text", description="The answer."),),
 )
-_WAIT = "Wait until something happens that can be seen. The world moves meanwhile."
+_WAITING = ToolSpec(
+    name="wait",
+    description="Wait until something happens that can be seen. The world moves meanwhile.",
+)
 
 
 def list_tools(session: Session) -> list[Json]:
     """The tools that a program is offered, as MCP has them."""
-    view = session.view
-    own = (*view.tools, _ANSWER) if isinstance(view, TimedView) else (_ACT,)
     text = "The longest wait in seconds; without it, any."
     # Some frameworks take an argument for required unless it says that it is nullable.
     span = {"type": "number", "description": text, "nullable": True}
     wait = {"type": "object", "properties": {"seconds": span}, "additionalProperties": False}
     return [
-        *map(_define, (_LOOK, *own)),
-        {"name": "wait", "description": _WAIT, "inputSchema": wait},
+        *map(_define, (_LOOK, *_own_tools(session))),
+        {"name": "wait", "description": _WAITING.description, "inputSchema": wait},
         _define(_TIME),
     ]
+
+
+def _own_tools(session: Session) -> tuple[ToolSpec, ...]:
+    """The tools that act in this world."""
+    view = session.view
+    return (*view.tools, _ANSWER) if isinstance(view, TimedView) else (_ACT,)
 
 
 def _define(tool: ToolSpec) -> Json:
@@ -118,15 +125,10 @@ async def _wait(session: Session, span: Duration | None) -> None:
 
 
 async def _act(session: Session, name: str, arguments: Mapping[str, Any]) -> None:
-    view = session.view
-    action: str | ToolCall
-    if isinstance(view, TimedView):
-        action = ToolCall(name=name, arguments=arguments)
-        find_tool(action, (*view.tools, _ANSWER))
-    else:
-        find_tool(ToolCall(name=name, arguments=arguments), (_ACT,))
-        action = arguments["action"].strip()
-    refusal = (await session.act(action)).refusal
+    call = ToolCall(name=name, arguments=arguments)
+    find_tool(call, (_LOOK, *_own_tools(session), _WAITING, _TIME))
+    is_task = isinstance(session.view, TimedView)
+    refusal = (await session.act(call if is_task else arguments["action"].strip())).refusal
     if refusal is not None:
         raise BadCallError(refusal)
 
