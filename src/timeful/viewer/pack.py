@@ -87,8 +87,9 @@ def _take_pieces(value: Any, path: tuple[str | int, ...], pieces: list[list[Any]
     members = value.items() if isinstance(value, dict) else enumerate(value)
     for key, inner in members:
         if isinstance(inner, list) and len(inner) > _PIECE:
-            starts = range(0, len(inner), _PIECE)
-            pieces += [[*path, key, inner[start : start + _PIECE]] for start in starts]
+            step = _PIECE // 10 if isinstance(inner[0], dict | list) else _PIECE
+            starts = range(0, len(inner), step)
+            pieces += [[*path, key, inner[start : start + step]] for start in starts]
             inner.clear()
         elif isinstance(inner, dict | list):
             _take_pieces(inner, (*path, key), pieces)

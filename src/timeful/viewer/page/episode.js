@@ -131,7 +131,7 @@ function build(page) {
   };
   showDetails(page.detailBox, model, null, view.item, page.app.say);
   showPlayer(page);
-  drawLegend(page);
+  setTimeout(() => drawLegend(page));
 }
 
 function heading({ model, run, app, key }) {
@@ -169,7 +169,7 @@ function legend(page) {
       el("li", {}, el("span", { class: "swatch window", "aria-hidden": "true" }), el("span", { text: "window until a deadline" })),
       el("li", {}, el("span", { class: "swatch slack", "aria-hidden": "true" }), el("span", { text: "time left, or missing" })),
       el("li", {}, el("span", { class: "swatch pale", "aria-hidden": "true" }), el("span", { text: "pale: later than the cursor" }))),
-    el("details", {}, el("summary", { text: "all shapes" }), el("ul", { class: "all", "aria-label": "Shapes of all verdicts" }, kinds.map((kind) => {
+    el("details", { on: { toggle: () => drawLegend(page) } }, el("summary", { text: "all shapes" }), el("ul", { class: "all", "aria-label": "Shapes of all verdicts" }, kinds.map((kind) => {
       const item = entry(kind);
       item.append(el("span", { class: "help", "aria-hidden": "true", text: VERDICTS[kind].help }));
       return item;
@@ -178,7 +178,7 @@ function legend(page) {
 }
 
 function drawLegend(page) {
-  for (const canvas of page.legend.querySelectorAll("canvas")) drawVerdict(fitCanvas(canvas, 18, 18), canvas.dataset.kind, 9, 9, 5, colours());
+  for (const canvas of page.legend.querySelectorAll(":scope > ul canvas, [open] canvas")) drawVerdict(fitCanvas(canvas, 18, 18), canvas.dataset.kind, 9, 9, 5, colours());
 }
 
 function controls(page) {
@@ -318,7 +318,7 @@ function eventPanel(page) {
   const kind = select("Events to list", [["all", "all events"], ["verdicts", "verdicts"], ["faults", "late, lost and other faults"]], "all", () => choose());
   const choose = () => {
     const words = search.value.toLowerCase();
-    list.items = model.items.filter((item) => filters[kind.value](item) && (!words || sayItem(model, item).toLowerCase().includes(words) || model.lanes[item.lane].title.toLowerCase().includes(words)));
+    list.items = kind.value === "all" && !words ? model.items : model.items.filter((item) => filters[kind.value](item) && (!words || sayItem(model, item).toLowerCase().includes(words) || model.lanes[item.lane].title.toLowerCase().includes(words)));
     total.textContent = count(list.items.length, "event");
     list.marked = null;
     list.setCount(list.items.length);

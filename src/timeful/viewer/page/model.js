@@ -5,29 +5,37 @@ import { isBad } from "./verdicts.js";
 // Decodes the lanes of an episode.
 export async function decodeLanes(pack) {
   const model = { pack, end: Math.max(pack.end, 1), strings: pack.strings };
-  model.spans = { ...pack.spans, start: cumulate(pack.spans.start) };
-  model.marks = { ...pack.marks, at: cumulate(pack.marks.at) };
-  model.links = { ...pack.links, at: cumulate(pack.links.at) };
-  model.verdicts = { ...pack.verdicts, at: cumulate(pack.verdicts.at) };
-  model.scores = { at: cumulate(pack.scores.at), score: pack.scores.score };
-  model.thoughts = { ...pack.thoughts, start: cumulate(pack.thoughts.start) };
+  model.spans = await sumUp(pack.spans, "start");
+  model.marks = await sumUp(pack.marks, "at");
+  model.links = await sumUp(pack.links, "at");
+  model.verdicts = await sumUp(pack.verdicts, "at");
+  model.scores = await sumUp(pack.scores, "at");
+  model.thoughts = await sumUp(pack.thoughts, "start");
   model.lanes = pack.lanes.map((lane, place) => ({ ...lane, place, spans: [], limits: [], marks: [], kinds: new Map(), title: lane.module ? `${lane.module}: ${lane.name}` : lane.name }));
   await indexLanes(model);
   model.items = await indexItems(model);
   model.itemAt = new Float64Array(model.items.length);
   const instants = [0];
+  model.bad = [];
   await each(model.items.length, (place) => {
-    const { at } = model.items[place];
-    model.itemAt[place] = at;
-    model.items[place].place = place;
-    if (at > instants[instants.length - 1]) instants.push(at);
+    const item = model.items[place];
+    model.itemAt[item.place = place] = item.at;
+    if (item.at > instants[instants.length - 1]) instants.push(item.at);
+    if (item.verdict >= 0 && isBad(model.verdicts.kind[item.verdict])) model.bad.push(item);
   });
   if (model.end > instants[instants.length - 1]) instants.push(model.end);
   model.instants = Float64Array.from(instants);
-  await breathe();
-  model.bad = model.items.filter((item) => item.verdict >= 0 && isBad(model.verdicts.kind[item.verdict]));
-  model.windows = indexWindows(model);
+  model.windows = new Map();
+  const { spans } = model;
+  await each(spans.start.length, (place) => {
+    if (spans.state[place] === "window") model.windows.set(spans.label[place], [spans.start[place], spans.start[place] + spans.length[place]]);
+  });
   return model;
+}
+
+async function sumUp(columns, name) {
+  await breathe();
+  return { ...columns, [name]: cumulate(columns[name]) };
 }
 
 export function label(model, place) {
@@ -65,21 +73,21 @@ async function indexLanes(model) {
 async function indexItems(model) {
   const { marks, verdicts, thoughts, spans, lanes } = model;
   const items = [];
-  const used = new Set();
+  const [used, judged] = [new Uint8Array(verdicts.at.length), new Uint8Array(thoughts.start.length)];
   await each(marks.at.length, (mark) => {
     const at = marks.at[mark];
     const verdict = marks.kind[mark] === "action" ? (model.byLine.get(marks.line[mark]) ?? -1) : -1;
-    if (verdict >= 0) used.add(verdict);
+    if (verdict >= 0) used[verdict] = 1;
     items.push({ at, line: marks.line[mark], lane: marks.lane[mark], mark, verdict, thought: -1, type: "mark" });
   });
   await each(verdicts.at.length, (verdict) => {
-    if (!used.has(verdict)) items.push({ at: verdicts.at[verdict], line: verdicts.line[verdict], lane: verdicts.lane[verdict], mark: -1, verdict, thought: verdicts.thought[verdict], type: "verdict" });
+    if (verdicts.thought[verdict] >= 0) judged[verdicts.thought[verdict]] = 1;
+    if (!used[verdict]) items.push({ at: verdicts.at[verdict], line: verdicts.line[verdict], lane: verdicts.lane[verdict], mark: -1, verdict, thought: verdicts.thought[verdict], type: "verdict" });
   });
-  const judged = new Set(verdicts.thought);
   await each(thoughts.start.length, (thought) => {
     const [lane, line] = [thoughts.lane[thought], thoughts.line[thought]];
     items.push({ at: thoughts.start[thought], line, lane, mark: -1, verdict: -1, thought, type: "begin" });
-    if (thoughts.end[thought] >= 0 && !judged.has(thought)) items.push({ at: thoughts.end[thought], line, lane, mark: -1, verdict: -1, thought, type: "end" });
+    if (thoughts.end[thought] >= 0 && !judged[thought]) items.push({ at: thoughts.end[thought], line, lane, mark: -1, verdict: -1, thought, type: "end" });
   });
   await each(spans.start.length, (span) => {
     if (lanes[spans.lane[span]].kind === "tools") items.push({ at: spans.start[span], line: spans.line[span], lane: spans.lane[span], mark: -1, verdict: -1, thought: -1, span, type: "call" });
@@ -88,16 +96,6 @@ async function indexItems(model) {
   await each(items.length, (place) => parts[Math.floor((items[place].at / (model.end + 1)) * parts.length)].push(items[place]));
   for (const part of parts) await breathe(part.sort((a, b) => a.at - b.at || a.line - b.line));
   return parts.flat();
-}
-
-// The window of each slot, by the number of its name.
-function indexWindows(model) {
-  const windows = new Map();
-  const { spans } = model;
-  spans.start.forEach((start, place) => {
-    if (spans.state[place] === "window") windows.set(spans.label[place], [start, start + spans.length[place]]);
-  });
-  return windows;
 }
 
 export function sayCounts(pack) {

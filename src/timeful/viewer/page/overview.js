@@ -27,13 +27,15 @@ export function makeOverview(model, view, on) {
     context.fillStyle = palette.quiet;
     context.fillText("whole", 6, height / 2 + 1);
     if (frame.bins?.axis !== view.axis) frame.bins = binVerdicts(model, view.axis, plot);
-    frame.bins.good.forEach((number, bin) => {
-      const bad = frame.bins.bad[bin];
-      context.fillStyle = palette.good;
-      if (number) context.fillRect(gutter + bin * 2, height - 11, 2, 7);
-      context.fillStyle = palette.late;
-      if (bad) context.fillRect(gutter + bin * 2, 4, 2, 6 + (12 * bad) / (bad + number));
-    });
+    for (const [colour, action] of [[palette.good, (good) => good && [height - 11, 7]], [palette.late, (good, bad) => bad && [4, 6 + (12 * bad) / (bad + good)]]]) {
+      context.fillStyle = colour;
+      context.beginPath();
+      frame.bins.good.forEach((good, bin) => {
+        const [y, tall] = action(good, frame.bins.bad[bin]) || [0, 0];
+        context.rect(gutter + bin * 2, y, 2, tall);
+      });
+      context.fill();
+    }
     context.strokeStyle = palette.accent;
     context.lineWidth = 2;
     context.strokeRect(x(view.from) + 1, 1, Math.max(x(view.to) - x(view.from) - 2, 4), height - 2);

@@ -7,7 +7,7 @@ import { listen } from "./pointer.js";
 import { drawTorn, drawVerdict, ENDS } from "./verdicts.js";
 import { bounds, foldedModules, HEAD, layOut, placer } from "./window.js";
 
-const NEAR = 0.7;
+const [NEAR, WIDE] = [0.7, 2];
 
 // Makes the timeline of a model. `view` has t, from and to (in the axis), axis and folded modules;
 // `on` has scrub(t), pick(item), and change().
@@ -97,11 +97,11 @@ function drawRow(paint, row) {
 }
 
 // Calls a function for each item of a sorted list in sight, but once for those within a pixel.
-function eachNear(paint, instants, action) {
+function eachNear(paint, instants, action, near = NEAR) {
   let place = Math.max(lastUpTo(instants, paint.from) , 0);
   while (place < instants.length && instants[place] <= paint.to) {
     const x = paint.place.x(instants[place]);
-    const next = lastUpTo(instants, paint.place.t(x + NEAR), place + 1) + 1;
+    const next = lastUpTo(instants, paint.place.t(x + near), place + 1) + 1;
     action(place, x, next - place);
     place = Math.max(next, place + 1);
   }
@@ -311,7 +311,7 @@ function drawFaults(paint, row) {
         const slack = verdicts.slack[set.places[number]];
         if (merged === 1 && slack) drawSlack(context, x, place.x(verdicts.at[set.places[number]] + slack), y, palette);
         drawVerdict(context, set.kind, x, y, merged > 1 ? 3.5 : 5, palette);
-      });
+      }, WIDE);
     }
   }
 }
