@@ -224,6 +224,7 @@ def run(url: str, *arguments: str) -> None:
         SUITE,
         out=arguments[4],
         limits=Limits(connections=connections),
+        preflight=None,  # its request would be the first that the server sees
         url=url,
         turns=turns,
         tokens=tokens,

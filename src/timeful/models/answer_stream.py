@@ -357,11 +357,12 @@ class _Attempt:
 
     async def _take(self, event: AnswerEvent) -> bool:
         """Pass on new text; False if it exceeds the budget."""
-        if not event.text:
+        text = event.text
+        if not text:
             self._empty += 1
             if self._empty > _MOST_EMPTY and self._finish is None:
                 raise ModelError(f"{self._request} has {self._empty} events without text")
-        if text := event.text:
+        if text:
             tokens = self._meter.add(text, self._report)
             if tokens is None:
                 return False

@@ -6,10 +6,18 @@ imported when the first request is sent.
 
 import asyncio
 import sys
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterator, Set
-from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterator, Mapping, Set
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    aclosing,
+    asynccontextmanager,
+    contextmanager,
+    suppress,
+)
 from re import search
-from typing import TYPE_CHECKING, cast
+from ssl import SSLContext
+from typing import Any, cast
 
 import openai
 
@@ -25,10 +33,10 @@ from timeful.models.failures import find_words
 from timeful.models.request import RUNNING, Request, requested_wait
 from timeful.models.sse import ChatChunk, Choice, SseParser, decode_chunk
 
-if TYPE_CHECKING:
-    from openai.types.chat import ChatCompletionMessageParam
-
 _DRAIN_S = 0.5
+
+_STREAMS = 8
+"""The streams of a client at a time; for each request it looks at all its idle connections."""
 
 _DONE = ChatChunk(choices=[Choice(finish_reason="stop")])
 """The meaning of an end mark without a finish reason before it."""
@@ -51,19 +59,23 @@ _TRANSPORT_ERROR = cast(type[Exception], _http.HTTPError)
 
 
 async def connect(request: Request, shared: ClientState) -> "ChatDialect":
-    """Make the client that all streams of a model share; nothing is sent yet."""
-    client = make_client(request)
-    _ = client.chat.completions  # loads more of the client now, not on a request's time
-    return ChatDialect(await shared.cleanup.enter_async_context(client))
+    """Make the first client of the streams of a model; nothing is sent yet."""
+    dialect = ChatDialect(shared.cleanup)
+    async with dialect.client(request) as client:
+        _ = client.chat.completions  # loads more of the client now, not on a request's time
+    return dialect
 
 
-def make_client(request: Request, *, longest_event: int | None = None) -> openai.AsyncOpenAI:
+def make_client(
+    request: Request, *, longest_event: int | None = None, verify: SSLContext | bool = True
+) -> openai.AsyncOpenAI:
     """Make a client without retries of its own; the caller closes it. See `bound_bodies`."""
     times = request.timeouts
     # Reads have no limit here: silence is measured in tokens, not in bytes (see `answer_stream`).
     timeout = openai.Timeout(None, connect=times.connect_s, write=times.connect_s)
     http = openai.DefaultAsyncHttpxClient(
         timeout=timeout,
+        verify=verify,
         limits=_http.Limits(max_connections=None, max_keepalive_connections=None),
     )
     bound_bodies(http, longest_event=longest_event)
@@ -82,25 +94,35 @@ def make_client(request: Request, *, longest_event: int | None = None) -> openai
 class ChatDialect:
     """Chat completions through the `openai` client, whose stream of bytes is read here."""
 
-    def __init__(self, client: openai.AsyncOpenAI) -> None:
-        self._client = client
+    def __init__(self, cleanup: AsyncExitStack) -> None:
+        self._cleanup = cleanup
+        self._certificates: SSLContext = _http.create_ssl_context()
+        self._places: list[openai.AsyncOpenAI] = []
+        """The clients of streams that are not in use, each once for each stream."""
         self.refused: set[str] = set()
         """The optional fields of a request that the server turned out not to know."""
         self._too_large: int | None = None
         """The least budget that follows from a limit in time, and that the server refused."""
 
     @asynccontextmanager
+    async def client(self, request: Request) -> AsyncIterator[openai.AsyncOpenAI]:
+        """A client for one stream."""
+        if not self._places:
+            client = make_client(request, verify=self._certificates)
+            await self._cleanup.enter_async_context(client)
+            self._places += [client] * _STREAMS
+        client = self._places.pop()
+        try:
+            yield client
+        finally:
+            self._places.append(client)
+
+    @asynccontextmanager
     async def answer(self, request: Request) -> AsyncIterator[AsyncIterator[ChatChunk]]:
         """Send a request and stream its answer; see `answer_stream.Dialect`."""
         body = request.body(self.refused, too_large=self._too_large)
-        opening = self._client.chat.completions.with_streaming_response.create(
-            model=request.model,
-            messages=cast("list[ChatCompletionMessageParam]", request.wire()),
-            stream=True,
-            extra_body=body,
-        )
         with self._translate_errors(request, body):
-            async with opening as response:
+            async with self.client(request) as client, _open(client, request, body) as response:
                 # Not `iter_bytes`, which costs as much as all else that is done with a chunk.
                 stream = cast("AsyncIterable[bytes]", response.http_response.stream)
                 async with aclosing(cast("AsyncGenerator[bytes, None]", aiter(stream))) as received:
@@ -138,6 +160,18 @@ class ChatDialect:
         except openai.APIConnectionError as error:
             why = error.__cause__ or error
             raise UnreachableError(f"{type(why).__name__} {why}".strip()) from error
+
+
+def _open(
+    client: openai.AsyncOpenAI, request: Request, body: Mapping[str, object]
+) -> AbstractAsyncContextManager[openai.AsyncAPIResponse[Any], None]:
+    """Send a request; the messages go past the client, which would rebuild them by their types."""
+    return client.chat.completions.with_streaming_response.create(
+        model=request.model,
+        messages=[],
+        stream=True,
+        extra_body={"messages": request.wire(), **body},
+    )
 
 
 class _Reader:

@@ -170,9 +170,12 @@ class ChatChunk(msgspec.Struct, frozen=True):
     @property
     def text(self) -> str:
         """All new text that costs tokens: reasoning, answer, names and arguments of calls."""
-        text = self.reasoning + self.content
-        if calls := self.calls:
-            text += "".join(piece.name + piece.arguments for piece in calls)
+        delta = self._delta
+        if delta is None:
+            return ""
+        text = (delta.reasoning_content or delta.reasoning or "") + (delta.content or "")
+        if delta.tool_calls:
+            text += "".join(piece.name + piece.arguments for piece in delta.tool_calls)
         return text
 
     @property
@@ -240,6 +243,16 @@ class SseParser:
         self._size += len(received)
         if self._size > LONGEST_EVENT:
             raise ModelError(f"the server sent an event of more than {LONGEST_EVENT} bytes")
+        if (
+            received.startswith(b"data:")
+            and received.find(b"\n") == len(received) - 2
+            and received.endswith(b"\n\n")
+            and not (self._rest or self._data)
+            and not received.endswith(b"\r\n\n")
+        ):  # one whole event, as most servers send them
+            self._size, self._has_begun = 0, True
+            event = received[5:-2].removeprefix(b" ")
+            return [event] if event else []
         complete, end, rest = received.rpartition(b"\n")
         lines = bytes(self._rest + complete).split(b"\n") if end else []
         if end:
