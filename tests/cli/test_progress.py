@@ -46,7 +46,7 @@ def test_requests_tokens_and_cost_are_shown(
     assert re.search(
         r"1 of 4 episodes, 1 failed; 1\.50 USD, 2\.5 M tokens, .+/s, 2 in flight", last
     )
-    assert last.endswith("12,345 requests, 7 retries (3 rate limits)")
+    assert last.endswith("2 in flight, 3 rate limits, 12,345 requests, 4 retries")
 
 
 def test_a_cost_is_shown_only_if_it_is_known() -> None:

@@ -173,11 +173,11 @@ def describe_spent(spent: "Spent", *, rate: float, in_flight: int) -> str:
         in_flight: The requests that are answered now.
     """
     cost = f"{spent.cost:.2f} USD, " if spent.cost else ""
-    retries = f", {spent.retries:,.0f} retries" if spent.retries else ""
-    if spent.limited:
-        retries += f" ({spent.limited:,.0f} rate limits)"
+    limits = f"{spent.limited:,.0f} rate limits, " if spent.limited else ""
+    others = spent.retries - spent.limited
+    retries = f", {others:,.0f} retries" if others > 0 else ""
     return (
-        f"{cost}{shorten(spent.tokens)} tokens, {shorten(rate)}/s, {in_flight} in flight, "
+        f"{cost}{shorten(spent.tokens)} tokens, {shorten(rate)}/s, {in_flight} in flight, {limits}"
         f"{spent.requests:,.0f} requests{retries}"
     )
 
