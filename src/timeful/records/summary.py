@@ -20,6 +20,7 @@ from timeful.records.events import (
 )
 from timeful.records.recorder import record_hash
 from timeful.records.rows import EpisodeRow
+from timeful.records.verdicts import judge
 
 R = TypeVar("R", bound=msgspec.Struct)
 
@@ -118,7 +119,7 @@ def _read_turns(record: CompleteRecord) -> dict[str, Any]:
     return {
         "score": record.end.score if isinstance(record.end, EpisodeEnded) else None,
         "turns": len(turns),
-        "late_turns": sum(turn.late for turn in turns),
+        "late_turns": judge(record.events).counts().get("default", 0),
         "tokens": sum(thought.tokens for thought in thoughts),
         "reactor_tokens": [thought.tokens for thought in reactions],
         "reactor_cut": sum(t.state == "cancelled" or t.finish == "length" for t in reactions),

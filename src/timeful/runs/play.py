@@ -20,6 +20,7 @@ from timeful.interfaces.make import make_interface
 from timeful.models.pace import tokens
 from timeful.records.events import Entry, EpisodeEnded, Happened, Turned, Wall
 from timeful.records.recorder import Recorder
+from timeful.records.verdicts import judge
 from timeful.registry import is_file_name, load
 from timeful.runs.episode import EpisodeSetting, boundary_of, run_episode
 from timeful.seeding import child_seed
@@ -71,7 +72,7 @@ class Episode:
     @property
     def late(self) -> int:
         """The number of turns in which no action came in time, so that the default was taken."""
-        return sum(isinstance(event, Turned) and event.late for event in self.events)
+        return judge(self.events).counts().get("default", 0)
 
     @property
     def behind_s(self) -> float:

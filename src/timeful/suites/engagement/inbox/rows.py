@@ -18,6 +18,7 @@ from timeful.environments.inbox.scoring import (
 from timeful.environments.inbox.settings import URGENCIES, Scoring, Urgency
 from timeful.records.events import Acted, Entry, Happened, Noted, ThoughtEnded, ThoughtStarted
 from timeful.records.summary import CompleteRecord, make_row
+from timeful.records.verdicts import Judgement, judge
 
 Counts = tuple[int, int, int]
 """Of high, medium and low urgency."""
@@ -79,14 +80,14 @@ class _Email:
     urgency: Urgency
     arrived: int
     deadline: int
+    verdict: str
     response: int | None = None
-    state: str = "open"
 
     @property
     def waited(self) -> int | None:
         """From its arrival to the first response or its deadline; None if neither came."""
         if self.response is None:
-            return self.deadline - self.arrived if self.state == "expired" else None
+            return self.deadline - self.arrived if self.verdict == "lost" else None
         return min(self.response, self.deadline) - self.arrived
 
 
@@ -103,18 +104,19 @@ def _read(record: CompleteRecord) -> dict[str, Any]:
     scoring = msgspec.convert(record.settings["world"]["scoring"], Scoring)
     happened = [event for event in record.events if isinstance(event, Happened)]
     counts = Counter(event.what for event in happened)
-    emails = _read_emails(happened)
+    emails = _read_emails(happened, judge(record.events))
+    verdicts = Counter(email.verdict for email in emails)
     waits = [email.waited for email in emails if email.waited is not None]
     tally = Tally(
         progress=sum(e.data["progress"] for e in happened if e.what == "delivered"),
-        on_time=counts["handled"],
-        late=counts["late"],
-        timed_out=counts["expired"],
+        on_time=verdicts["in time"],
+        late=verdicts["late"],
+        timed_out=verdicts["lost"],
         switches=sum(event.data.get("switched", False) for event in happened),
         interruptions=sum(event.data.get("interrupted", False) for event in happened),
     )
     main = main_score(scoring, tally.progress)
-    email = email_score(scoring, [(e.urgency, e.state == "handled") for e in emails])
+    email = email_score(scoring, [(e.urgency, e.verdict == "in time") for e in emails])
     return {
         "utility": utility(scoring, tally),
         "main": main,
@@ -123,9 +125,9 @@ def _read(record: CompleteRecord) -> dict[str, Any]:
         "latency": in_seconds(sum(waits)),
         "responses": len(waits),
         "emails": len(emails),
-        "open": sum(email.state == "open" for email in emails),
+        "open": verdicts["open"],
         "arrived_by_urgency": _count_urgencies(emails),
-        "on_time_by_urgency": _count_urgencies([e for e in emails if e.state == "handled"]),
+        "on_time_by_urgency": _count_urgencies([e for e in emails if e.verdict == "in time"]),
         "looks": counts["checked"],
         "reminders": counts["reminded"],
         "ended": in_seconds(record.end.at),
@@ -134,18 +136,17 @@ def _read(record: CompleteRecord) -> dict[str, Any]:
     }
 
 
-def _read_emails(happened: Iterable[Happened]) -> list[_Email]:
+def _read_emails(happened: Iterable[Happened], judgement: Judgement) -> list[_Email]:
+    verdicts = {verdict.slot: verdict.kind for verdict in judgement.verdicts}
     emails: dict[int, _Email] = {}
     for event in happened:
         data = event.data
         if event.what == "email":
-            emails[data["email"]] = _Email(data["urgency"], event.at, data["deadline"])
-        elif event.what in ("handled", "late", "reminded", "expired"):
+            verdict = verdicts.get(f"email {data['email']}", "open")
+            emails[data["email"]] = _Email(data["urgency"], event.at, data["deadline"], verdict)
+        elif event.what in ("handled", "late", "reminded"):
             email = emails[data["email"]]
-            if email.response is None and event.what != "expired":
-                email.response = event.at
-            if event.what != "reminded":
-                email.state = event.what
+            email.response = event.at if email.response is None else email.response
     return list(emails.values())
 
 
