@@ -84,6 +84,7 @@ print(json.dumps(results, sort_keys=True))
 """
 
 
+@pytest.mark.slow
 def test_two_lanes_think_and_wait_side_by_side_in_any_order_of_arrival(tmp_path: Path) -> None:
     episodes = []
     for order in ("(plan, watch)", "(watch, plan)"):
@@ -108,6 +109,7 @@ def test_a_program_that_fails_fails_the_episode_with_its_last_line(tmp_path: Pat
     assert [(e.stream, e.text) for e in events(episode, Printed)] == [("stderr", "no more\n")]
 
 
+@pytest.mark.slow
 def test_a_killed_program_fails_the_episode(tmp_path: Path) -> None:
     script = write_program(tmp_path, "os.kill(os.getpid(), 9)")
     episode = play(script, **WORLD, check=False)
@@ -168,6 +170,7 @@ def test_bad_requests_are_refused_one_by_one_and_take_no_time(tmp_path: Path) ->
     assert topics == ["refused-call"] * 5 + ["program"]
 
 
+@pytest.mark.slow
 def test_a_program_gets_no_keys_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GEMINI_API_KEY", "secret")
     monkeypatch.setenv("HF_TOKEN", "secret")
@@ -190,6 +193,7 @@ def test_the_prompt_has_the_rules_and_the_tools(tmp_path: Path) -> None:
         assert text in printed.text
 
 
+@pytest.mark.slow
 def test_an_inbox_is_worked_on_by_rules_alone(tmp_path: Path) -> None:
     script = """
 state = tool("wait")
@@ -212,6 +216,7 @@ print(tool("answer", text="done")["over"])
     assert [event.text for event in events(episode, Printed)] == ["True 2.0\nTrue\n"]
 
 
+@pytest.mark.slow
 def test_a_program_plays_in_wall_time(tmp_path: Path) -> None:
     script = "tool('wait', seconds=0.01); think('hello'); tool('act', action='end')"
     agent = write_program(tmp_path, script, model=model(span=milliseconds(10)))
