@@ -23,26 +23,28 @@ from timeful.viewer.page import SOURCES, join_modules, load_code, read_modules
 
 
 class Data(HTMLParser):
-    """The scripts of a page by their id, and its other tags."""
+    """The values of a page by their names, and its other tags."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
-        self.values: dict[str, str] = {}
+        self.values: dict[str, bytes] = {}
         self.tags: list[str] = []
-        self._id: str | None = None
+        self._names: list[str] = []
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
-        self._id = dict(attrs).get("id") if tag == "script" else None
+        self._names = (dict(attrs).get("data-names") or "").split()
 
     def handle_data(self, data: str) -> None:
-        if self._id is not None:
-            self.values[self._id.removeprefix("data-")] = data
-            self._id = None
+        if self._names:
+            value = gzip.decompress(b64decode(data))
+            lines = value.split(b"\n") if len(self._names) > 1 else [value]
+            self.values |= zip(self._names, lines, strict=True)
+            self._names = []
 
     def json(self, name: str) -> Any:
-        return json.loads(gzip.decompress(b64decode(self.values[name])))
+        return json.loads(self.values[name])
 
 
 @pytest.fixture
@@ -145,10 +147,15 @@ def test_a_folder_has_one_call_a_file(runs: Runs, tmp_path: Path) -> None:
     size = export_folder(runs, out, Choice())
     files = [path for path in out.rglob("*") if path.is_file()]
     assert size == sum(path.stat().st_size for path in files)
-    script = (out / "data" / "part-0-1-lanes.js").read_text()
-    match = re.fullmatch(r'timefulData\("part-0-1-lanes", "([\w+/=]+)"\);\n', script)
+    script = (out / "data" / "part-0-0-lanes.js").read_text()
+    match = re.fullmatch(r'timefulData\("part-0-0-lanes", "([\w+/=]+)"\);\n', script)
     assert match is not None
-    assert json.loads(gzip.decompress(b64decode(match[1])))["pack"] == 1
+    index = (out / "index.html").read_text()
+    names = re.search('data-names="(part-0-0-lanes[^"]*)"', index)
+    assert names is not None
+    assert names[1].split() == [f"part-{place}-lanes" for place in ("0-0", "0-1", "1-0")]
+    packs = map(json.loads, gzip.decompress(b64decode(match[1])).split(b"\n"))
+    assert [pack["pack"] for pack in packs] == [1, 1, 1]
     export_folder(runs, out, Choice())  # its own page is written again
 
 

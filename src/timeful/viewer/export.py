@@ -23,7 +23,9 @@ from timeful.viewer.schema import Catalogue, Frames, Lanes, Rows, RunEntry, Text
 from timeful.viewer.tables import make_rows, row_of
 
 LARGEST_FILE = 50 << 20
-LEVEL = 6
+LEVEL = 9
+_BUNDLE = 64
+_BUNDLE_BYTES = 1 << 20
 WITHOUT = ("prompts", "texts", "states")
 """The parts that an export can leave out."""
 
@@ -43,7 +45,7 @@ class Choice:
 
 def export_page(runs: Runs, choice: Choice = Choice(), *, title: str = "timeful") -> str:
     """One HTML file with everything in it; the same records give the same bytes."""
-    data = [(name, _pack(value)) for name, value in _values(runs, choice)]
+    data = _bundle(_values(runs, choice))
     return render_page(load_code(), store="inline", title=title, data=data)
 
 
@@ -69,8 +71,7 @@ def episode_page(events: Iterable[Entry], *, name: str = "episode") -> str:
         ("rows-0", msgspec.json.encode(rows)),
         *((f"part-0-0-{part}", pack.part(part)) for part in PARTS),
     ]
-    data = [(key, _pack(value)) for key, value in values]
-    return render_page(load_code(), store="inline", title=pack.lanes.title, data=data)
+    return render_page(load_code(), store="inline", title=pack.lanes.title, data=_bundle(values))
 
 
 def export_file(runs: Runs, path: Path, choice: Choice, *, is_single: bool = False) -> int:
@@ -89,8 +90,8 @@ def export_file(runs: Runs, path: Path, choice: Choice, *, is_single: bool = Fal
         SettingsError: If the file is too large.
     """
     size, data = 0, []
-    for name, value in _values(runs, choice):
-        data.append((name, _pack(value)))
+    for names, value in _bundle(_values(runs, choice)):
+        data.append((names, value))
         size += len(data[-1][1])
         if size > LARGEST_FILE and not is_single:
             raise SettingsError(
@@ -114,15 +115,18 @@ def export_folder(runs: Runs, folder: Path, choice: Choice) -> int:
     if folder.exists() and any(folder.iterdir()) and not (folder / "page.js").exists():
         raise SettingsError(f"{folder} is not empty and holds no page; give another --export")
     code, size = load_code(), 0
-    page = render_page(code, store="folder", title=_title(runs))
     (folder / "data").mkdir(parents=True, exist_ok=True)
+    data = []
+    for names, value in _bundle(_values(runs, choice)):
+        name = names.partition(" ")[0]
+        script = f'timefulData("{name}", "{value}");\n'.encode()
+        write_atomically(folder / "data" / f"{name}.js", script)
+        data.append((names, ""))
+        size += len(script)
+    page = render_page(code, store="folder", title=_title(runs), data=data)
     for name, text in (("page.js", code.script), ("page.css", code.style), ("index.html", page)):
         write_atomically(folder / name, text.encode())
         size += len(text.encode())
-    for name, value in _values(runs, choice):
-        script = f'timefulData("{name}", "{_pack(value)}");\n'.encode()
-        write_atomically(folder / "data" / f"{name}.js", script)
-        size += len(script)
     return size
 
 
@@ -131,8 +135,29 @@ def _title(runs: Runs) -> str:
     return f"timeful: {names[0]}" if len(names) == 1 else "timeful"
 
 
-def _pack(value: bytes) -> str:
-    return b64encode(gzip.compress(value, LEVEL, mtime=0)).decode()
+def _bundle(values: Iterable[tuple[str, bytes]]) -> Iterator[tuple[str, str]]:
+    """Names and compressed values; the same part of episodes next to each other is compressed once.
+
+    Such parts repeat each other: together they need half of the bytes. A value that is long, or
+    that has several lines, is alone; the values of a bundle are its lines.
+    """
+    bundles: dict[str, list[tuple[str, bytes]]] = {}
+    for name, value in values:
+        kind = name.rpartition("-")[2] if name.startswith("part-") else ""
+        if not kind or len(value) > _BUNDLE_BYTES // 8 or b"\n" in value:
+            yield _pack([(name, value)])
+            continue
+        bundle = bundles.setdefault(kind, [])
+        bundle.append((name, value))
+        if len(bundle) == _BUNDLE or sum(len(value) for _, value in bundle) > _BUNDLE_BYTES:
+            yield _pack(bundles.pop(kind))
+    yield from map(_pack, bundles.values())
+
+
+def _pack(values: Sequence[tuple[str, bytes]]) -> tuple[str, str]:
+    lines = b"\n".join(value for _, value in values)
+    packed = b64encode(gzip.compress(lines, LEVEL, mtime=0)).decode()
+    return " ".join(name for name, _ in values), packed
 
 
 def _values(runs: Runs, choice: Choice) -> Iterator[tuple[str, bytes]]:

@@ -97,12 +97,14 @@ def render_page(
         code: The code of the page; it is in the file for the store "inline", next to it otherwise.
         store: Where the page gets its data.
         title: The title of the window.
-        data: For the store "inline": names and values in base64 of gzip of JSON.
+        data: Names, divided by spaces, and the base64 of gzip of their values: JSON, a line each
+            where there are several. For the store "folder" the values are empty: the file
+            `data/NAME.js`, after the first name, has them.
     """
     is_inline = store == "inline"
     values = "".join(
-        f'<script type="application/octet-stream" id="data-{escape(name)}">{value}</script>\n'
-        for name, value in data
+        f'<script type="application/octet-stream" data-names="{escape(names)}">{value}</script>\n'
+        for names, value in data
     )
     if is_inline:
         policy = (

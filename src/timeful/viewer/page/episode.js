@@ -361,8 +361,6 @@ function sayPassed(page, from, to) {
   page.app.say(`${seconds(model.verdicts.at[last], 1)}: ${sayVerdict(model, last)}`);
 }
 
-// --- keys ---------------------------------------------------------------------------------------
-
 function onKey(page, event) {
   const { view, model, player } = page;
   const inList = page.list.box.contains(event.target);

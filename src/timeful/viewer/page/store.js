@@ -10,19 +10,20 @@ export function openStore() {
   return { kind, catalogue: () => read("catalogue"), rows: (run) => read(`rows-${run}`), part: (run, episode, name, onPiece) => read(`part-${run}-${episode}-${name}`, onPiece) };
 }
 
-async function readInline(name, onPiece) {
-  const text = document.getElementById(`data-${name}`)?.textContent;
-  return text ? unpack(text, onPiece) : Promise.reject(new Error(`this page has no ${name}`));
+async function readInline(name, onPiece, read = (node) => node.textContent) {
+  const node = document.querySelector(`[data-names~="${name}"]`);
+  if (!node) throw new Error(`this page has no ${name}`);
+  const names = node.dataset.names.split(" ");
+  return unpack(await read(node, names[0]), onPiece, names.length > 1 ? names.indexOf(name) : -1);
 }
 
 function readFolder(name, onPiece) {
-  globalThis.timefulData ??= (key, text) => waiting.get(key)?.(text);
-  return new Promise((resolve, reject) => {
-    waiting.set(name, (text) => resolve(unpack(text, onPiece)));
-    const script = Object.assign(document.createElement("script"), { src: `data/${name}.js`, onload: () => script.remove() });
-    script.addEventListener("error", () => reject(new Error(`data/${name}.js cannot be read`)));
+  globalThis.timefulData ??= (key, text) => waiting.get(key).forEach((resolve) => resolve(text));
+  return readInline(name, onPiece, (_, file) => new Promise((resolve, reject) => {
+    waiting.set(file, [...(waiting.get(file) ?? []), resolve]);
+    const script = Object.assign(document.createElement("script"), { src: `data/${file}.js`, onload: () => script.remove(), onerror: () => reject(new Error(`data/${file}.js cannot be read`)) });
     document.head.append(script);
-  });
+  }));
 }
 
 async function readServer(name, onPiece) {
@@ -47,10 +48,11 @@ export function readEvents(tables) {
   return { get, lines: () => read.flatMap(({ lines }) => [...lines]).sort((a, b) => a - b) };
 }
 
-// A value from base64 of compressed JSON.
-function unpack(text, onPiece) {
+// A value from base64 of compressed JSON; of several values, the one of a line.
+async function unpack(text, onPiece, place) {
   const bytes = Uint8Array.fromBase64?.(text) ?? Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-  return readLines(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")), onPiece);
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return place < 0 ? readLines(stream, onPiece) : JSON.parse((await new Response(stream).text()).split("\n")[place]);
 }
 
 // A value from JSON, or from a line of JSON and lines with pieces of its lists.
