@@ -396,6 +396,12 @@ def test_of_two_ends_the_last_one_counts() -> None:
     assert pack.lanes.notices
 
 
+def test_lone_surrogates_of_events_in_memory_are_replaced() -> None:
+    pack = pack_episode([started(game="a\ud800"), *thought(1, 0, 50, "x\udc00y")])
+    assert b"a\xef\xbf\xbd" in pack.part("lanes")
+    assert pack.texts.thoughts[0].text == "x\ufffdy"
+
+
 def test_lone_surrogates_and_nul_are_kept_as_far_as_they_can_be_written() -> None:
     line = b'{"event":"noted","at":5,"topic":"a","text":"x\\ud800y\\u0000z"}\n'
     pack = pack_lines([LINES[0], line])

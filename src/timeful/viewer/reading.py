@@ -77,11 +77,21 @@ def read_raw(path: Path) -> RawRecord:
 
 def from_events(events: Iterable[Entry], name: str = "episode") -> RawRecord:
     """The same of events in memory."""
-    entries = list(events)
+    entries = list(map(_encodable, events))
     record = RawRecord(name=name, entries=entries, lines=list(range(1, len(entries) + 1)))
     record.count = len(entries)
     _put_in_order(record)
     return record
+
+
+def _encodable(event: Entry) -> Entry:
+    """An event whose texts can be encoded, as a record would have it."""
+    try:
+        msgspec.json.encode(event)
+    except UnicodeEncodeError:
+        fields = _without_surrogates(msgspec.to_builtins(event))
+        event = msgspec.convert(fields, type(event))
+    return event
 
 
 def parse_lines(lines: Iterable[bytes], name: str) -> RawRecord:
