@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tests.viewer.material import HOSTILE
 from timeful.errors import RecordError
 from timeful.reports.results import ResultRow, read_results, write_csv, write_json
 
@@ -52,6 +53,17 @@ def test_a_spreadsheet_reads_the_csv(tmp_path: Path) -> None:
     assert read["source"] == ROW.source
     assert float(read["value"]) == ROW.value
     assert (read["low"], read["stand_in"]) == ("", "true")
+
+
+def test_hostile_texts_of_a_table_are_one_cell_each(tmp_path: Path) -> None:
+    texts = (f'{HOSTILE.replace(chr(0), "")},\r\n;"', "=" + "x" * 10_000_000)
+    row = msgspec.structs.replace(ROW, setting=texts[0], method=texts[1])
+    path = write_csv([row], ResultRow, tmp_path / "table.csv")
+    limit = csv.field_size_limit(1 << 24)
+    with path.open(encoding="utf-8", newline="") as file:
+        (read,) = csv.DictReader(file)
+    csv.field_size_limit(limit)
+    assert (read["setting"], read["method"]) == (texts[0], f"'{texts[1]}")
 
 
 def test_an_empty_csv_still_names_its_columns(tmp_path: Path) -> None:

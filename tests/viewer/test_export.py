@@ -73,12 +73,17 @@ def test_hostile_text_is_no_markup_of_the_page(tmp_path: Path) -> None:
     name = "<img src=x onerror=alert(1)>"
     run = write_run(tmp_path / "runs" / "a", game=HOSTILE)
     write_record(run / "episodes" / f"{name}.jsonl", game())
-    page = export_page(Runs([tmp_path / "runs"]), title=HOSTILE)
+    runs = Runs([write_run(tmp_path / "runs" / "\x1b[31m\u202e=1+1<b>").parent])
+    page = export_page(runs, title=HOSTILE)
+    export_folder(runs, tmp_path / "folder", Choice())
+    names = [path.name for path in (tmp_path / "folder" / "data").iterdir()]
+    assert all(re.fullmatch(r"[a-z]+(-[0-9a-z]+)*\.js", name) for name in names)
     assert set(Data(page).tags) <= {
         *("html", "head", "meta", "title", "style", "body", "div", "noscript", "script", "link"),
     }
     assert re.findall("<link[^>]*>", page) == ['<link rel="icon" href="data:,">']
     assert "alert(1)>" not in page
+    assert not set("\x1b\0\u202e") & set(page.partition("</title>")[2])
 
 
 def test_the_policy_of_a_page_allows_its_own_script_alone(runs: Runs) -> None:

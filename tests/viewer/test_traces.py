@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from tests.viewer.material import HOSTILE, game, write_record
+from tests.viewer.material import HOSTILE, acted, game, started, thought, write_record
 from timeful.cli.main import app
 from timeful.errors import SettingsError
 from timeful.viewer.pack import pack_episode
+from timeful.viewer.reading import read_raw
 from timeful.viewer.traces import SCHEMA_URL, START_NS, chrome, otel, perfetto
 
 
@@ -139,3 +140,20 @@ def test_options_of_another_format_are_refused(arguments: tuple[str, ...], tmp_p
     out = str(tmp_path / "out.jsonl")
     result = CliRunner().invoke(app, ["export", str(record), "--out", out, *arguments])
     assert isinstance(result.exception, SettingsError)
+
+
+def test_hostile_texts_and_names_are_values_of_traces(tmp_path: Path) -> None:
+    name = HOSTILE.replace("\0", "").replace("/", "")
+    long = HOSTILE + "x" * 10_000_000
+    events = [started(game=HOSTILE, agent=long), *thought(1, 0, 60, long), acted(60, long)]
+    record = read_raw(write_record(tmp_path / f"{name}.jsonl", events))
+    pack = pack_episode(record)
+    labels = [e["name"] for e in json.loads(chrome([pack]))["traceEvents"]]
+    assert all(len(label) <= 4 * 80 for label in labels)
+    assert sum(number == 1 for number, _ in fields(perfetto([pack]))) > 3
+    (scope,) = json.loads(otel(pack, messages=True))["resourceSpans"][0]["scopeSpans"]
+    texts = [a["value"].get("stringValue", "") for s in scope["spans"] for a in s["attributes"]]
+    assert any(json.loads(t)[0]["parts"][0]["content"] == HOSTILE for t in texts if t[:1] == "[")
+    for data in (chrome([pack]), otel(pack, messages=True)):
+        assert not set(data) & {0x00, 0x1B}
+        assert b"\xe2\x80\xae" not in data

@@ -138,8 +138,8 @@ def save_report(
 
 def _cell(value: object) -> str:
     """Format one value for a spreadsheet, which would take a text such as `=1+1` as a formula."""
-    text = _plain(value)
-    is_formula = not isinstance(value, int | float) and text.startswith(("=", "+", "-", "@", "\t"))
+    text = "\n".join(_plain(value).split("\r"))  # which the writer does not quote
+    is_formula = not isinstance(value, int | float) and text.startswith(tuple("=+-@\t\n"))
     return f"'{text}" if is_formula else text
 
 
