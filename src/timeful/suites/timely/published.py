@@ -4,6 +4,7 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatch
+from functools import lru_cache
 from pathlib import Path
 
 from timeful.reports.published import Reference, load_reference
@@ -45,5 +46,6 @@ def find_model(models: Iterable[str], player: str) -> str | None:
     return next((m for m in models if _plain(m.partition(" (")[0]) == name), None)
 
 
+@lru_cache(1024)  # every cell is compared with every model of the paper
 def _plain(name: str) -> str:
     return "".join(character for character in name.lower() if character.isalnum())
