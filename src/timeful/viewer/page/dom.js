@@ -39,17 +39,19 @@ export function visible(text) {
   return text.replace(HIDDEN, (character) => `\u27e8U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}\u27e9`);
 }
 
+const FORMATS = Array.from({ length: 10 }, (_, digits) => new Intl.NumberFormat("en", { maximumFractionDigits: digits }));
+
 // An instant or a stretch in seconds, with as many digits as it needs to be read at a scale.
 export function seconds(ns, digits = 3) {
   const value = ns / 1e9;
   if (value !== 0 && Math.abs(value) < 10 ** -digits) return `${ns.toLocaleString("en")} ns`;
-  return `${value.toLocaleString("en", { minimumFractionDigits: 0, maximumFractionDigits: digits })} s`;
+  return `${FORMATS[digits].format(value)} s`;
 }
 
 // An instant as the label of an axis whose labels are a step apart.
 export function tickLabel(ns, step) {
   const [size, name] = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]].find(([unit]) => step >= unit / 100) ?? [1, "ns"];
-  return `${(ns / size).toLocaleString("en", { maximumFractionDigits: 2 })} ${name}`;
+  return `${FORMATS[2].format(ns / size)} ${name}`;
 }
 
 export function count(number, word, many = `${word}s`) {
@@ -60,8 +62,7 @@ export function count(number, word, many = `${word}s`) {
 export function plain(value) {
   if (value === null || value === undefined) return "";
   if (typeof value !== "number") return String(value);
-  if (Number.isInteger(value)) return value.toLocaleString("en");
-  if (Math.abs(value) >= 1000) return value.toLocaleString("en", { maximumFractionDigits: 1 });
+  if (Number.isInteger(value) || Math.abs(value) >= 1000) return FORMATS[1].format(value);
   return String(Number(value.toPrecision(4)));
 }
 

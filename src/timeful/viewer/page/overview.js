@@ -1,4 +1,4 @@
-// The whole episode in one line.
+// The whole episode in one line: faults and the part in sight; a drag moves or makes the part.
 import { colours, el, fitCanvas, oncePerFrame } from "./dom.js";
 import { isBad } from "./verdicts.js";
 import { bounds, pan } from "./window.js";
@@ -11,7 +11,6 @@ function binVerdicts(model, axis, plot) {
   return bins;
 }
 
-// The whole episode in one line: faults and the part in sight; a drag moves or makes the part.
 export function makeOverview(model, view, on) {
   const canvas = el("canvas", { class: "overview" });
   const box = el("div", { class: "overview-box", title: "The whole episode. Drag to choose the part in sight." }, canvas);

@@ -137,7 +137,7 @@ function showText({ known, later, cursor, before, text }, shown, state, isLater,
   known.textContent = shown ? (ABSENT[shown.kind] ?? visible(shown.text.slice(from, end))) : "";
   later.textContent = shown && isLater ? visible(shown.text.slice(end, end + TAIL)) : "";
   before.replaceChildren(...(from > 0 ? [button(`${plain(from)} characters before: show more`, "Show more of the text before", more)] : []));
-  text.scrollTop = text.scrollHeight;
+  queueMicrotask(() => (text.scrollTop = text.scrollHeight)); // a layout, after all changes
 }
 
 function showPrompt(prompt, texts, thought) {

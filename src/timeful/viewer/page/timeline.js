@@ -16,11 +16,11 @@ export function makeTimeline(model, view, on, name = "Timeline") {
   const tip = el("div", { class: "tip", hidden: true });
   const sizer = el("div", { class: "sizer" }, canvas);
   const box = el("div", { class: "lane-box" }, sizer, tip);
-  const self = { canvas, box, view, model, rows: [], folded: foldedModules(model), draw: () => draw(self), bounds: () => bounds(self) };
+  const self = { canvas, box, view, model, rows: [], top: 0, folded: foldedModules(model), draw: () => draw(self), bounds: () => bounds(self) };
   layOut(self);
   const redraw = oncePerFrame(self.draw);
   self.redraw = redraw;
-  box.addEventListener("scroll", redraw);
+  box.addEventListener("scroll", () => redraw((self.top = box.scrollTop)));
   new ResizeObserver(() => {
     self.size = null;
     redraw();
@@ -33,7 +33,7 @@ function draw(self) {
   const size = bounds(self);
   const palette = colours();
   const context = fitCanvas(self.canvas, size.width, size.height);
-  const top = self.box.scrollTop;
+  const { top } = self; // to read scrollTop here costs a layout
   const place = placer(self, size);
   const paint = { context, palette, size, place, from: place.t(size.gutter), to: place.t(size.gutter + size.plot), top, self };
   context.font = `12px ${palette.font}`;
