@@ -145,6 +145,9 @@ Step = Say | Think | Call | Usage | Finish | Wait | Start | Hang | Status | Raw 
 Script = Iterable[Step] | Callable[[Body], Iterable[Step]]
 
 
+_PART = 1 << 16
+
+
 class _ClientGoneError(Exception):
     pass
 
@@ -352,7 +355,8 @@ class Answer:
             case Status():
                 self.refuse(step)
             case Raw(data):
-                self._write(data)
+                for start in range(0, len(data), _PART):  # many at once are not copied whole
+                    self._write(data[start : start + _PART])
             case Die(politely):
                 self._die(politely)
 
