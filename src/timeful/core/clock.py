@@ -3,9 +3,10 @@
 import threading
 import time
 from collections.abc import Callable
+from heapq import heappop, heappush
 from math import inf, isfinite
 
-from timeful.core.units import START, Instant
+from timeful.core.units import FAR, START, Duration, Instant
 
 
 def monotonic_ns() -> int:
@@ -72,6 +73,10 @@ class WallClock:
             return START
         return Instant(int((self._read() - self._zero) * self._scale))
 
+    def lateness(self, at: Instant) -> Duration:
+        """The span since an instant; below 0 if it is still to come."""
+        return Duration(self.now() - at)
+
     def wait(self, condition: threading.Condition, until: Instant | None) -> None:
         """Wait on a held condition until it is notified or the clock shows `until`."""
         if until is None:
@@ -81,6 +86,75 @@ class WallClock:
             real_ns = (until - self.now()) / self._scale
             if real_ns > 0:
                 self._wait(condition, min((real_ns + 1) / 1e9, threading.TIMEOUT_MAX))
+
+
+class ScriptEnd(BaseException):
+    """Nothing more comes on a scripted clock; a signal that ends the run, and no error."""
+
+
+class ScriptedClock(WallClock):
+    """A wall clock without a machine: what comes from outside is a script, and waiting is free.
+
+    For replays and for tests of live worlds. What the timeline runs sees a wall clock; time jumps
+    to what is due next, on the timeline or in the script. Real work in threads has no place here.
+
+    Args:
+        end: Time does not pass this instant: the run then ends with `ScriptEnd`. So does one that
+            waits for something that is not in the script.
+        lag: The span by which a wait is too long, as on a slow machine; None for none.
+    """
+
+    def __init__(self, *, end: Instant = FAR, lag: Callable[[], Duration] | None = None) -> None:
+        super().__init__()
+        self._agenda: list[tuple[Instant, int, Callable[[], None]]] = []
+        self._serial = 0
+        self._shown = START
+        self._end = end
+        self._lag = lag
+        self._is_outside = False
+
+    def at(self, at: Instant, work: Callable[[], None]) -> None:
+        """Let something happen outside at an instant; at the same one, in the order of calls."""
+        self._serial += 1
+        heappush(self._agenda, (at, self._serial, work))
+
+    def start(self, at: Instant) -> None:
+        """Let the clock show `at`, unless it shows a later instant."""
+        self._shown = max(self._shown, at)
+
+    def now(self) -> Instant:
+        """The instant of the script; within the timeline each look takes a nanosecond."""
+        # As on a machine: what follows from an instant is later than that instant.
+        if not self._is_outside:
+            self._shown = Instant(self._shown + 1)
+        return self._shown
+
+    def lateness(self, at: Instant) -> Duration:
+        """Below 0 while the script has something up to an instant; else time jumps to it."""
+        if self._agenda and self._agenda[0][0] <= at:
+            return Duration(-1)
+        if at > self._end:
+            raise ScriptEnd
+        if self._shown < at:
+            self._shown = at
+            if self._lag is not None:
+                self._pass(at + self._lag())
+        return Duration(self._shown - at)
+
+    def wait(self, condition: threading.Condition, until: Instant | None) -> None:
+        """Let the next thing of the script happen, and all that is at its instant."""
+        if not self._agenda:
+            raise ScriptEnd
+        self._pass(self._agenda[0][0])
+
+    def _pass(self, to: Instant) -> None:
+        self._is_outside = True
+        while self._agenda and self._agenda[0][0] <= to:
+            at, _, work = heappop(self._agenda)
+            self._shown = max(self._shown, at)
+            work()
+        self._is_outside = False
+        self._shown = max(self._shown, to)
 
 
 Clock = VirtualClock | WallClock

@@ -8,7 +8,8 @@ Log = Callable[[Instant, str, str], None]
 """Called with an instant, what happened, and the name of whom it happened to.
 
 What happened is one of: start, completed, cancelled, failed, orphaned; of activities also resume
-(woken, its first step included) and interrupt; of thoughts also paused and running (again).
+(woken, its first step included) and interrupt; of thoughts also paused and running (again); of
+inlets arrive.
 """
 
 

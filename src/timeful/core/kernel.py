@@ -35,6 +35,7 @@ from timeful.core.activity import (
 )
 from timeful.core.call import Call
 from timeful.core.clock import Clock, VirtualClock, WallClock
+from timeful.core.inlet import Inlet
 from timeful.core.instruments import Log
 from timeful.core.source import Source
 from timeful.core.stream import Pacing, Stream, StreamObserver
@@ -79,6 +80,7 @@ class Kernel:
         self._living: dict[Activity[Any], None] = {}
         self._streams: dict[Stream, None] = {}
         self._calls: dict[Call[Any], None] = {}
+        self._inlets: dict[Inlet[Any], None] = {}
         self._failure: BaseException | None = None
         self._posted: deque[tuple[Instant, int, _Target]] = deque()
         self._awaited: set[_Target] = set()  # whose posts a run waits for
@@ -234,7 +236,37 @@ class Kernel:
             raise KernelError("a stream under virtual time needs a pace; calibrate the model")
         return Stream(self, source, pacing=pacing, name=name, observer=observer)
 
+    def inlet(self, observer: Callable[[T], None], *, name: str = "inlet") -> Inlet[T]:
+        """Open a door for what comes from outside.
+
+        Args:
+            observer: Told of every value, at the instant of its arrival and in that order.
+            name: For the log.
+        """
+        return Inlet(self, observer, name)
+
     # --- what drives them --------------------------------------------------------------------
+
+    def go_live(self, clock: WallClock, *, at: Instant | None = None) -> None:
+        """Hand a timeline that is at rest over to a wall clock; the next run continues under it.
+
+        Args:
+            clock: The clock.
+            at: The instant that the clock shows from now on; None means this one, from the next
+                run on. At a later one, all that is due until then happens at once, at its
+                own instants.
+
+        Raises:
+            ValueError: If `at` has passed.
+            KernelError: If the timeline is running.
+        """
+        if self._driving:
+            raise KernelError("a running timeline cannot change its clock; let run return first")
+        if at is not None:
+            if index(at) < self.now:
+                raise ValueError(f"cannot go live at {at} ns: it is {self.now} ns already")
+            clock.start(at)
+        self.clock = self._wall = clock
 
     def run(self, until: Instant | None = None) -> None:
         """Run until nothing is left to do, or through the instant `until`.
@@ -307,7 +339,7 @@ class Kernel:
         """
         if self._driving:
             raise KernelError("the timeline cannot be closed from within; let run return first")
-        while living := self._living or self._streams or self._calls:
+        while living := self._living or self._streams or self._calls or self._inlets:
             target, _ = living.popitem()
             try:
                 target._leave()
@@ -348,17 +380,22 @@ class Kernel:
             while not self._posted:
                 if not self._awaited and until is None:
                     return False
-                if until is not None and (late := wall.now() - until) >= 0:
-                    self.behind = max(self.behind, late)
+                if until is not None and self._has_come(until, wall):
                     return False
                 wall.wait(self._condition, until)
-            posted = list(self._posted)
-            self._posted.clear()
-        for at, rank, target in posted:
-            self._awaited.discard(target)
-            # What was due before it arrived comes first, however late the kernel is.
-            self._push(max(self.now, at), rank, target)
+            at, rank, target = self._posted[0]
+            if until is not None and at > until and self._has_come(until, wall):
+                return False  # it comes later than what is due: pushed then, in its order
+            self._posted.popleft()
+        self._awaited.discard(target)
+        # What was due before it arrived comes first, however late the kernel is.
+        self._push(max(self.now, at), rank, target)
         return True
+
+    def _has_come(self, at: Instant, wall: WallClock) -> bool:
+        late = wall.lateness(at)
+        self.behind = max(self.behind, late)
+        return late >= 0
 
     def _raise_failure(self) -> None:
         failure, self._failure = self._failure, None

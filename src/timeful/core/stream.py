@@ -13,6 +13,7 @@ closed around it. In between it may be *paused* and resumed any number of times.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from operator import index
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -53,6 +54,7 @@ class Stream(Event["Stream"]):
     """
 
     __slots__ = (
+        "_arrivals",
         "_limit",
         "_next",
         "_observer",
@@ -87,6 +89,7 @@ class Stream(Event["Stream"]):
         self._paused_at: int = 0
         self._next: Chunk | End | None = None
         self._pulling = False
+        self._arrivals = 0
         self._limit: _Limit | None = None
         self.name = name
         self.started_at = kernel.now
@@ -215,7 +218,14 @@ class Stream(Event["Stream"]):
         kernel._awaited.add(self)
         if not self._pulling:  # else what was asked for before a pause is still to come
             self._pulling = True
-            self._source.when_ready(lambda: kernel._post(STREAM, self))
+            self._source.when_ready(partial(self._arrive, self._arrivals))
+
+    def _arrive(self, number: int) -> None:
+        """A piece can be pulled; a source that notifies twice for one is heard once."""
+        with self._kernel._condition:
+            if number == self._arrivals:
+                self._arrivals += 1
+                self._kernel._post(STREAM, self)
 
     def _fire(self) -> None:
         self._ticket = -1
