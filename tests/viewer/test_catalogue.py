@@ -11,6 +11,7 @@ from timeful.errors import RecordError
 from timeful.reports.html import write_page
 from timeful.reports.page import Entry, Grid, Notice, Page, Section
 from timeful.viewer.catalogue import Runs
+from timeful.viewer.pack import pack_apart
 from timeful.viewer.schema import Rows
 
 
@@ -174,6 +175,17 @@ def test_packs_in_memory_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyP
     for episode in (0, 1, 2):
         runs.part(0, episode, "lanes")
     assert len(runs._packs) == 1
+
+
+def test_a_long_record_is_packed_in_a_process_of_its_own_to_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_record(tmp_path / "one.jsonl", game())
+    here = Runs([path]).part(0, 0, "lanes")
+    monkeypatch.setattr("timeful.viewer.catalogue._LONG_BYTES", 0)
+    assert Runs([path]).part(0, 0, "lanes") == here
+    with pytest.raises(RecordError, match="cannot read"):
+        pack_apart(tmp_path / "missing.jsonl", "lanes")
 
 
 def test_triggers_are_counted_by_action_and_lead_to_their_dialogues(tmp_path: Path) -> None:

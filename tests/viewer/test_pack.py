@@ -1,5 +1,6 @@
 """The pack: what a page reads of an episode, from any list of events."""
 
+import gc
 import json
 from collections.abc import Sequence
 from itertools import accumulate
@@ -38,7 +39,7 @@ from timeful.viewer.pack import (
     pack_episode,
     read_events,
 )
-from timeful.viewer.reading import parse_lines, read_raw
+from timeful.viewer.reading import no_collection, parse_lines, read_raw
 from timeful.viewer.schema import Lanes
 
 
@@ -266,6 +267,19 @@ def test_a_long_part_is_cut_into_lines_and_loses_nothing() -> None:
     assert json.loads(head)["pieces"] == len(pieces) > 10
     assert max(map(len, [head, *pieces])) < 1 << 20
     assert msgspec.convert(decode_part(encode_part(lanes)), Lanes) == lanes
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+def test_the_collector_is_after_packing_as_it_was_before(is_on: bool) -> None:
+    was_on = gc.isenabled()
+    (gc.enable if is_on else gc.disable)()
+    try:
+        with no_collection:
+            pack_episode(game())
+            assert not gc.isenabled()
+        assert gc.isenabled() is is_on
+    finally:
+        (gc.enable if was_on else gc.disable)()
 
 
 def test_the_same_record_gives_the_same_bytes() -> None:

@@ -19,7 +19,7 @@ from timeful.errors import RecordError
 from timeful.files import decode
 from timeful.records.folder import SETTINGS
 from timeful.version import __version__
-from timeful.viewer.pack import about, pack_part
+from timeful.viewer.pack import about, pack_apart, pack_part
 from timeful.viewer.reading import RawRecord, read_raw
 from timeful.viewer.schema import Catalogue, Rows, RunEntry
 from timeful.viewer.tables import (
@@ -40,6 +40,8 @@ MOST_RUNS = 2_000
 _DEPTH = 4
 _CACHE_BYTES = 64 << 20
 _PACKED_AT_ONCE = 8
+_LONG_BYTES = 32 << 20
+"""A longer record is packed in a process of its own."""
 _FEW = 20
 """The most records that are read for the first page where a run has no index."""
 _SEARCH_NS = 1_000_000_000
@@ -280,7 +282,10 @@ class Runs:
                 self._packs.move_to_end(key)
                 return self._packs[key]
         with self._packing:
-            value = pack_part(self.record(number, episode), name)
+            if self._fill is None and stat.st_size > _LONG_BYTES:
+                value = pack_apart(path, name)
+            else:
+                value = pack_part(self.record(number, episode), name)
         with self._lock:
             self._packs[key] = value
             while len(self._packs) > 1 and sum(map(len, self._packs.values())) > _CACHE_BYTES:

@@ -66,6 +66,8 @@ class Strings:
         """The position of a text that is cut to the length of a label, on one line; -1 for none."""
         if not text:
             return -1
+        if len(text) <= LONGEST_LABEL and " " not in text and text.isprintable():
+            return self.whole(text)
         head = " ".join(text[: 4 * LONGEST_LABEL].split())
         is_short = len(head) <= LONGEST_LABEL
         return self.whole(head if is_short else f"{head[: LONGEST_LABEL - 1]}…")
@@ -135,6 +137,9 @@ class _Group:
 def split_modules(record: RawRecord) -> list[_Group]:
     """The events of the agent, then those of each module, in the order of their first event."""
     groups = {"": _Group(module="")}
+    if not any(isinstance(event, Within) for event in record.entries):
+        groups[""].entries, groups[""].lines = record.entries, record.lines
+        return list(groups.values())
     for line, event in zip(record.lines, record.entries, strict=True):
         module, inner = ("", event)
         if isinstance(event, Within):

@@ -1,12 +1,17 @@
 """An episode as lanes, texts and frames: pure functions of its record."""
 
+import subprocess
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import accumulate
+from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 import msgspec
 
+from timeful.errors import RecordError
 from timeful.records.events import (
     Entry,
     EpisodeEnded,
@@ -23,7 +28,7 @@ from timeful.records.events import (
 )
 from timeful.viewer.frames import pack_frames
 from timeful.viewer.lanes import Strings, delta, pack_groups, split_modules
-from timeful.viewer.reading import RawRecord, from_events
+from timeful.viewer.reading import RawRecord, from_events, no_collection, read_raw
 from timeful.viewer.schema import (
     LONGEST_LABEL,
     Chunks,
@@ -38,10 +43,12 @@ from timeful.viewer.schema import (
 LAST = 2**53 - 1
 """The last instant that a page can show: 104 days."""
 
+_APART = "from timeful.viewer.pack import pack_here; pack_here()"
 _LONGEST_FIELD = 64 << 10
 _LONGEST_LINE = 1 << 19
 _PIECE = 10_000
 _MOST_ABOUT = 200
+_EXACT = {str, bool, float, type(None)}
 _REPETITIONS = ("seed", "game_seed", "sample", "run", "episode", "repetition")
 _HIDDEN = ("key", "suite", "model", "mode", "clock", "timing", "part", "place")
 
@@ -59,11 +66,34 @@ class Pack:
         return encode_part(getattr(self, name))
 
 
+@no_collection
 def pack_part(record: RawRecord, name: str) -> bytes:
     """One part of an episode as JSON: "lanes", "texts" or "frames"."""
     record = _bound(record)
     makers = {"lanes": pack_lanes, "texts": pack_texts, "frames": pack_frames}
     return encode_part(makers[name](record))
+
+
+def pack_apart(path: Path, name: str) -> bytes:
+    """A part of a record that can be read, in a process of its own, whose memory ends with it.
+
+    Raises:
+        RecordError: If the process failed.
+    """
+    command = [sys.executable, "-P", "-c", _APART, str(path), name]
+    with TemporaryFile() as file:  # a pipe would hold the part twice
+        done = subprocess.run(command, stdout=file, stderr=subprocess.PIPE, check=False)
+        if done.returncode:
+            last = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+            raise RecordError(f"cannot pack {path.name}: {last or f'exit code {done.returncode}'}")
+        file.seek(0)
+        return file.read()
+
+
+def pack_here() -> None:
+    """Write the part that the arguments of this process name to standard output."""
+    path, name = sys.argv[1:]
+    sys.stdout.buffer.write(pack_part(read_raw(Path(path)), name))
 
 
 def encode_part(columns: msgspec.Struct) -> bytes:
@@ -107,6 +137,7 @@ def decode_part(value: bytes) -> dict[str, Any]:
     return head
 
 
+@no_collection
 def pack_episode(record: RawRecord | Iterable[Entry]) -> Pack:
     """Pack an episode, of any list of events.
 
@@ -372,13 +403,12 @@ def _texts_of(kind: str, values: list[Any], count: int) -> list[str]:
 
 def _column(values: list[Any]) -> tuple[Any, list[Any]]:
     """A column and its kind."""
-    if not all(map(_is_exact, values)):
+    types = set(map(type, values))
+    if not types <= _EXACT and not all(map(_is_exact, values)):
         return "json", [msgspec.json.encode(value).decode() for value in values]
-    if all(value == values[0] and type(value) is type(values[0]) for value in values):
+    if len(types) == 1 and values.count(values[0]) == len(values):
         return "same", values[:1]
-    if all(type(value) is int for value in values):
-        return "delta", delta(values)
-    return "value", values
+    return ("delta", delta(values)) if types == {int} else ("value", values)
 
 
 def _is_exact(value: Any) -> bool:

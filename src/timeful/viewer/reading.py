@@ -1,11 +1,14 @@
 """Reading records that may be torn, foreign, growing or invented; no line is lost."""
 
+import gc
 import json
 import lzma
 from collections.abc import Iterable
+from contextlib import ContextDecorator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import msgspec
@@ -15,6 +18,33 @@ from timeful.files import LONGEST_LINE, decode
 from timeful.records.events import AnyEntry, Entry, EpisodeEnded, EpisodeFailed, EpisodeStarted
 
 _MOST_NOTICES = 20
+
+
+class _NoCollection(ContextDecorator):
+    """Holds the collector of cycles, in all threads: records and packs have no cycles.
+
+    Each new object of a long record would be searched for them again and again.
+    """
+
+    _lock = Lock()
+    _holders = 0
+    _was_enabled = True
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._holders:
+                self._was_enabled = gc.isenabled()
+            self._holders += 1
+            gc.disable()
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._holders -= 1
+            if not self._holders and self._was_enabled:
+                gc.enable()
+
+
+no_collection = _NoCollection()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +124,7 @@ def _encodable(event: Entry) -> Entry:
     return event
 
 
+@no_collection
 def parse_lines(lines: Iterable[bytes], name: str) -> RawRecord:
     """Read the lines of a record; the last one may be torn."""
     record = RawRecord(name=name)
