@@ -348,6 +348,28 @@ def test_the_first_difference_of_two_episodes_is_found(tab: Tab, tmp_path: Path)
     )
     page.goto(f"{address}#/compare?{pair}")
     wait_for_text(page, ".lead", "All 8 decisions are the same")
+
+
+def test_two_episodes_are_compared_by_turn(tab: Tab, tmp_path: Path) -> None:
+    for key, step in (("a", 100), ("b", 300)):
+        turns = [
+            event
+            for n in range(1, 5)
+            for event in (acted(n * step - 20 * (step // 100), "L"), turned(n * step, n))
+        ]
+        end = EpisodeEnded(at=4 * step, reason="over", turns=4, score=0.0)
+        write_record(tmp_path / "run" / f"{key}.jsonl", [started(game="snake"), *turns, end])
+    address = export(tmp_path / "run", tmp_path / "p.html")
+    pair = "&".join(f"{key}={quote(f'run/e/{key}', safe='')}" for key in ("a", "b"))
+    page = tab.open(f"{address}#/compare?{pair}&axis=turn", ".pairs .vrow")
+    assert page.locator(".pairs .vrow .kind").all_inner_texts() == [
+        f"moved by {n * 200 - 40} ns, slack +40 ns" for n in range(1, 5)
+    ]
+    page.locator(".pairs .vrow").nth(2).click()
+    wait_for_text(page, ".status:nth-of-type(2)", "280 ns")
+    wait_for_text(page, ".status:nth-of-type(3)", "840 ns")
+    page.get_by_label("Axis").select_option("time")
+    wait_for_text(page, ".status:nth-of-type(3)", "280 ns")
     assert tab.faults == []
 
 

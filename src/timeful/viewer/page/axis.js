@@ -33,7 +33,7 @@ function foldAxis(model) {
   return axis;
 }
 
-function piecewise(from, to, kind) {
+export function piecewise(from, to, kind) {
   return {
     kind,
     knots: from,

@@ -1,6 +1,6 @@
 // A dialogue until t: what was said, and what became of the predictions for each turn.
 import { el, plain, seconds, visible } from "./dom.js";
-import { label } from "./model.js";
+import { label, sayVerdict } from "./model.js";
 import { VERDICTS } from "./verdicts.js";
 
 // The turns of a conversation in the events of an episode; null if it is none.
@@ -43,7 +43,7 @@ export function makeConversation(model, turns, go) {
         const state = known.join();
         if (state === entry.state) return;
         entry.state = state;
-        entry.chips.replaceChildren(...known.map((verdict) => el("span", { class: `chip ${VERDICTS[model.verdicts.kind[verdict]]?.role ?? "quiet"}`, text: model.verdicts.kind[verdict], title: visible(sayWindow(model, verdict)) })));
+        entry.chips.replaceChildren(...known.map((verdict) => el("span", { class: `chip ${VERDICTS[model.verdicts.kind[verdict]]?.role ?? "quiet"}`, text: model.verdicts.kind[verdict], title: visible(sayVerdict(model, verdict, false)) })));
         entry.node.classList.toggle("is-lost", known.some((verdict) => model.verdicts.kind[verdict] === "lost"));
       });
       caption.textContent = last < 0 ? "Nothing was said yet." : `${plain(last + 1)} of ${plain(turns.length)} turns were said. A label tells what became of the prediction for a turn.`;
@@ -51,9 +51,4 @@ export function makeConversation(model, turns, go) {
       shown = last;
     },
   };
-}
-
-function sayWindow(model, verdict) {
-  const slack = model.verdicts.slack[verdict];
-  return slack === null || slack === undefined ? model.verdicts.kind[verdict] : `${model.verdicts.kind[verdict]}: ${slack >= 0 ? `${seconds(slack)} left` : `${seconds(-slack)} too late`}`;
 }

@@ -1,5 +1,5 @@
 // Small charts: the curves of a training, and how the values of a column are distributed.
-import { colours, count, el, fitCanvas, oncePerFrame, plain, select } from "./dom.js";
+import { colours, count, el, fillBox, fitCanvas, oncePerFrame, path, plain, select, textRight } from "./dom.js";
 
 const HEIGHT = 150;
 
@@ -22,13 +22,14 @@ export function makeCurves(curves, box) {
   return { theme: () => draws.forEach((draw) => draw()) };
 }
 
+const range = (values) => [values.reduce((a, b) => Math.min(a, b), Infinity), values.reduce((a, b) => Math.max(a, b), -Infinity)];
+
 function drawCurve(canvas, width, { x, y }) {
   if (width < 40) return;
   const palette = colours();
   const context = fitCanvas(canvas, width, HEIGHT);
   const points = y.map((value, place) => [x[place], value]).filter(([, value]) => value !== null && Number.isFinite(value));
   if (!points.length) return;
-  const range = (values) => [values.reduce((a, b) => Math.min(a, b)), values.reduce((a, b) => Math.max(a, b))];
   const [[left, right], [low, high]] = [range(points.map(([a]) => a)), range(points.map(([, b]) => b))];
   context.font = `11px ${palette.font}`;
   context.fillStyle = palette.quiet;
@@ -37,15 +38,12 @@ function drawCurve(canvas, width, { x, y }) {
   context.fillText(plain(high), 0, 14);
   if (high > low) context.fillText(plain(low), 0, HEIGHT - 22);
   context.fillText(plain(left), gutter, HEIGHT - 4);
-  context.textAlign = "right";
-  if (right > left) context.fillText(plain(right), width - 4, HEIGHT - 4);
-  context.textAlign = "left";
+  if (right > left) textRight(context, plain(right), width - 4, HEIGHT - 4);
   context.strokeStyle = palette.line;
   context.strokeRect(gutter - 0.5, 6.5, width - gutter - 1, HEIGHT - 24);
   context.strokeStyle = palette.own;
   context.lineWidth = 1.75;
-  context.beginPath();
-  points.forEach((point) => context.lineTo(...place(point)));
+  path(context, ...points.map(place));
   context.stroke();
   context.fillStyle = palette.own;
   if (points.length < 40) for (const point of points) context.fillRect(place(point)[0] - 2, place(point)[1] - 2, 4, 4);
@@ -69,7 +67,7 @@ function drawHistogram(canvas, width, column, order) {
   if (width < 40) return;
   const palette = colours();
   const values = order.map((place) => column.values[place]).filter((value) => value !== null && Number.isFinite(value));
-  const [low, high] = [values.reduce((a, b) => Math.min(a, b), Infinity), values.reduce((a, b) => Math.max(a, b), -Infinity)];
+  const [low, high] = range(values);
   const context = fitCanvas(canvas, width, HEIGHT);
   const bins = new Array(Math.min(24, Math.max(5, Math.ceil(Math.sqrt(values.length))))).fill(0);
   for (const value of values) bins[Math.min(bins.length - 1, Math.floor(((value - low) / (high - low || 1)) * bins.length))]++;
@@ -78,15 +76,12 @@ function drawHistogram(canvas, width, column, order) {
   context.font = `11px ${palette.font}`;
   bins.forEach((number, place) => {
     const tall = (number / most) * (HEIGHT - 40);
-    context.fillStyle = palette.own;
-    context.fillRect(place * step + 1, HEIGHT - 20 - tall, step - 2, tall);
+    fillBox(context, palette.own, place * step + 1, HEIGHT - 20 - tall, step - 2, tall);
     context.fillStyle = palette.quiet;
     if (number) context.fillText(plain(number), place * step + 3, HEIGHT - 24 - tall);
   });
   if (!values.length) return;
   context.fillText(plain(low), 0, HEIGHT - 5);
-  context.textAlign = "right";
-  context.fillText(plain(high), width - 2, HEIGHT - 5);
-  context.textAlign = "left";
+  textRight(context, plain(high), width - 2, HEIGHT - 5);
   canvas.setAttribute("aria-label", `${column.name} of ${count(values.length, "episode")}: from ${plain(low)} to ${plain(high)}`);
 }

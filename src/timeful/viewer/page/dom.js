@@ -128,6 +128,23 @@ export async function copyText(text, status) {
   }
 }
 
+export function fillBox(context, colour, ...box) {
+  context.fillStyle = colour;
+  context.fillRect(...box);
+}
+
+// Begins a path along some points.
+export function path(context, ...points) {
+  context.beginPath();
+  for (const point of points) context.lineTo(...point);
+}
+
+export function textRight(context, text, x, y) {
+  context.textAlign = "right";
+  context.fillText(text, x, y);
+  context.textAlign = "left";
+}
+
 // Prepares a canvas for the size of its box, and returns its context in CSS pixels.
 export function fitCanvas(canvas, width, height) {
   const ratio = globalThis.devicePixelRatio || 1;

@@ -186,9 +186,8 @@ function controls(page) {
   page.playButton = button("▶ play", "Play (Space)", player.toggle, { class: "primary" });
   page.speed = select("Speed", SPEEDS.map((speed) => [String(speed), nameSpeed(speed)]), String(player.speed), (value) => { player.speed = Number(value); showPlayer(page); });
   page.clock = el("output", { class: "clock", "aria-live": "off" });
-  const setAxis = () => changeAxis(page);
-  page.axisSelect = select("Axis", [["time", "time"], ["event", "event"]], view.kind, (value) => { view.kind = value; setAxis(); });
-  page.foldBox = checkbox("fold silence", view.folds, (value) => { view.folds = value; setAxis(); });
+  page.axisSelect = select("Axis", [["time", "time"], ["event", "event"]], view.kind, (value) => { view.kind = value; changeAxis(page); });
+  page.foldBox = checkbox("fold silence", view.folds, (value) => { view.folds = value; changeAxis(page); });
   const fault = (direction) => () => jump(page, model.bad, direction);
   return el("div", { class: "controls", role: "toolbar", "aria-label": "Playing" },
     button("|◂", "To the start (Home)", () => page.scrub(0)),
@@ -306,7 +305,6 @@ function makeEventList(page) {
     open: (place) => page.pick(list.items[place]),
     move: (place) => page.pick(list.items[place]),
   });
-  list.items = model.items;
   return list;
 }
 
@@ -319,6 +317,7 @@ function eventPanel(page) {
   const choose = () => {
     const words = search.value.toLowerCase();
     list.items = kind.value === "all" && !words ? model.items : model.items.filter((item) => filters[kind.value](item) && (!words || sayItem(model, item).toLowerCase().includes(words) || model.lanes[item.lane].title.toLowerCase().includes(words)));
+    list.instants = list.items.map((item) => item.at);
     total.textContent = count(list.items.length, "event");
     list.marked = null;
     list.setCount(list.items.length);
@@ -334,13 +333,7 @@ function eventPanel(page) {
 function markList(page) {
   const { list, view } = page;
   if (!list.items?.length || !list.box.isConnected) return;
-  let [low, high] = [0, list.items.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (list.items[middle].at <= view.t) low = middle + 1;
-    else high = middle;
-  }
-  let here = low - 1;
+  let here = lastUpTo(list.instants, view.t);
   if (view.item) {
     const place = list.items.indexOf(view.item, Math.max(0, here - 2000));
     if (place >= 0 && view.item.at === view.t) here = place;
@@ -367,8 +360,7 @@ function onKey(page, event) {
   const arrow = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
   if (arrow) {
     if (event.ctrlKey || event.metaKey) page.scrub(view.axis.toTime(view.axis.toAxis(view.t) + (arrow * (view.to - view.from)) / 100));
-    else if (event.shiftKey) step({ ...page, view: { ...view, lane: -1 }, pick: page.pick }, arrow, (item) => model.lanes[item.lane].kind === "actions");
-    else if (event.altKey) step({ ...page, view: { ...view, lane: -1 }, pick: page.pick }, arrow, (item) => model.lanes[item.lane].kind === "world");
+    else if (event.shiftKey || event.altKey) step({ ...page, view: { ...view, lane: -1 } }, arrow, (item) => model.lanes[item.lane].kind === (event.shiftKey ? "actions" : "world"));
     else step(page, arrow);
     return true;
   }

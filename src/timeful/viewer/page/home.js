@@ -27,5 +27,3 @@ function runEntry(app, run) {
     el("p", { class: "caption", text: facts.filter(Boolean).join(" · ") }),
     run.problem ? el("p", { class: "notice is-bad", text: run.problem }) : null);
 }
-
-

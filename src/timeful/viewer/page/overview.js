@@ -1,5 +1,5 @@
 // The whole episode in one line: faults and the part in sight; a drag moves or makes the part.
-import { colours, el, fitCanvas, oncePerFrame } from "./dom.js";
+import { colours, el, fillBox, fitCanvas, oncePerFrame } from "./dom.js";
 import { isBad } from "./verdicts.js";
 import { bounds, pan } from "./window.js";
 
@@ -38,8 +38,7 @@ export function makeOverview(model, view, on) {
     context.strokeStyle = palette.accent;
     context.lineWidth = 2;
     context.strokeRect(x(view.from) + 1, 1, Math.max(x(view.to) - x(view.from) - 2, 4), height - 2);
-    context.fillStyle = palette.accent;
-    context.fillRect(x(view.axis.toAxis(view.t)) - 1, 0, 2, height);
+    fillBox(context, palette.accent, x(view.axis.toAxis(view.t)) - 1, 0, 2, height);
   });
   let start = null;
   const toAxis = (event) => {

@@ -1,7 +1,7 @@
 // The lanes of an episode on a canvas: sorted arrays, binary search, and marks that are nearer to
 // each other than a pixel drawn once, so that a frame costs as much as the canvas is wide.
 import { ticks } from "./axis.js";
-import { colours, el, fitCanvas, lastUpTo, oncePerFrame, plain, tickLabel, visible } from "./dom.js";
+import { colours, el, fillBox, fitCanvas, lastUpTo, oncePerFrame, path, plain, textRight, tickLabel, visible } from "./dom.js";
 import { label, purposeOf } from "./model.js";
 import { listen } from "./pointer.js";
 import { drawTorn, drawVerdict, ENDS } from "./verdicts.js";
@@ -70,8 +70,7 @@ function drawTicks({ context, palette, size, place, self }) {
   for (const [from, to] of view.axis.folds ?? []) {
     const [left, right] = [place.x(from), place.x(to)];
     if (right < size.gutter || left > size.width) continue;
-    context.fillStyle = palette.line;
-    context.fillRect(left, HEAD, Math.max(right - left, 2), size.height);
+    fillBox(context, palette.line, left, HEAD, Math.max(right - left, 2), size.height);
   }
 }
 
@@ -80,9 +79,7 @@ function drawRow(paint, row) {
   const y = row.y - top;
   context.strokeStyle = palette.line;
   context.lineWidth = 1;
-  context.beginPath();
-  context.moveTo(size.gutter, y + row.height - 0.5);
-  context.lineTo(size.width, y + row.height - 0.5);
+  path(context, [size.gutter, y + row.height - 0.5], [size.width, y + row.height - 0.5]);
   context.stroke();
   for (const lane of row.lanes ?? [row.lane]) {
     if (lane.kind === "score") {
@@ -148,7 +145,6 @@ function drawEnd({ context, palette }, x, y, height, end) {
   context.lineTo(x + 4, y);
   context.fill();
   context.fillStyle = palette.paper;
-  context.textAlign = "right";
   if (end === "late") {
     context.strokeStyle = palette.paper;
     context.lineWidth = 1.5;
@@ -158,8 +154,7 @@ function drawEnd({ context, palette }, x, y, height, end) {
     context.lineTo(x - 9, y + height / 2);
     context.lineTo(x - 6.5, y + height / 2);
     context.stroke();
-  } else context.fillText(end, x - 5, y + height / 2 + 1);
-  context.textAlign = "left";
+  } else textRight(context, end, x - 5, y + height / 2 + 1);
 }
 
 function drawLabel({ context, palette }, text, x, y, width) {
@@ -189,9 +184,7 @@ function hatch(context, colour) {
     const ink = tile.getContext("2d");
     ink.strokeStyle = colour;
     ink.lineWidth = 1.4;
-    ink.beginPath();
-    ink.moveTo(0, 6);
-    ink.lineTo(6, 0);
+    path(ink, [0, 6], [6, 0]);
     ink.stroke();
     hatches.set(colour, context.createPattern(tile, "repeat"));
   }
@@ -205,16 +198,13 @@ function drawDeadlines(paint, lane, y, height) {
     const last = lane.spans[number + merged - 1];
     const right = place.x(spans.start[last] + spans.length[last]);
     if (right < paint.size.gutter) return;
-    context.fillStyle = palette.line;
-    context.fillRect(left + 1, y + 4, Math.max(right - left - 2, 1), height - 8);
-    context.fillStyle = palette.ink;
-    context.fillRect(right - 1.5, y + 1, 1.5, height - 3);
+    fillBox(context, palette.line, left + 1, y + 4, Math.max(right - left - 2, 1), height - 8);
+    fillBox(context, palette.ink, right - 1.5, y + 1, 1.5, height - 3);
   });
   eachNear(paint, lane.limitStart, (number, left, merged) => {
     const last = lane.limits[number + merged - 1];
     const right = Math.min(place.x(spans.start[last] + spans.length[last]), paint.size.width);
-    context.fillStyle = hatch(context, palette.quiet);
-    context.fillRect(left, y + 4, Math.max(right - left, 1), height - 8);
+    fillBox(context, hatch(context, palette.quiet), left, y + 4, Math.max(right - left, 1), height - 8);
   });
   context.font = `11px ${palette.font}`;
   eachNear(paint, lane.spanStart, (number, left, merged) => {
@@ -222,8 +212,7 @@ function drawDeadlines(paint, lane, y, height) {
     const width = place.x(spans.start[span] + spans.length[span]) - left;
     if (merged > 1 || width < 56) return;
     const text = fitText(context, visible(label(self.model, spans.label[span])), width - 10);
-    context.fillStyle = palette.line;
-    context.fillRect(left + 3, y + 4, context.measureText(text).width + 4, height - 8);
+    fillBox(context, palette.line, left + 3, y + 4, context.measureText(text).width + 4, height - 8);
     context.fillStyle = palette.ink;
     context.fillText(text, left + 5, y + height / 2);
   });
@@ -287,12 +276,8 @@ function drawMarks(paint, lane, y, height) {
 
 function drawMark(context, kind, x, y, isHidden) {
   context.beginPath();
-  if (kind === "turn" || kind === "event") {
-    context.moveTo(x, y - 5);
-    context.lineTo(x + 4.5, y + 4);
-    context.lineTo(x - 4.5, y + 4);
-    context.closePath();
-  } else if (kind === "end" || kind === "failure") context.rect(x - 2, y - 7, 4, 14);
+  if (kind === "turn" || kind === "event") path(context, [x, y - 5], [x + 4.5, y + 4], [x - 4.5, y + 4], [x, y - 5]);
+  else if (kind === "end" || kind === "failure") context.rect(x - 2, y - 7, 4, 14);
   else if (kind === "note") context.rect(x - 3.5, y - 3.5, 7, 7);
   else if (kind === "unknown") context.rect(x - 4, y - 4, 8, 8);
   else context.arc(x, y, kind === "action" ? 2.5 : 3.5, 0, 7);
@@ -374,18 +359,13 @@ function drawCursor({ context, palette, place, size, self }) {
   context.fillStyle = palette.panel;
   if (x < size.width) context.fillRect(Math.max(x, size.gutter), HEAD, size.width, size.height);
   context.globalAlpha = 1;
-  context.fillStyle = palette.accent;
-  context.fillRect(Math.round(x) - 1, 0, 2, size.height);
-  context.beginPath();
-  context.moveTo(x - 6, 0);
-  context.lineTo(x + 6, 0);
-  context.lineTo(x, 9);
+  fillBox(context, palette.accent, Math.round(x) - 1, 0, 2, size.height);
+  path(context, [x - 6, 0], [x + 6, 0], [x, 9]);
   context.fill();
 }
 
 function drawNames({ context, palette, size, top, self }, rows) {
-  context.fillStyle = palette.panel;
-  context.fillRect(0, 0, size.gutter, size.height);
+  fillBox(context, palette.panel, 0, 0, size.gutter, size.height);
   context.textBaseline = "middle";
   for (const row of rows) {
     const isHere = row.lane.place === self.view.lane;
@@ -400,10 +380,8 @@ function drawNames({ context, palette, size, top, self }, rows) {
   context.fillText("time", 6, HEAD / 2);
   if (self.range) {
     const row = rows.find((other) => other.lane.kind === "score");
-    context.textAlign = "right";
     context.font = `10px ${palette.font}`;
-    if (row) context.fillText(plain(self.range[1]), size.gutter - 6, row.y - top + 9);
-    if (row) context.fillText(plain(self.range[0]), size.gutter - 6, row.y - top + row.height - 8);
-    context.textAlign = "left";
+    if (row) textRight(context, plain(self.range[1]), size.gutter - 6, row.y - top + 9);
+    if (row) textRight(context, plain(self.range[0]), size.gutter - 6, row.y - top + row.height - 8);
   }
 }

@@ -1,4 +1,5 @@
 // Verdicts: words, colours and shapes. No verdict is told by its colour alone.
+import { path } from "./dom.js";
 
 export const VERDICTS = {
   "in time": { role: "good", help: "the action came at or before its deadline" },
@@ -23,9 +24,13 @@ export function isBad(kind) {
 }
 
 const SHAPES = {
-  "in time": (context, x, y, size) => fillPath(context, () => context.arc(x, y, size, 0, 7)),
-  early: (context, x, y, size) => fillPath(context, () => drawTriangle(context, x, y, size + 1, 1)),
-  late: (context, x, y, size) => fillPath(context, () => drawTriangle(context, x, y, size + 1, -1)),
+  "in time": (context, x, y, size) => {
+    path(context);
+    context.arc(x, y, size, 0, 7);
+    context.fill();
+  },
+  early: (context, x, y, size) => drawTriangle(context, x, y, size + 1, 1),
+  late: (context, x, y, size) => drawTriangle(context, x, y, size + 1, -1),
   lost: (context, x, y, size) => context.fillRect(x - 2, y - size * 1.7, 4, size * 3.4),
   default: (context, x, y, size) => context.strokeRect(x - 2.5, y - size * 1.6, 5, size * 3.2),
   superseded: (context, x, y, size) => strokeLines(context, [[x - size - 1.5, y + size + 1.5], [x + size + 1.5, y - size - 1.5]], () => context.arc(x, y, size - 0.5, 0, 7)),
@@ -45,12 +50,6 @@ export function drawVerdict(context, kind, x, y, size, palette) {
   else drawLetter(context, kind, x, y, size, palette);
 }
 
-function fillPath(context, draw) {
-  context.beginPath();
-  draw();
-  context.fill();
-}
-
 function strokeLines(context, [first, ...rest], draw = () => {}) {
   context.beginPath();
   draw();
@@ -60,9 +59,8 @@ function strokeLines(context, [first, ...rest], draw = () => {}) {
 }
 
 function drawTriangle(context, x, y, size, direction) {
-  context.moveTo(x + size * direction, y);
-  context.lineTo(x - size * direction * 0.8, y - size);
-  context.lineTo(x - size * direction * 0.8, y + size);
+  path(context, [x + size * direction, y], [x - size * direction * 0.8, y - size], [x - size * direction * 0.8, y + size]);
+  context.fill();
 }
 
 // Reflexes are a circle with r; ends of thoughts are a torn edge with a letter.

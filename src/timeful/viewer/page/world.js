@@ -1,5 +1,5 @@
 // The world at an instant: a picture from operations, or the text that the world says of itself.
-import { colours, cumulate, el, fitCanvas, lastUpTo, seconds, take, visible } from "./dom.js";
+import { colours, cumulate, el, fitCanvas, lastUpTo, path, seconds, take, visible } from "./dom.js";
 
 export function decodeFrames(pack) {
   const frames = { ...pack, at: cumulate(pack.at), happened: cumulate(pack.happened), cache: new Map() };
@@ -84,12 +84,8 @@ function drawPicture(canvas, frames, number, side) {
       context.textBaseline = "alphabetic";
       context.fillText(visible(String(d)), a, b);
     } else {
-      context.beginPath();
+      path(context, ...(kind === "line" ? [[a, b], [c, d]] : []));
       if (kind === "circle") context.arc(a, b, Math.max(c, 0), 0, 7);
-      else if (kind === "line") {
-        context.moveTo(a, b);
-        context.lineTo(c, d);
-      }
       if (kind === "circle") context.fill();
       else context.stroke();
     }
