@@ -158,6 +158,27 @@ def test_calls_and_tools_of_a_world_are_spans() -> None:
     ] == [("search", 1, 3, "cancelled"), ("step", 5, 3, "completed"), ("open", 8, 1, "unended")]
 
 
+@pytest.mark.parametrize(("second", "lanes"), [(50, ["email 7", "email 3"]), (100, ["deadlines"])])
+def test_letters_whose_windows_overlap_have_lanes_of_their_own(
+    second: int, lanes: list[str]
+) -> None:
+    events = [
+        Happened(
+            at=at,
+            number=n,
+            what="email",
+            data={"email": n, "deadline": at + 100},
+            reward=0.0,
+            score=0.0,
+        )
+        for n, at in ((7, 0), (3, second))
+    ]
+    packed = pack_episode([started(), *events]).lanes
+    assert [lane.name for lane in packed.lanes if lane.kind == "deadlines"] == lanes
+    windows = [packed.spans.lane[i] for i, s in enumerate(packed.spans.state) if s == "window"]
+    assert [packed.lanes[lane].name for lane in windows] == (lanes * 2)[:2]
+
+
 def test_modules_have_lanes_of_their_own() -> None:
     inner = [Within(at=e.at, module="body", what=e) for e in thought(1, 5, 9)]
     events = sorted([*thought(1, 0, 10, purpose="plan"), *inner], key=_at)

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any, get_args
 
 from timeful.records.events import (
@@ -26,6 +27,7 @@ from timeful.records.events import (
     Within,
 )
 from timeful.records.verdicts import Judgement, end_of, judge
+from timeful.viewer.columns import Strings, delta
 from timeful.viewer.reading import RawRecord
 from timeful.viewer.schema import (
     LONGEST_LABEL,
@@ -43,39 +45,11 @@ from timeful.viewer.schema import (
 
 _KINDS: tuple[LaneKind, ...] = get_args(LaneKind)
 _LONGEST = 2**53 - 1
+_MOST_SLOTS = 40
+"""Things with windows, as letters, that have lanes of their own."""
 
 LaneKey = tuple[str, LaneKind, str, int]
 """Module, kind, name, and the number of a lane among those of its name."""
-
-
-class Strings:
-    """A table of texts, each once."""
-
-    def __init__(self) -> None:
-        self.values: list[str] = []
-        self._places: dict[str, int] = {}
-
-    def whole(self, text: str) -> int:
-        """The position of a text."""
-        if text not in self._places:
-            self._places[text] = len(self.values)
-            self.values.append(text)
-        return self._places[text]
-
-    def label(self, text: str) -> int:
-        """The position of a text that is cut to the length of a label, on one line; -1 for none."""
-        if not text:
-            return -1
-        if len(text) <= LONGEST_LABEL and " " not in text and text.isprintable():
-            return self.whole(text)
-        head = " ".join(text[: 4 * LONGEST_LABEL].split())
-        is_short = len(head) <= LONGEST_LABEL
-        return self.whole(head if is_short else f"{head[: LONGEST_LABEL - 1]}…")
-
-
-def delta(values: Sequence[int]) -> list[int]:
-    """The first number, then the difference of each from the one before."""
-    return [b - a for a, b in zip((0, *values), values, strict=False)]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -342,13 +316,17 @@ def _add_call(group: _Group, start: int, end: int, state: SpanState, line: int, 
 
 
 def _read_slots(group: _Group, judgement: Judgement) -> None:
-    for slot in judgement.slots:
-        if slot.deadline is None:
-            continue
+    """Windows in one lane; those that overlap, as of letters and dishes, in one for each name."""
+    slots = [slot for slot in judgement.slots if slot.deadline is not None]
+    names = {slot.name for slot in slots}
+    ends = accumulate((slot.deadline or 0 for slot in slots), max)
+    overlap = any(slot.opens < end for end, slot in zip(ends, slots[1:], strict=False))
+    is_split = overlap and len(names) <= _MOST_SLOTS
+    for slot in slots:
         start = min(max(slot.opens, 0), _LONGEST)
-        end = min(max(slot.deadline, start), _LONGEST)
-        row = group.row("deadlines", "deadlines", start, end)
-        key = group.key("deadlines", row=row)
+        end = min(max(slot.deadline or 0, start), _LONGEST)
+        name = slot.name if is_split else "deadlines"
+        key = group.key("deadlines", name, group.row("deadlines", name, start, end))
         line = group.lines[slot.event]
         group.spans.append((start, end - start, "window", line, slot.name, key))
 
@@ -367,7 +345,8 @@ def _order_lanes(groups: Sequence[_Group], judgements: Sequence[Judgement]) -> l
             own.add(group.key("actions"))
         if any(isinstance(event, Turned | Happened) for event in group.entries):
             own.add(group.key("score"))
-        first = {key: index for index, key in enumerate(_thought_keys(group))}
+        lanes = dict.fromkeys(span[-1] for span in group.spans if span[-1][1] == "deadlines")
+        first = {key: index for index, key in enumerate([*_thought_keys(group), *lanes])}
         keys += sorted(
             own, key=lambda key: (_KINDS.index(key[1]), first.get((*key[:3], 0), 0), key[3])
         )

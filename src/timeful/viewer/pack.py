@@ -26,8 +26,9 @@ from timeful.records.events import (
     Turned,
     Within,
 )
+from timeful.viewer.columns import Strings, delta
 from timeful.viewer.frames import pack_frames
-from timeful.viewer.lanes import Strings, delta, pack_groups, split_modules
+from timeful.viewer.lanes import pack_groups, split_modules
 from timeful.viewer.reading import RawRecord, from_events, no_collection, read_raw
 from timeful.viewer.schema import (
     LONGEST_LABEL,
