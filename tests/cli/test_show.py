@@ -74,6 +74,19 @@ def test_what_a_thought_was_asked_can_be_read(record: Path) -> None:
     )
 
 
+def test_a_run_shows_its_first_record(record: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run" / "episodes"
+    folder.mkdir(parents=True)
+    for name in ("b", "a"):
+        (folder / f"{name}.jsonl").write_bytes(record.read_bytes())
+    output = timeful("show", tmp_path / "run")
+    assert output.stdout == timeful("show", record).stdout
+    assert str(folder / "a.jsonl") in output.stderr
+    assert timeful("show", tmp_path / "missing").returncode == 2
+    (tmp_path / "empty").mkdir()
+    assert timeful("show", tmp_path / "empty").returncode == 2
+
+
 def test_a_record_that_is_not_there_is_said_in_one_line() -> None:
     said = timeful("show", "nonexist")
     assert (said.returncode, said.stdout) == (2, "")

@@ -14,7 +14,7 @@ pytest.importorskip("trl", reason="training needs the extra `train`")
 
 import torch
 
-from tests.servers.fake import FakeServer, Say
+from tests.servers.fake import FakeServer, Say, Step, Usage
 from tests.training.material import checkpoint, file_of, metrics
 from tests.training.talker import talker
 from timeful.cli.train import train as train_command
@@ -45,7 +45,8 @@ def train(file: Path, changes: tuple[str, ...], rank: int = 0, processes: int = 
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TimedGRPOTrainer, "train", kept)
-        arguments = [str(file), *(word for change in changes for word in ("--set", change))]
+        options = [[x] if x.startswith("--") else ["--set", x] for x in changes]
+        arguments = [str(file), *(word for option in options for word in option)]
         train_command.main(arguments, standalone_mode=False)
 
 
@@ -114,25 +115,46 @@ def test_two_processes_stay_equal_and_come_to_what_one_comes_to(
     same_numbers(tmp_path / "one", tmp_path / "two")
 
 
-def test_two_processes_ask_a_judge_about_groups_of_their_own(tmp_path: Path) -> None:
-    def scores(body: dict[str, Any]) -> list[Say]:
-        attempts = list(read_attempts(body["messages"][-1]["content"]))
-        given = [
-            {"trajectory_id": number, "explanation": "", "score": place / len(attempts)}
-            for place, (number, _) in enumerate(attempts)
-        ]
-        return [Say(json.dumps({"scores": given}))]
+def judge(body: dict[str, Any]) -> list[Step]:
+    """A judge that prefers later attempts, and counts 100 tokens a request."""
+    attempts = list(read_attempts(body["messages"][-1]["content"]))
+    scores = [
+        {"trajectory_id": number, "explanation": "", "score": place / len(attempts)}
+        for place, (number, _) in enumerate(attempts)
+    ]
+    return [Say(json.dumps({"scores": scores})), Usage(10, prompt=90)]
 
+
+def judged_file(folder: Path, server: FakeServer) -> Path:
+    """A training with a judge, of a model that fits it."""
     action = {"name": "find-account", "action_trigger_status": "pending"}
     answers = [{"proactive_action_opportunities": some} for some in ([], [action])]
     words = tuple(json.dumps(one, separators=(",", ":")) for one in answers)
-    talker(tmp_path / "tiny", more=words)
-    with FakeServer(scores) as server:
-        file = file_of(
-            tmp_path,
-            cases='kind = "turns"\nsize = 1\nagent = "non-reasoning"',
-            more=f'[judge]\nmodel = "fake"\nbase_url = "{server.base_url}"',
-        )
+    talker(folder / "tiny", more=words)
+    return file_of(
+        folder,
+        cases='kind = "turns"\nsize = 1\nagent = "non-reasoning"',
+        more=f'[judge]\nmodel = "fake"\nbase_url = "{server.base_url}"',
+    )
+
+
+def test_processes_of_a_training_share_one_budget(tmp_path: Path) -> None:
+    changes = ("reward.name=ruler", "grpo.max_steps=2", f"run.out={str(tmp_path / 'out')!r}")
+    with FakeServer(judge) as server:
+        file = judged_file(tmp_path, server)
+        for process in started(file, *changes, "--max-tokens-total=250", processes=2):
+            process.join(120)
+            assert process.exitcode not in (0, None)
+        assert len(server.requests) == 3, "a probe, and one request of each process"
+        train_together(file, *changes, "--max-tokens-total=2000")
+        assert len(server.requests) == 6, "a probe, and the groups of the second update"
+    total = read_accounts(tmp_path / "out").total
+    assert (total.requests, total.prompt, total.completion) == (6, 540, 60)
+
+
+def test_two_processes_ask_a_judge_about_groups_of_their_own(tmp_path: Path) -> None:
+    with FakeServer(judge) as server:
+        file = judged_file(tmp_path, server)
         changes = ("reward.name=ruler", "grpo.max_steps=2")
         train(file, (*changes, f"run.out={str(tmp_path / 'one')!r}"))
         assert len(server.requests) == 5, "a probe, and a question for each group"

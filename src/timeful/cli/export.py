@@ -45,8 +45,9 @@ def traces(config: Path, out: Path, **options: Any) -> None:
 
     settings = read_settings(config)
     if settings.records:
-        need = (False, "traces that are played, not made from records")
-        refuse_idle(dict.fromkeys(("replace", "dry_run", "yes"), need))
+        refuse_idle({"replace": (False, "traces that are played, not made from records")})
+    if settings.records and settings.judge is None:
+        refuse_idle(dict.fromkeys(("dry_run", "yes"), (False, "a teacher or a judge")))
     elif is_estimate(partial(estimate_traces, settings, out), find_models(settings), options):
         return
     _show(watch(partial(make_traces, settings), out, (), options), out)

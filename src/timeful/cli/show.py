@@ -24,14 +24,19 @@ _COLUMN = 18
 def show(record: Path, messages: int | None) -> None:
     """Print the events of RECORD, one line each, with their instants in seconds.
 
-    A record is a .jsonl file in the folder `episodes` of a run. Chunks of a thought that follow
-    each other are one line; long texts are cut, and at a terminal lines are as well. What a world
-    calls a deadline, horizon, ..._at, ..._end or the like is in seconds too; settings stand as
-    they were given, with spans in nanoseconds.
+    A record is a .jsonl file in the folder `episodes` of a run; for a run, its first record is
+    printed. Chunks of a thought that follow each other are one line; long texts are cut, and at a
+    terminal lines are as well. What a world calls a deadline, horizon, ..._at, ..._end or the like
+    is in seconds too; settings stand as they were given, with spans in nanoseconds.
     """
+    from timeful.cli.record_files import record_files
     from timeful.records.recorder import read_record
     from timeful.records.timeline import conversation, line, merge_chunks
 
+    if record.is_dir():
+        records = record_files([record])
+        record = records[0]
+        print(f"1 of {len(records)} records: {record}", file=sys.stderr)
     events = read_record(record)
     if messages is not None:
         for said in conversation(events, messages):

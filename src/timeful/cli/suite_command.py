@@ -480,7 +480,7 @@ def show(results: Results, remark: str = "") -> None:
     records = sorted((results.out / "episodes").glob("*.jsonl"))
     if records:
         print(f"records  {results.out / 'episodes'}")
-        print(f"next     {program} show {records[0]}")
+        print(f"next     {program} show {shlex.quote(str(results.out))}")
     steps = results.suite.steps
     for label, words in () if steps is None else steps.hints(results.out):
         print(f"{label:<9}{format_command(words)}")

@@ -229,14 +229,16 @@ def estimate_run(
     keys = {step.key for step in pending}
     finished = [step for step in plan if step.key not in keys]
     demands = suite.demand(pending, finished, out, lambda steps: _play_dry(play, steps)[3])
-    return _add_judges(expected, demands, limits or Limits(), prices or {})
+    return add_judges(expected, demands, limits or Limits(), prices or {})
 
 
-def _add_judges(
+def add_judges(
     expected: Estimate,
     demands: Iterable[tuple[ModelSpec, Demand]],
     limits: Limits,
     prices: Mapping[str, Price],
+    *,
+    remark: str = "A judge is asked once about equal cases, so it may have fewer requests.",
 ) -> Estimate:
     """Add the requests to judges, which are asked after the last episode."""
     lines, seconds, flight = [*expected.lines], expected.seconds, expected.connections
@@ -253,7 +255,7 @@ def _add_judges(
         seconds=seconds,
         connections=flight,
         noun=expected.noun if expected.episodes or expected.finished else "requests",
-        remark="A judge is asked once about equal cases, so it may have fewer requests.",
+        remark=remark,
     )
 
 

@@ -258,14 +258,14 @@ def _play(
     options: _Options,
 ) -> tuple[Results, Pairs]:
     """Play what is missing, and write the report; also each episode with its row."""
+    missing = [step.episode for step in _find_pending(plan, out, settings, options)]
+    judges = suite.judges([step.episode for step in plan]) if suite.judges is not None else ()
+    if options.preflight is not None and missing:  # before the client of a model is loaded
+        options.preflight.check_keys([*find_live_models(missing), *judges], options.keys)
     if suite.check is not None:
         suite.check([step.episode for step in plan])
-    api_key = None
-    if suite.takes_key:
-        missing = _find_pending(plan, out, settings, options)
-        api_key = choose_keys([step.episode for step in missing], options.keys)
+    api_key = choose_keys(missing, options.keys) if suite.takes_key else None
     maker = row_maker(suite)
-    judges = suite.judges([step.episode for step in plan]) if suite.judges is not None else ()
     keys = {model.key_name: options.keys.get(model.key_name, "") for model in judges}
     job = make_job(suite.play, maker, api_key=api_key)
     workers, limits = choose_concurrency(

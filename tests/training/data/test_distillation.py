@@ -279,17 +279,68 @@ def test_a_run_that_was_played_already_is_judged_without_playing(tmp_path: Path)
             *("--out", tmp_path / "run", "--workers", 1),
         )
         assert found.exit_code == 0, found.output
-        played = len(server.requests)
+        played = len(server.work)
         at = f'model = "fake"\nbase_url = "{server.base_url}"\n'
         saved(tmp_path, f'records = "run"\n[judge]\n{at}')
         code, output = traces(tmp_path)
         assert code == 0, output
-        assert len(server.requests) == played + 3 * N
+        assert len(server.work) == played + 3 * N
+        sent = len(server.requests)
         assert traces(tmp_path)[0] == 0
-        assert len(server.requests) == played + 3 * N, "what was judged is kept"
+        assert len(server.requests) == sent, "what was judged is kept"
     rows = [row for name in SPLITS[:3] for row in rows_of(tmp_path / "out" / name)]
     assert len(rows) == N
     assert not (tmp_path / "out" / "episodes").exists()
+
+
+def read_judge(output: str) -> list[str]:
+    """The row of the judge in an estimate."""
+    [row] = [line.split() for line in output.splitlines() if "  judge  " in line]
+    return row
+
+
+def test_an_estimate_has_the_judge(tmp_path: Path) -> None:
+    price = ("--price", "1,2")
+    with FakeServer(judging(["yes"])) as server:
+        saved(tmp_path, config(server, judge=True))
+        code, output = traces(tmp_path, "--dry-run", *price)
+        assert (code, len(server.requests)) == (0, 0)
+        assert read_judge(output)[:3] == ["fake", "judge", str(3 * N)], "each answer may be wrong"
+        assert max(map(len, output.splitlines())) <= 80
+        assert not (tmp_path / "out").exists()
+        assert traces(tmp_path)[0] == 0
+        code, output = traces(tmp_path, "--dry-run", *price)
+        assert "judge" not in output, "each answer has its verdict"
+        again = config(server, judge=True).replace("max_tokens = 50", "max_tokens = 50\nvotes = 2")
+        saved(tmp_path, again)
+        code, output = traces(tmp_path, "--dry-run", *price)
+        assert read_judge(output)[:3] == ["fake", "judge", str(2 * N)], "another judge"
+
+
+def test_an_estimate_for_a_run_that_exists_counts_its_wrong_answers(tmp_path: Path) -> None:
+    with FakeServer(judging(["yes"])) as server:
+        saved(tmp_path, config(server))
+        assert traces(tmp_path)[0] == 0
+        sent = len(server.requests)
+        at = f'model = "fake"\nbase_url = "{server.base_url}"\n'
+        saved(tmp_path / "new", f'records = "../out"\n[judge]\n{at}')
+        code, output = traces(tmp_path / "new", "--dry-run")
+        assert (code, len(server.requests)) == (0, sent)
+        assert read_judge(output)[:3] == ["fake", "judge", str(3 * N)]
+        saved(tmp_path / "new", 'records = "../out"\n')
+        with pytest.raises(SettingsError, match="--dry-run"):
+            traces(tmp_path / "new", "--dry-run")
+
+
+def test_the_key_of_a_judge_is_checked_before_a_run_is_judged(tmp_path: Path) -> None:
+    with FakeServer(judging(["yes"])) as server:
+        saved(tmp_path, config(server))
+        assert traces(tmp_path)[0] == 0
+    at = 'model = "fake"\nbase_url = "https://judge.example/v1"\napi_key_name = "MISSING_KEY"\n'
+    saved(tmp_path / "new", f'records = "../out"\n[judge]\n{at}')
+    with pytest.raises(SettingsError, match="MISSING_KEY"):
+        traces(tmp_path / "new")
+    assert not (tmp_path / "new" / "out").exists()
 
 
 # --- stopping and failing ------------------------------------------------------------------------

@@ -23,9 +23,10 @@ from typing import Any
 
 import msgspec
 
+from timeful.environments.reasoning.problems import Problem
 from timeful.environments.reasoning.split import SPLITS, Split
 from timeful.errors import SettingsError
-from timeful.experiments.estimate import Estimate, estimate_episodes
+from timeful.experiments.estimate import Estimate, add_judges, estimate_episodes
 from timeful.experiments.rows import RowMaker
 from timeful.experiments.run import Watcher, choose_keys, make_job
 from timeful.experiments.sweep import PlannedEpisode
@@ -41,6 +42,7 @@ from timeful.reports.usage import describe_usage
 from timeful.runs.batch import RUN, find_missing, has_record, run_batch
 from timeful.runs.concurrency import choose_concurrency, find_live_models
 from timeful.tasks.episode import TaskEpisode
+from timeful.tasks.library import process_library
 from timeful.tasks.rows import TaskRow, summarize
 from timeful.training.data import generate
 from timeful.training.data.episodes import Episode, LeftOut, Run
@@ -54,8 +56,14 @@ from timeful.training.data.files import (
 )
 from timeful.training.data.filters import RULES, Rule, find_broken_rule
 from timeful.training.data.rows import sft_row
-from timeful.training.data.settings import Settings
-from timeful.training.data.verify import Answer, Verdict, judge_all
+from timeful.training.data.settings import Settings, source_of
+from timeful.training.data.verify import (
+    Answer,
+    Verdict,
+    estimate_votes,
+    find_unjudged,
+    judge_all,
+)
 from timeful.version import __version__
 
 NAME = "traces"
@@ -118,7 +126,7 @@ def make_traces(  # noqa: PLR0913 - as `run_suite`
     """
     judge = settings.judge
     say = watcher.say if watcher is not None else lambda _: None
-    probes: Sequence[Expense] = ()
+    missing: Sequence[TaskEpisode] = ()
     if settings.records:
         records = Path(settings.records)
         if out.resolve() == records.resolve():
@@ -129,17 +137,17 @@ def make_traces(  # noqa: PLR0913 - as `run_suite`
         if not replace:
             check_folder(out, about, RUN)
         missing = [e for e in episodes if replace or not has_record(out, e.key)]
-        judges = [] if judge is None or not missing else [judge.choose()]
-        probes = check_endpoints(
-            [*find_live_models(missing), *judges],
-            keys,
-            preflight=preflight,
-            budget=budget,
-            say=say,
-            limits=limits,
-            folders=[out],
-        )
         folder = open_folder(out, about, RUN, replace=replace)
+    is_judged = missing or find_answers(settings, out, retry_failed=retry_failed)
+    probes: Sequence[Expense] = check_endpoints(
+        [*find_live_models(missing), *_find_judges(settings if is_judged else None)],
+        keys,
+        preflight=preflight,
+        budget=budget,
+        say=say,
+        limits=limits,
+        folders=[out],
+    )
 
     with folder, track_spending(out, budget) as spending:
         spending.enter(probes)
@@ -162,9 +170,7 @@ def make_traces(  # noqa: PLR0913 - as `run_suite`
                 retry_failed=retry_failed,
                 on_row=watcher.advance if watcher is not None else lambda _: None,
             )
-        run = Run(records, shares=settings.splits)
-        if run.suite not in (NAME, "timely/reasoning"):
-            raise SettingsError(f"{records} is a run of {run.suite}; traces are made of reasoning")
+        run = _open_run(settings, out)
         traces, wrong = _check(run, settings)
         verdicts: Mapping[str, Verdict] = {}
         if judge is not None:
@@ -190,18 +196,25 @@ def estimate_traces(
     prices: Mapping[str, Price] | None = None,
     check: Callable[[Sequence[ModelSpec]], object] = lambda _: None,
 ) -> Estimate:
-    """Estimate what the teacher would be asked; see `estimate_run`. Judges are not included.
+    """Estimate what the teacher and the judge would be asked; see `estimate_run`.
+
+    The judge is asked about answers that the rules find wrong. Those of episodes that are to come
+    are counted as if all of them were wrong, so that the judge has fewer requests.
 
     Raises:
-        SettingsError: If a setting is invalid, or no episode would be played.
+        SettingsError: If a setting is invalid.
     """
-    if settings.records:
-        raise SettingsError("traces of a run that exists have no teacher to estimate")
-    episodes, about = _plan(settings)
-    live = [episode for episode in episodes if episode.role.is_live]
-    missing = live if replace_run else find_missing(live, out, about)
-    check(find_live_models(missing))
-    return estimate_episodes(
+    live: list[TaskEpisode] = []
+    missing: list[TaskEpisode] = []
+    if not settings.records:
+        episodes, about = _plan(settings)
+        live = [episode for episode in episodes if episode.role.is_live]
+        missing = live if replace_run else find_missing(live, out, about)
+    is_kept = settings.records or len(live) > len(missing)
+    answers = find_answers(settings, out) if is_kept else []
+    judges = _find_judges(settings if missing or answers else None)
+    check([*find_live_models(missing), *judges])
+    expected = estimate_episodes(
         partial(generate.play, api_key=""),
         [_planned(episode) for episode in missing],
         out,
@@ -210,11 +223,57 @@ def estimate_traces(
         limits=limits,
         prices=prices,
     )
+    if settings.judge is None or not judges:
+        return expected
+    answers += _expect_answers(settings, missing)
+    return add_judges(
+        expected,
+        [(judges[0], estimate_votes(answers, settings.judge))],
+        limits or Limits(),
+        prices or {},
+        remark="The judge is counted as if all answers to come were wrong." if missing else "",
+    )
 
 
 def find_models(settings: Settings) -> list[ModelSpec]:
-    """The models behind endpoints that play episodes."""
-    return [] if settings.records else find_live_models(generate.specs_of(settings))
+    """The models behind endpoints that play episodes, and the judge."""
+    episodes = [] if settings.records else generate.specs_of(settings)
+    return [*find_live_models(episodes), *_find_judges(settings)]
+
+
+def find_answers(settings: Settings, out: Path, *, retry_failed: bool = False) -> list[Answer]:
+    """The answers in the records that the judge will be asked about."""
+    if settings.judge is None:
+        return []
+    answers = _check(_open_run(settings, out), settings)[1]
+    return find_unjudged(answers, settings.judge, out / "judged", retry_failed=retry_failed)
+
+
+def _find_judges(settings: Settings | None) -> list[ModelSpec]:
+    return [] if settings is None or settings.judge is None else [settings.judge.choose()]
+
+
+def _expect_answers(settings: Settings, episodes: Sequence[TaskEpisode]) -> list[Answer]:
+    """Answers to the problems of episodes that are to come, as long as the right ones."""
+    if settings.problems is None:
+        return []
+    problems = process_library().problems(source_of(settings.problems), settings.seed)
+    return [
+        _make_answer(settings, e.key, problems[e.case], problems[e.case].answer) for e in episodes
+    ]
+
+
+def _open_run(settings: Settings, out: Path) -> Run:
+    """The run that the traces are made of.
+
+    Raises:
+        SettingsError: If it is not one of reasoning.
+    """
+    records = Path(settings.records) if settings.records else out
+    run = Run(records, shares=settings.splits)
+    if run.suite not in (NAME, "timely/reasoning"):
+        raise SettingsError(f"{records} is a run of {run.suite}; traces are made of reasoning")
+    return run
 
 
 def _plan(settings: Settings) -> tuple[Sequence[TaskEpisode], dict[str, Any]]:
@@ -248,16 +307,18 @@ def _check(run: Run, settings: Settings) -> tuple[_Traces, list[Answer]]:
         if rule == "answer" and (text := episode.over["answer"]):
             problem = episode.problem
             assert problem is not None, "an episode of reasoning has a problem"
-            wrong.append(
-                Answer(
-                    trace=episode.key,
-                    question="\n".join((problem.question, *problem.choices)),
-                    right=problem.answer,
-                    text=text,
-                    seed=settings.seed,
-                )
-            )
+            wrong.append(_make_answer(settings, episode.key, problem, text))
     return traces, wrong
+
+
+def _make_answer(settings: Settings, trace: str, problem: Problem, text: str) -> Answer:
+    return Answer(
+        trace=trace,
+        question="\n".join((problem.question, *problem.choices)),
+        right=problem.answer,
+        text=text,
+        seed=settings.seed,
+    )
 
 
 def _write(

@@ -5,18 +5,21 @@ folder of their own, so that none is asked for twice.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from timeful.models.cancellation import ask_concurrently
+from timeful.models.demand import Demand
 from timeful.models.model import Message, Model
+from timeful.models.request import MOST_TOKENS, estimate_prompt
 from timeful.models.structured_output import StructuredQuestion, ask_structured
-from timeful.records.folder import FolderKind, open_folder
-from timeful.records.store import KeyedLog
+from timeful.records.folder import SETTINGS, FolderKind, differences, open_folder
+from timeful.records.store import KeyedLog, read_log
 from timeful.records.usage import Usage, sum_usage
 from timeful.seeding import child_seed
 from timeful.training.data.settings import Judge
@@ -41,6 +44,9 @@ THE ANSWER THAT WAS GIVEN
 {given}
 """
 _VERDICT = re.compile(r"<answer>\s*(yes|no)\s*</answer>", re.IGNORECASE)
+
+_VOTE_TOKENS = 100
+"""The length of a vote with its reason that an estimate assumes."""
 
 _VERDICTS = "verdicts.jsonl"
 _FOLDER = FolderKind(noun="judgement", contents=(_VERDICTS,))
@@ -105,8 +111,7 @@ def judge_all(
     Returns:
         The verdicts by trace.
     """
-    settings = judge.about() | {"votes": judge.votes, "system": SYSTEM, "version": __version__}
-    with open_folder(folder, settings, _FOLDER, replace=True):
+    with open_folder(folder, _identify(judge), _FOLDER, replace=True):
         log = KeyedLog(folder / _VERDICTS, Verdict, key=lambda verdict: verdict.key, sync=True)
         done_keys = {
             answer.key
@@ -131,15 +136,48 @@ def judge_all(
         return {answer.trace: log[answer.key] for answer in answers}
 
 
-def _judge(model: Model, answer: Answer, judge: Judge) -> Verdict:
+def find_unjudged(
+    answers: Sequence[Answer], judge: Judge, folder: Path, *, retry_failed: bool = False
+) -> list[Answer]:
+    """The answers that `judge_all` asks the judge about; nothing is written."""
+    path = folder / SETTINGS
+    if not path.exists() or differences(path, _identify(judge)):
+        return list(answers)
+    done = {
+        verdict.key: verdict.error is None or not retry_failed
+        for verdict in read_log(folder / _VERDICTS, Verdict)
+    }
+    return [answer for answer in answers if not done.get(answer.key)]
+
+
+def estimate_votes(answers: Iterable[Answer], judge: Judge) -> Demand:
+    """What a judge is asked about answers if each vote is yes."""
+    demand, most = Demand(), judge.max_tokens or MOST_TOKENS
+    for answer in answers:
+        prompt, length = estimate_prompt(_make_messages(answer)), min(most, _VOTE_TOKENS)
+        vote = Demand(requests=1, prompt=prompt, completion=length, most=most)
+        demand.add(vote.scale(judge.votes))
+    return demand
+
+
+def _identify(judge: Judge) -> dict[str, Any]:
+    return judge.about() | {"votes": judge.votes, "system": SYSTEM, "version": __version__}
+
+
+def _make_messages(answer: Answer) -> tuple[Message, ...]:
     words = _TASK.format(question=answer.question, right=answer.right, given=answer.text)
+    return Message("system", SYSTEM), Message("user", words)
+
+
+def _judge(model: Model, answer: Answer, judge: Judge) -> Verdict:
+    messages = _make_messages(answer)
     votes: list[bool] = []
     usages: list[Usage] = []
     error = None
     while len(votes) < judge.votes and all(votes) and error is None:
         reply = ask_structured(
             model,
-            (Message("system", SYSTEM), Message("user", words)),
+            messages,
             _read_vote,
             StructuredQuestion(
                 label="judge",
