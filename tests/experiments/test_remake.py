@@ -21,6 +21,11 @@ RUNS = {
     " --samples 1 --interface loop",
     "polling": "run engagement/inbox --seeds 1 --episodes 1 --interface polling --policy stand-in"
     " --decomposition milestones",
+    "proactor": "run proactor --dialogues 1 --runs 1 --no-curve --questions --timing pace"
+    " --speaking-wpm 120 --temperature 0.7 --interface polling:3 --agent asg --token-ms 5"
+    " --threshold 0.4",
+    "dishes": "run engagement/kitchen --seeds 1 --set case=0 --interface event-driven"
+    " --setting multi-dish",
     "kitchen": "run engagement/kitchen --seeds 1 --set case=0 --interface polling"
     " --setting one-dish --no-variants",
     "reasoning": "run timely/reasoning --size 1 --budget 2s",
@@ -63,7 +68,7 @@ def test_a_language_model_is_never_asked(record: Path) -> None:
     assert isinstance(remake(events, settings, record.parents[1]), str)
 
 
-@pytest.mark.parametrize("suite", ["engagement/toys", "proactor", "timely/coding"])
+@pytest.mark.parametrize("suite", ["engagement/toys", "timely/coding"])
 def test_a_suite_that_is_not_played_again_says_why(suite: str, tmp_path: Path) -> None:
     settings = {"suite": suite, "episode": {"stand_in": True}}
     reason = remake([], settings, tmp_path)

@@ -36,17 +36,20 @@ _ALIASES = {
     "interface": "law",
     "player": "voice",
     "span": "budget_ns",
+    "digests": "agents",
+    "questions": "asks",
+    "pause": "pause_s",
+    "stand_in_temperature": "temperature",
 }
 """Fields of episodes that their records name otherwise."""
 
 _REASONS = {
     "engagement/toys": "A record of the toys is complete: their policies are no texts.",
-    "proactor": "A run of proactor is not played again: its records have the whole answers.",
     "timely/coding": "The time of code is measured, so the episode is not played again.",
 }
 """Suites whose episodes are not played again, and why."""
 
-_MOST_TRIED = 256
+_MOST_TRIED = 2_000
 
 _GUESSES = ("realtime", "engagement/inbox", "engagement/kitchen")
 
@@ -97,16 +100,27 @@ def find_episode(settings: Mapping[str, Any], run: Mapping[str, Any]) -> tuple[S
         assert isinstance(suite, Suite), "built-in suites are suites"
         agent = str(fields_of_record.get("agent", "")).partition("@")[0]  # without its interface
         values = {**settings, **run, **fields_of_record, **({"agent": agent} if agent else {})}
+        values |= _inner_values(settings)
         for episode in _make_episodes(suite, values):
-            if _plain(plan_episode(suite, episode).settings) == settings:
+            if episode and _plain(plan_episode(suite, episode).settings) == settings:
                 return suite, episode
     return None
+
+
+def _inner_values(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a conversation that its record has under names of their own."""
+    names = ("source", "agents", "asks", "interface", "clock", "thinking", "temperature")
+    pace = settings["episode"].get("pace")
+    values = {name: settings[name] for name in names if name in settings}
+    if isinstance(pace, list):
+        values |= dict(zip(("first_token_ms", "token_ms"), (ns / 1e6 for ns in pace), strict=True))
+    return values | dict(settings.get("tempo", {}))
 
 
 def _make_episodes(suite: Suite, values: Mapping[str, Any]) -> Iterator[Any]:
     """The episodes whose fields have these values; a swept field without one takes each of its own.
 
-    Invalid ones are left out.
+    Invalid ones are left out; one that the suite drops is None.
     """
     usual, hints = default_values(suite.episode), get_type_hints(suite.episode)
     fixed: dict[str, Any] = {}
