@@ -33,6 +33,7 @@ from timeful.experiments.estimate import estimate_run
 from timeful.experiments.options import (
     Endpoint,
     Option,
+    choose_values,
     read_changes,
     read_value,
     show_default,
@@ -372,26 +373,7 @@ def read_choice(suite: Suite, options: Sequence[Option], values: dict[str, Any])
         extra=values.get("extra"),
         counting=values.get("counting") or "auto",
     )
-    chosen: dict[str, Sequence[Any]] = {}
-    fixed: dict[str, Any] = {}
-    for option in options:
-        value = values.get(option.name)
-        if option.is_main_model and (model := values.get("model")) is not None:
-            value = (*(value or ()), model) if option.is_swept else value or model
-        if value in (None, ()):
-            continue
-        if option.is_count:
-            if value < 1:
-                raise SettingsError(f"--{option.flag} must be at least 1, got {value}")
-            chosen[option.name] = range(value)
-        elif option.is_swept:
-            chosen[option.name] = [read_value(option, text, endpoint) for text in value]
-        elif option.is_list:
-            fixed[option.name] = tuple(read_value(option, text, endpoint) for text in value)
-        else:
-            fixed[option.name] = (
-                value if isinstance(value, bool) else read_value(option, str(value), endpoint)
-            )
+    chosen, fixed = choose_values(options, values, endpoint)
     by_name = {option.name: option for option in options}
     for text in values["swept"]:
         name, mark, items = text.partition("=")

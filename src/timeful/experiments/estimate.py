@@ -1,7 +1,7 @@
 """What a run would ask of endpoints and cost, before it is started."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from timeful.models.demand import Demand, DemandLog
 from timeful.models.ledger import read_accounts
 from timeful.models.model_spec import ModelSpec
 from timeful.models.prices import Price, find_price
-from timeful.models.role import ModelRole
+from timeful.models.role import replace_models
 from timeful.models.spending import Spending
 from timeful.models.traffic import Limits, under
 from timeful.records.events import Entry
@@ -378,17 +378,10 @@ def _play_dry(
 
 def _make_dry(episode: Any, log: DemandLog) -> Any:
     """The episode with a stand-in in place of each endpoint, in simulated time."""
-    changes: dict[str, Any] = {}
-    for item in fields(episode):
-        value = getattr(episode, item.name)
-        if isinstance(value, ModelSpec) and value.is_live:
-            changes[item.name] = replace(value, demand=log, record=None)
-        elif isinstance(value, ModelRole) and value.choice is not None and value.is_live:
-            choice = replace(value.choice, demand=log, record=None)
-            changes[item.name] = replace(value, choice=choice)
+    episode = replace_models(episode, lambda _, spec: replace(spec, demand=log, record=None))
     if getattr(episode, "clock", None) == "wall":
-        changes["clock"] = default_values(type(episode))["clock"]
-    return replace(episode, **changes)
+        episode = replace(episode, clock=default_values(type(episode))["clock"])
+    return episode
 
 
 def _measure(

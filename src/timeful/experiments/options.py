@@ -218,6 +218,43 @@ def _own_docstrings(kind: type[Any]) -> dict[str, str]:
     return texts
 
 
+def choose_values(
+    options: Sequence[Option], values: Mapping[str, Any], endpoint: Endpoint
+) -> tuple[dict[str, Sequence[Any]], dict[str, Any]]:
+    """Read what options were given: the values of fields that vary, and single values.
+
+    Args:
+        options: The options of a suite.
+        values: What was given by the name of the field; several texts of a swept field. "model" is
+            the model of roles that are not given.
+        endpoint: The options that all models share.
+
+    Raises:
+        SettingsError: If a value cannot be read.
+    """
+    chosen: dict[str, Sequence[Any]] = {}
+    fixed: dict[str, Any] = {}
+    for option in options:
+        value = values.get(option.name)
+        if option.is_main_model and (model := values.get("model")) is not None:
+            value = (*(value or ()), model) if option.is_swept else value or model
+        if value in (None, ()):
+            continue
+        if option.is_count:
+            if value < 1:
+                raise SettingsError(f"--{option.flag} must be at least 1, got {value}")
+            chosen[option.name] = range(value)
+        elif option.is_swept:
+            chosen[option.name] = [read_value(option, text, endpoint) for text in value]
+        elif option.is_list:
+            fixed[option.name] = tuple(read_value(option, text, endpoint) for text in value)
+        else:
+            fixed[option.name] = (
+                value if isinstance(value, bool) else read_value(option, str(value), endpoint)
+            )
+    return chosen, fixed
+
+
 def read_value(option: Option, text: str, endpoint: Endpoint | None = None) -> Any:
     """Read one value of an option.
 

@@ -10,7 +10,7 @@ from timeful.core.source import End
 from timeful.errors import ModelError
 from timeful.models.answer_stream import Dialect, stream_answer
 from timeful.models.counting import LONGEST_SETTLED, Counting, PricedSource
-from timeful.models.event_loop_thread import ClientState, EventLoopThread
+from timeful.models.event_loop_thread import ClientState, EventLoopThread, Work
 from timeful.models.model import Model, Prompt, limit_tokens
 from timeful.models.redaction import redact
 from timeful.models.request import Request
@@ -18,6 +18,14 @@ from timeful.models.stream_buffer import READ_AHEAD, StreamBuffer
 
 Connect = Callable[[Request, ClientState], Awaitable[Dialect]]
 """Makes the client of a model; it imports the client's library."""
+
+
+class Starter(Protocol):
+    """Starts work in an event loop: that of `EventLoopThread`, or of another library."""
+
+    def start(self, work: Work) -> Callable[[], object]:
+        """Start work and return what cancels it, from any thread."""
+        ...
 
 
 @runtime_checkable
@@ -62,7 +70,7 @@ def start_answer(
     *,
     max_tokens: int | None,
     counting: Counting,
-    background: EventLoopThread,
+    background: Starter,
     connect: Connect,
 ) -> StreamBuffer | PricedSource:
     """Send a request and return at once; the answer is pulled from the source.

@@ -8,6 +8,7 @@ when the model is made.
 """
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
@@ -61,6 +62,8 @@ class ModelSpec:
     key_variable: str = ""
     demand: DemandLog | None = field(default=None, compare=False, repr=False)
     """Counts what the endpoint would be asked, while a stand-in answers."""
+    client: Callable[[Pace | None], Model] | None = field(default=None, compare=False, repr=False)
+    """Makes the model in place of the client of its kind, from the pace."""
 
     def __post_init__(self) -> None:
         kind, _, target = self.spec.partition(":")
@@ -161,6 +164,8 @@ class ModelSpec:
                 factory, {"role": lambda: role, "pace": lambda: pace, "scope": lambda: scope}
             )()
             return model
+        if self.client is not None:
+            return self.client(pace)
         kind, _, target = self.spec.partition(":")
         if kind == "search" or self.demand is not None:
             stand_in = SearchModel(DEEP if role == "planner" else SHALLOW, pace=pace or TOKEN_TIME)

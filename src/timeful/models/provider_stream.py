@@ -4,9 +4,9 @@ This file alone knows pydantic-ai and the clients of the providers, which load f
 second; it is itself imported when the first request is sent.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from re import search
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,7 @@ from pydantic_ai.models import Model, StreamedResponse
 from pydantic_ai.usage import RequestUsage
 
 from timeful.errors import ModelRefusedError
+from timeful.models.answer_event import PlainEvent
 from timeful.models.answer_stream import (
     BrokenError,
     RepeatError,
@@ -60,29 +61,6 @@ async def connect(api: "Api", request: Request, shared: ClientState) -> "Provide
     return ProviderDialect(make_model(api, request, shared.cleanup))
 
 
-@dataclass(slots=True)
-class ProviderEvent:
-    """One message of a stream; see `answer_stream.AnswerEvent`."""
-
-    reasoning: str = ""
-    content: str = ""
-    calls: Sequence[CallPiece] = ()
-    report: Report | None = None
-    finish_reason: str | None = None
-
-    @property
-    def text(self) -> str:
-        """All new text that costs tokens: reasoning, answer, names and arguments of calls."""
-        if not self.calls:
-            return self.reasoning or self.content
-        return "".join(call.name + call.arguments for call in self.calls)
-
-    @property
-    def has_news(self) -> bool:
-        """Whether there is anything but counts."""
-        return bool(self.reasoning or self.content or self.calls or self.finish_reason)
-
-
 class ProviderDialect:
     """The API of a provider in one event loop.
 
@@ -97,7 +75,7 @@ class ProviderDialect:
         """A limit of tokens that the server refused as too large."""
 
     @asynccontextmanager
-    async def answer(self, request: Request) -> AsyncIterator[AsyncIterator[ProviderEvent]]:
+    async def answer(self, request: Request) -> AsyncIterator[AsyncIterator[PlainEvent]]:
         """Send a request and stream its answer; see `answer_stream.Dialect`."""
         most = request.max_tokens
         if request.is_soft_limit and self._too_large and most and most >= self._too_large:
@@ -129,7 +107,7 @@ class ProviderDialect:
 
     async def _events(
         self, request: Request, stream: StreamedResponse, counts: GeminiCounts
-    ) -> AsyncIterator[ProviderEvent]:
+    ) -> AsyncIterator[PlainEvent]:
         has_thinking, has_calls = False, False
         usage: RequestUsage | None = None
         names = CallNames(request)
@@ -152,31 +130,31 @@ class ProviderDialect:
             report = counts.report(has_thinking=has_thinking)
         else:
             report = _report(stream.usage, is_total=True, has_thinking=has_thinking)
-        yield ProviderEvent(report=report, finish_reason=_finish_reason(stream))
+        yield PlainEvent(report=report, finish_reason=_finish_reason(stream))
 
 
-def _read(event: ModelResponseStreamEvent, names: CallNames) -> ProviderEvent | None:
+def _read(event: ModelResponseStreamEvent, names: CallNames) -> PlainEvent | None:
     """The news in an event, if any."""
     if type(event) is PartDeltaEvent:
         delta = event.delta
         if type(delta) is TextPartDelta:
-            return ProviderEvent(content=delta.content_delta) if delta.content_delta else None
+            return PlainEvent(content=delta.content_delta) if delta.content_delta else None
         if type(delta) is ThinkingPartDelta:
             text = delta.content_delta
-            return ProviderEvent(reasoning=text) if text else None
+            return PlainEvent(reasoning=text) if text else None
         if isinstance(delta, ToolCallPartDelta):
             function = Function(name=delta.tool_name_delta, arguments=delta.args_delta)
-            return ProviderEvent(calls=(CallPiece(index=event.index, function=function),))
+            return PlainEvent(calls=(CallPiece(index=event.index, function=function),))
     if isinstance(event, PartStartEvent):
         part = event.part
         if isinstance(part, TextPart):
-            return ProviderEvent(content=part.content) if part.content else None
+            return PlainEvent(content=part.content) if part.content else None
         if isinstance(part, ThinkingPart):
-            return ProviderEvent(reasoning=part.content) if part.content else None
+            return PlainEvent(reasoning=part.content) if part.content else None
         if isinstance(part, ToolCallPart):
             function = Function(name=part.tool_name, arguments=part.args)
             call = CallPiece(index=event.index, id=names.of(part), function=function)
-            return ProviderEvent(calls=(call,))
+            return PlainEvent(calls=(call,))
     return None
 
 

@@ -5,7 +5,7 @@ with a name of its own ("rules", "prose"). Every other name is a `ModelSpec`.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from timeful.errors import SettingsError, unknown
@@ -155,3 +155,20 @@ def read_role(
         counting=counting,
     )
     return ModelRole(stand_in=names[0], choice=choice)
+
+
+def replace_models(episode: Any, change: Callable[[str, ModelSpec], ModelSpec]) -> Any:
+    """Change the models of an episode that are behind endpoints.
+
+    Args:
+        episode: The episode.
+        change: Makes the new model from the name of its field and the model.
+    """
+    changes: dict[str, ModelSpec | ModelRole] = {}
+    for item in fields(episode):
+        value = getattr(episode, item.name)
+        if isinstance(value, ModelSpec) and value.is_live:
+            changes[item.name] = change(item.name, value)
+        elif isinstance(value, ModelRole) and value.choice is not None and value.is_live:
+            changes[item.name] = replace(value, choice=change(item.name, value.choice))
+    return replace(episode, **changes)

@@ -1,0 +1,1 @@
+"""Suites as tasks of Inspect, and runs and paces as its logs."""
