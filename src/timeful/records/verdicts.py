@@ -21,8 +21,11 @@ by the words of its events; a record without such words has verdicts on refusals
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, Literal
+
+import msgspec
 
 from timeful.core.units import Duration, Instant
 from timeful.dialogues.opportunity import BadOpportunityError
@@ -58,8 +61,7 @@ LIMIT = "limit"
 """The cause of a thought that its limit cut."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Slot:
+class Slot(msgspec.Struct, frozen=True, kw_only=True):
     """Something that an action can be in time for.
 
     `deadline` is None where the world waits, or before the deadline is known.
@@ -71,8 +73,7 @@ class Slot:
     event: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """What became of an action, a slot, a thought or a call.
 
     Attributes:
@@ -118,7 +119,7 @@ def judge(events: Sequence[Entry]) -> Judgement:
     verdicts += [verdict for verdict in _refusals(events) if verdict.event not in judged]
     verdicts += _wasted_thoughts(events, verdicts)
     return Judgement(
-        slots=judgement.slots, verdicts=sorted(verdicts, key=lambda v: (v.at, v.event))
+        slots=judgement.slots, verdicts=sorted(verdicts, key=attrgetter("at", "event"))
     )
 
 
@@ -283,7 +284,7 @@ def _early_predictions(events: Sequence[Entry], verdicts: Sequence[Verdict]) -> 
         except (BadOpportunityError, AttributeError, LookupError, TypeError):
             continue
         for name in early:
-            yield replace(verdict, kind="early", slot=name, slack=None)
+            yield msgspec.structs.replace(verdict, kind="early", slot=name, slack=None)
 
 
 def _judge_task(events: Sequence[Entry]) -> Judgement:
@@ -379,6 +380,8 @@ def end_of(event: ThoughtEnded | CallEnded) -> VerdictKind | None:
 def _wasted_thoughts(events: Sequence[Entry], verdicts: Sequence[Verdict]) -> Iterator[Verdict]:
     """Thoughts that ended at the very instant of a late action: it was theirs."""
     late = {verdict.at: verdict for verdict in verdicts if verdict.kind == "late"}
+    if not late:
+        return
     for position, event in enumerate(events):
         if isinstance(event, ThoughtEnded) and event.at in late:
             verdict = late[Instant(event.at)]

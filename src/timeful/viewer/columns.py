@@ -11,23 +11,28 @@ class Strings:
     def __init__(self) -> None:
         self.values: list[str] = []
         self._places: dict[str, int] = {}
+        self._labels = {"": -1}
 
     def whole(self, text: str) -> int:
         """The position of a text."""
-        if text not in self._places:
-            self._places[text] = len(self.values)
+        number = self._places.setdefault(text, len(self.values))
+        if number == len(self.values):
             self.values.append(text)
-        return self._places[text]
+        return number
 
     def label(self, text: str) -> int:
         """The position of a text that is cut to the length of a label, on one line; -1 for none."""
-        if not text:
-            return -1
-        if len(text) <= LONGEST_LABEL and " " not in text and text.isprintable():
-            return self.whole(text)
-        head = " ".join(text[: 4 * LONGEST_LABEL].split())
-        is_short = len(head) <= LONGEST_LABEL
-        return self.whole(head if is_short else f"{head[: LONGEST_LABEL - 1]}…")
+        if (number := self._labels.get(text)) is not None:
+            return number
+        head = text
+        if len(text) > LONGEST_LABEL or not text.isprintable() or "  " in f" {text} ":
+            head = " ".join(text[: 4 * LONGEST_LABEL].split())
+            if len(head) > LONGEST_LABEL:
+                head = f"{head[: LONGEST_LABEL - 1]}…"
+        number = self.whole(head)
+        if len(text) <= LONGEST_LABEL:
+            self._labels[text] = number
+        return number
 
 
 def delta(values: Sequence[int]) -> list[int]:

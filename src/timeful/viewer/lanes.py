@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
+from operator import itemgetter
 from typing import Any, get_args
 
 from timeful.records.events import (
@@ -45,6 +46,14 @@ from timeful.viewer.schema import (
 
 _KINDS: tuple[LaneKind, ...] = get_args(LaneKind)
 _LONGEST = 2**53 - 1
+_Kinds = frozenset[type]
+_VISIBLE: _Kinds = frozenset({Turned, Happened, Observed, Looked})
+_THOUGHTS: _Kinds = frozenset({ThoughtStarted, ThoughtPaused, ThoughtResumed, ThoughtEnded})
+_TIED: _Kinds = frozenset({ThoughtEnded, Acted})
+_CALLS: _Kinds = frozenset({CallStarted, CallEnded, Acted, Happened})
+_MARKED: _Kinds = frozenset(
+    {Turned, Happened, Polled, Acted, Noted, Printed, EpisodeEnded, EpisodeFailed}
+)
 _MOST_SLOTS = 40
 """Things with windows, as letters, that have lanes of their own."""
 
@@ -58,7 +67,7 @@ class _Thought:
 
     event: ThoughtStarted
     line: int
-    row: int
+    lane: LaneKey
     since: int | None
     state: SpanState = "running"
     spans: list[tuple[int, int, SpanState]] = field(default_factory=list)
@@ -89,6 +98,11 @@ class _Group:
     calls: dict[int, tuple[int, int, str, int]] = field(default_factory=dict)
     rows: dict[tuple[LaneKind, str], list[int]] = field(default_factory=dict)
 
+    def of(self, kinds: _Kinds) -> list[tuple[int, Entry]]:
+        """The events of some kinds, after their lines."""
+        pairs = zip(self.lines, self.entries, strict=True)
+        return [pair for pair in pairs if type(pair[1]) in kinds]
+
     def key(self, kind: LaneKind, name: str = "", row: int = 0) -> LaneKey:
         return (self.module, kind, name or kind, row)
 
@@ -111,7 +125,7 @@ class _Group:
 def split_modules(record: RawRecord) -> list[_Group]:
     """The events of the agent, then those of each module, in the order of their first event."""
     groups = {"": _Group(module="")}
-    if not any(isinstance(event, Within) for event in record.entries):
+    if Within not in set(map(type, record.entries)):
         groups[""].entries, groups[""].lines = record.entries, record.lines
         return list(groups.values())
     for line, event in zip(record.lines, record.entries, strict=True):
@@ -136,7 +150,7 @@ def _at(event: Any, at: int) -> Any:
 def pack_groups(groups: Sequence[_Group], record: RawRecord, strings: Strings) -> dict[str, Any]:
     """The columns of `Lanes` that are drawn."""
     judgements = []
-    end = max((event.at for event in record.entries), default=0)
+    end = record.last
     for group in groups:
         _read_worlds(group)
         _read_visibility(group)
@@ -152,10 +166,10 @@ def pack_groups(groups: Sequence[_Group], record: RawRecord, strings: Strings) -
     keys = _order_lanes(groups, judgements)
     indices = {key: index for index, key in enumerate(keys)}
     thoughts = sorted(
-        ((group, thought) for group in groups for thought in group.every_thought),
-        key=lambda pair: (pair[1].event.at, pair[1].line),
+        (thought for group in groups for thought in group.every_thought),
+        key=lambda thought: (thought.event.at, thought.line),
     )
-    numbers = {id(thought): index for index, (_, thought) in enumerate(thoughts)}
+    numbers = {id(thought): index for index, thought in enumerate(thoughts)}
     return {
         "lanes": _lanes(keys),
         "verdicts": _verdicts(groups, judgements, indices, numbers, strings),
@@ -172,7 +186,7 @@ def pack_groups(groups: Sequence[_Group], record: RawRecord, strings: Strings) -
 def _read_worlds(group: _Group) -> None:
     """Marks of what happened, was done and was noted."""
     world, actions, notes = group.key("world"), group.key("actions"), group.key("notes")
-    for line, event in zip(group.lines, group.entries, strict=True):
+    for line, event in group.of(_MARKED):
         match event:
             case Turned():
                 group.mark("turn", event, line, event.action, world)
@@ -198,7 +212,7 @@ def _read_visibility(group: _Group) -> None:
     marks = {mark[2]: mark for mark in group.marks}
     hidden: dict[int, list[Any]] = {}
     unread: list[tuple[int, int]] = []
-    for line, event in zip(group.lines, group.entries, strict=True):
+    for line, event in group.of(_VISIBLE):
         match event:
             case Turned() | Happened():
                 number = event.turn if isinstance(event, Turned) else event.number
@@ -233,10 +247,11 @@ def _is_short(value: str | int) -> bool:
 
 
 def _read_thoughts(group: _Group, end: int) -> None:
-    for line, event in zip(group.lines, group.entries, strict=True):
+    for line, event in group.of(_THOUGHTS):
         match event:
             case ThoughtStarted():
-                thought = _Thought(event=event, line=line, row=0, since=event.at)
+                lane = group.key("thoughts", _purpose(event))
+                thought = _Thought(event=event, line=line, lane=lane, since=event.at)
                 group.thoughts[event.thought] = thought
                 group.every_thought.append(thought)
             case ThoughtPaused() if event.thought in group.thoughts:
@@ -250,28 +265,28 @@ def _read_thoughts(group: _Group, end: int) -> None:
                 thought.move(event.at, "running")
                 thought.since, thought.end = None, event.at
                 thought.tokens, thought.cause = event.tokens, event.cause or ""
+    limits = group.key("deadlines")
     for thought in group.every_thought:
         thought.move(end, "running")
         thought.since = None
         start, until = thought.event.at, end if thought.end < 0 else thought.end
-        name = _purpose(thought.event)
-        thought.row = group.row("thoughts", name, start, max(until, start))
+        name = thought.lane[2]
+        thought.lane = (*thought.lane[:3], group.row("thoughts", name, start, max(until, start)))
         if thought.event.limit is not None:
             limit = min(thought.event.limit, _LONGEST)
-            key = group.key("deadlines")
-            group.spans.append((start, limit, "limit", thought.line, "", key))
+            group.spans.append((start, limit, "limit", thought.line, "", limits))
     _link_actions(group)
 
 
 def _link_actions(group: _Group) -> None:
     """Tie each action to the thought that ended at its instant, the last before it."""
     ended: _Thought | None = None
-    for line, event in zip(group.lines, group.entries, strict=True):
+    actions = group.key("actions")
+    for line, event in group.of(_TIED):
         if isinstance(event, ThoughtEnded):
             ended = group.thoughts.get(event.thought)
-        elif isinstance(event, Acted) and ended is not None and ended.end == event.at:
-            source = _thought_key(group, ended)
-            group.links.append((event.at, 0, "acted", source, group.key("actions"), line))
+        elif ended is not None and ended.end == event.at:
+            group.links.append((event.at, 0, "acted", ended.lane, actions, line))
 
 
 def _purpose(event: ThoughtStarted) -> str:
@@ -294,7 +309,7 @@ def _span_state(event: ThoughtEnded | CallEnded) -> SpanState:
 def _read_calls(group: _Group, end: int) -> None:
     """Calls of tools, and the tools of a world that answers with `reply`."""
     acted = -1
-    for line, event in zip(group.lines, group.entries, strict=True):
+    for line, event in group.of(_CALLS):
         match event:
             case CallStarted():
                 group.calls[event.call] = (event.at, line, event.tool, 0)
@@ -339,11 +354,11 @@ def _order_lanes(groups: Sequence[_Group], judgements: Sequence[Judgement]) -> l
     keys: list[LaneKey] = []
     for group, judgement in zip(groups, judgements, strict=True):
         own = {span[-1] for span in group.spans} | {mark[-1] for mark in group.marks}
-        own |= {_thought_key(group, thought) for thought in group.every_thought}
+        own |= {thought.lane for thought in group.every_thought}
         own |= {key for link in group.links for key in link[3:5]}
         if judgement.verdicts:
             own.add(group.key("actions"))
-        if any(isinstance(event, Turned | Happened) for event in group.entries):
+        if {Turned, Happened} & set(map(type, group.entries)):
             own.add(group.key("score"))
         lanes = dict.fromkeys(span[-1] for span in group.spans if span[-1][1] == "deadlines")
         first = {key: index for index, key in enumerate([*_thought_keys(group), *lanes])}
@@ -355,12 +370,7 @@ def _order_lanes(groups: Sequence[_Group], judgements: Sequence[Judgement]) -> l
 
 def _thought_keys(group: _Group) -> list[LaneKey]:
     """The first lane of each purpose, in the order in which they began."""
-    purposes = dict.fromkeys(_purpose(thought.event) for thought in group.every_thought)
-    return [group.key("thoughts", purpose) for purpose in purposes]
-
-
-def _thought_key(group: _Group, thought: _Thought) -> LaneKey:
-    return group.key("thoughts", _purpose(thought.event), thought.row)
+    return list(dict.fromkeys((*thought.lane[:3], 0) for thought in group.every_thought))
 
 
 def _lanes(keys: Sequence[LaneKey]) -> list[Lane]:
@@ -377,21 +387,25 @@ def _lanes(keys: Sequence[LaneKey]) -> list[Lane]:
 
 
 def _thought_columns(
-    thoughts: Sequence[tuple[_Group, _Thought]], indices: dict[LaneKey, int], strings: Strings
+    thoughts: Sequence[_Thought], indices: dict[LaneKey, int], strings: Strings
 ) -> Thoughts:
-    columns = Thoughts(start=delta([thought.event.at for _, thought in thoughts]))
-    for group, thought in thoughts:
-        columns.number.append(thought.event.thought)
-        columns.lane.append(indices[_thought_key(group, thought)])
-        columns.line.append(thought.line)
-        columns.end.append(thought.end)
-        columns.tokens.append(thought.tokens)
-        columns.state.append(thought.last)
-        columns.cause.append(strings.label(thought.cause))
-        columns.model.append(strings.label(thought.event.model))
-        columns.purpose.append(strings.label(_purpose(thought.event)))
-        columns.is_late.append(int(thought.is_late))
-    return columns
+    texts = [
+        tuple(map(strings.label, (thought.cause, thought.event.model, thought.lane[2])))
+        for thought in thoughts
+    ]
+    return Thoughts(
+        number=[thought.event.thought for thought in thoughts],
+        lane=[indices[thought.lane] for thought in thoughts],
+        line=[thought.line for thought in thoughts],
+        start=delta([thought.event.at for thought in thoughts]),
+        end=[thought.end for thought in thoughts],
+        tokens=[thought.tokens for thought in thoughts],
+        state=[thought.last for thought in thoughts],
+        cause=[cause for cause, _, _ in texts],
+        model=[model for _, model, _ in texts],
+        purpose=[purpose for _, _, purpose in texts],
+        is_late=[int(thought.is_late) for thought in thoughts],
+    )
 
 
 def _span_columns(
@@ -401,13 +415,13 @@ def _span_columns(
     for group in groups:
         rows += [(*span[:5], indices[span[5]], -1) for span in group.spans]
         for thought in group.every_thought:
-            index, number = indices[_thought_key(group, thought)], numbers[id(thought)]
+            index, number = indices[thought.lane], numbers[id(thought)]
             label = f"#{thought.event.thought}"
-            *stretches, (start, length, state) = thought.spans or [(thought.event.at, 0, "running")]
-            del state
-            rows += [(*stretch, thought.line, label, index, number) for stretch in stretches]
+            *stretches, (start, length, _) = thought.spans or [(thought.event.at, 0, "running")]
+            if stretches:
+                rows += [(*stretch, thought.line, label, index, number) for stretch in stretches]
             rows.append((start, length, thought.last, thought.line, label, index, number))
-    rows.sort(key=lambda row: (row[0], row[5], row[3]))
+    rows.sort(key=itemgetter(0, 5, 3))
     return Spans(
         start=delta([row[0] for row in rows]),
         length=[row[1] for row in rows],
@@ -420,9 +434,7 @@ def _span_columns(
 
 
 def _mark_columns(groups: Sequence[_Group], indices: dict[LaneKey, int], strings: Strings) -> Marks:
-    marks = sorted(
-        (mark for group in groups for mark in group.marks), key=lambda mark: (mark[0], mark[2])
-    )
+    marks = sorted((mark for group in groups for mark in group.marks), key=itemgetter(0, 2))
     return Marks(
         at=delta([mark[0] for mark in marks]),
         kind=[mark[1] for mark in marks],
@@ -434,9 +446,7 @@ def _mark_columns(groups: Sequence[_Group], indices: dict[LaneKey, int], strings
 
 
 def _link_columns(groups: Sequence[_Group], indices: dict[LaneKey, int]) -> Links:
-    links = sorted(
-        (link for group in groups for link in group.links), key=lambda link: (link[0], link[5])
-    )
+    links = sorted((link for group in groups for link in group.links), key=itemgetter(0, 5))
     return Links(
         at=delta([link[0] for link in links]),
         length=[link[1] for link in links],
@@ -460,15 +470,16 @@ def _verdicts(
 ) -> Verdicts:
     rows = []
     for group, judgement in zip(groups, judgements, strict=True):
+        actions = group.key("actions")
         for verdict in judgement.verdicts:
             thought = None if verdict.thought is None else group.thoughts.get(verdict.thought)
-            key = group.key("actions")
+            key = actions
             if thought is not None:
-                key = _thought_key(group, thought)
+                key = thought.lane
                 thought.is_late |= verdict.kind == "too late"
             number = -1 if thought is None else numbers[id(thought)]
             rows.append((verdict.at, group.lines[verdict.event], indices[key], verdict, number))
-    rows.sort(key=lambda row: row[:2])
+    rows.sort(key=itemgetter(0, 1))
     return Verdicts(
         at=delta([row[0] for row in rows]),
         line=[row[1] for row in rows],

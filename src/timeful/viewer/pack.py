@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -49,6 +49,7 @@ _LONGEST_FIELD = 64 << 10
 _LONGEST_LINE = 1 << 19
 _PIECE = 10_000
 _MOST_ABOUT = 200
+_Scored = Turned | Happened | EpisodeEnded
 _EXACT = {str, bool, float, type(None)}
 _REPETITIONS = ("seed", "game_seed", "sample", "run", "episode", "repetition")
 _HIDDEN = ("key", "suite", "model", "mode", "clock", "timing", "part", "place")
@@ -167,7 +168,7 @@ def pack_lanes(record: RawRecord) -> Lanes:
 
 def _bound(record: RawRecord) -> RawRecord:
     """Move instants that no page can show to the last one that it can."""
-    if all(0 <= event.at <= LAST for event in record.entries):
+    if not record.entries or 0 <= record.entries[0].at <= record.last <= LAST:
         return record
     record.entries = [
         event
@@ -191,7 +192,7 @@ def _head(record: RawRecord) -> dict[str, Any]:
     settings, end = record.settings, record.end
     episode = settings.get("episode")
     episode = episode if isinstance(episode, dict) else settings
-    scores = [e.score for e in record.entries if isinstance(e, Turned | Happened | EpisodeEnded)]
+    scores = (event.score for event in reversed(record.entries) if isinstance(event, _Scored))
     clock = str(episode.get("clock", settings.get("clock", "virtual")))
     stand_in = episode.get("stand_in")
     failed = isinstance(end, EpisodeFailed)
@@ -200,10 +201,10 @@ def _head(record: RawRecord) -> dict[str, Any]:
         "about": about(settings),
         "status": "open" if end is None else "failed" if failed else "ok",
         "error": f"{end.boundary}: {end.error}" if isinstance(end, EpisodeFailed) else None,
-        "score": scores[-1] if scores else None,
+        "score": next(scores, None),
         "stand_in": stand_in if isinstance(stand_in, bool) else None,
         "clock": clock if clock in ("token", "wall") else "virtual",
-        "end": max((event.at for event in record.entries), default=0),
+        "end": record.last,
         "lines": record.count,
         "has_texts": has_texts(record),
         "notices": record.notices,
@@ -212,7 +213,8 @@ def _head(record: RawRecord) -> dict[str, Any]:
 
 def has_texts(record: RawRecord) -> bool:
     """Whether a record has prompts or chunks."""
-    entries = (e.what if isinstance(e, Within) else e for e in record.entries)
+    kinds = {ThoughtChunk, ThoughtStarted, Within}
+    entries = (e.what if isinstance(e, Within) else e for e in record.entries if type(e) in kinds)
     return any(
         isinstance(e, ThoughtChunk) or (isinstance(e, ThoughtStarted) and e.messages is not None)
         for e in entries
@@ -252,10 +254,10 @@ def about(settings: Any, prefix: str = "") -> list[tuple[str, str]]:
 def _scores(record: RawRecord) -> Scores:
     scores = Scores()
     instants: list[int] = []
-    for event in record.entries:
-        if isinstance(event, Turned | Happened | EpisodeEnded) and (
-            not scores.score or scores.score[-1] != event.score
-        ):
+    kinds = {Turned, Happened, EpisodeEnded}
+    events = [event for event in record.entries if type(event) in kinds]
+    for event in cast(list[_Scored], events):
+        if not scores.score or scores.score[-1] != event.score:
             instants.append(event.at)
             scores.score.append(event.score)
     scores.at = delta(instants)
@@ -286,7 +288,8 @@ def pack_texts(record: RawRecord) -> Texts:
             _add_end(inner, current[module, inner.thought][0])
         events.append((line, _fields(event)))
     for text, pieces, instants in current.values():
-        text.text, text.chunks.at = "".join(pieces), delta(instants)
+        if pieces:
+            text.text, text.chunks.at = "".join(pieces), delta(instants)
     events += [(line, _shorten(unknown.fields)) for line, unknown in record.unknown]
     begun.sort(key=lambda item: item[:2])
     thoughts = [text for _, _, text in begun]
@@ -405,7 +408,8 @@ def _texts_of(kind: str, values: list[Any], count: int) -> list[str]:
 def _column(values: list[Any]) -> tuple[Any, list[Any]]:
     """A column and its kind."""
     types = set(map(type, values))
-    if not types <= _EXACT and not all(map(_is_exact, values)):
+    is_exact = -LAST <= min(values) <= max(values) <= LAST if types == {int} else types <= _EXACT
+    if not is_exact and not all(map(_is_exact, values)):
         return "json", [msgspec.json.encode(value).decode() for value in values]
     if len(types) == 1 and values.count(values[0]) == len(values):
         return "same", values[:1]

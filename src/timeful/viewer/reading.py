@@ -3,10 +3,10 @@
 import gc
 import json
 import lzma
+from collections import Counter
 from collections.abc import Iterable
 from contextlib import ContextDecorator
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from timeful.errors import RecordError
-from timeful.files import LONGEST_LINE, decode
+from timeful.files import LONGEST_LINE
 from timeful.records.events import AnyEntry, Entry, EpisodeEnded, EpisodeFailed, EpisodeStarted
 
 _MOST_NOTICES = 20
@@ -83,6 +83,11 @@ class RawRecord:
         return next(ends, None)
 
     @property
+    def last(self) -> int:
+        """The last instant."""
+        return self.entries[-1].at if self.entries else 0
+
+    @property
     def settings(self) -> dict[str, Any]:
         """The settings of the episode; empty if they are missing."""
         starts = (event for event in self.entries if isinstance(event, EpisodeStarted))
@@ -131,13 +136,12 @@ def parse_lines(lines: Iterable[bytes], name: str) -> RawRecord:
     decoder = msgspec.json.Decoder(AnyEntry)
     for number, line in enumerate(lines, 1):
         record.count = number
-        if not line.strip():
-            continue
         try:
-            record.entries.append(decode(line, decoder))
+            record.entries.append(decoder.decode(line))
             record.lines.append(number)
-        except msgspec.DecodeError as error:
-            _read_unknown(record, number, line, str(error))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            if line.strip():
+                _read_unknown(record, number, line, str(error))
     _put_in_order(record)
     return record
 
@@ -185,13 +189,13 @@ def _without_surrogates(value: Any) -> Any:
 
 def _put_in_order(record: RawRecord) -> None:
     instants = [event.at for event in record.entries]
-    if any(b < a for a, b in pairwise(instants)):
+    if instants != sorted(instants):
         _note(record, f"{record.name}: its instants are out of order; they are shown in order")
         order = sorted(range(len(instants)), key=instants.__getitem__)
         record.entries = [record.entries[i] for i in order]
         record.lines = [record.lines[i] for i in order]
-    ends = sum(isinstance(event, EpisodeEnded | EpisodeFailed) for event in record.entries)
-    starts = sum(isinstance(event, EpisodeStarted) for event in record.entries)
+    kinds = Counter(map(type, record.entries))
+    ends, starts = kinds[EpisodeEnded] + kinds[EpisodeFailed], kinds[EpisodeStarted]
     if ends > 1:
         _note(record, f"{record.name} has {ends} ends; the last one counts")
     if not ends:
