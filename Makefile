@@ -37,7 +37,7 @@ peer-%: .peers/%/.ready
 
 .peers/%/.ready: pyproject.toml
 	$(PYTHON) -m venv .peers/$*
-	.peers/$*/bin/python -m pip install -q -e '.[openai,timely,$*]' pytest pytest-xdist hypothesis
+	.peers/$*/bin/python -m pip install -q -e '.[openai,timely,$*]' pytest pytest-xdist hypothesis pandas pyarrow
 	touch $@
 
 clean:

@@ -1,5 +1,6 @@
 """Suites as tasks of Inspect, with the real Inspect; `make peers` runs these tests."""
 
+import json
 import os
 import signal
 import subprocess
@@ -13,15 +14,31 @@ import pytest
 
 pytest.importorskip("inspect_ai", reason="Inspect is not installed here: make peers")
 
+from click.testing import CliRunner
 from inspect_ai import Task, eval  # noqa: A004
+from inspect_ai.analysis import samples_df
 from inspect_ai.event import InfoEvent, ModelEvent
 from inspect_ai.log import EvalLog, read_eval_log
 from inspect_ai.model import Model, get_model
 
-from tests.servers.fake import Answer, Body, FakeServer, Hang, Say, Script, Status, Step, Usage
+from tests.servers.fake import (
+    Answer,
+    Body,
+    FakeServer,
+    Hang,
+    Say,
+    Script,
+    Status,
+    Step,
+    Usage,
+    Wait,
+)
 from timeful import evaluate
 from timeful.bridges.inspect.tasks import make_task
+from timeful.cli.main import app
 from timeful.errors import SettingsError
+from timeful.models.calibrate import load_calibration
+from timeful.models.traffic import Limits
 
 
 def run(task: Task | str, model: Model | str, folder: Path, **options: Any) -> EvalLog:
@@ -222,3 +239,90 @@ def test_ctrl_c_ends_an_evaluation(hangs: bool, tmp_path: Path) -> None:
         process.wait(20)
         assert time.monotonic() - began < 5
     assert [read_eval_log(str(path)).status for path in tmp_path.glob("*.eval")] == ["cancelled"]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of snake on an endpoint, with one failed episode."""
+    folder = tmp_path_factory.mktemp("finished") / "run"
+
+    def script(body: Body) -> Iterator[Step]:
+        if script.count > 60:  # type: ignore[attr-defined]
+            yield Status(400, "no more")
+        script.count += 1  # type: ignore[attr-defined]
+        yield from answer(body)
+
+    script.count = 0  # type: ignore[attr-defined]
+    with serve(script) as server:
+        evaluate(
+            "reactive", "realtime", out=folder, workers=1, game="snake", difficulty=["easy"],
+            step=[8192], game_seed=[0, 1, 2], sample=[0], reactor=_spec(server),
+            api_key="key-of-a-test", limits=Limits(connections=1),
+        )  # fmt: skip
+    return folder
+
+
+def test_an_exported_run_is_read_by_inspect(finished: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run.eval"
+    result = CliRunner().invoke(
+        app, ["export", str(finished), "--as", "inspect", "--out", str(out)]
+    )
+    assert result.exit_code == 0, result.output
+    log = read_eval_log(str(out))
+    assert log.samples is not None
+    rows = [json.loads(line)["row"] for line in (finished / "rows.jsonl").read_text().splitlines()]
+    by_hash = {sample.metadata["sha256"]: sample for sample in log.samples}
+    assert set(by_hash) == {row["sha256"] for row in rows}
+    for row in rows:
+        sample = by_hash[row["sha256"]]
+        assert (sample.error is not None) == (row["status"] == "failed")
+        if row["status"] == "ok":
+            assert sample.scores is not None
+            assert sample.scores["outcome"].value["score"] == row["score"]  # type: ignore[index]
+            tokens = sum(usage.output_tokens for usage in sample.model_usage.values())
+            assert tokens == row["tokens"]
+    assert log.status == ("error" if any(r["status"] == "failed" for r in rows) else "success")
+    frame = samples_df(str(out))
+    assert len(frame) == len(rows)
+    command = [sys.executable, "-m", "inspect_ai", "log", "dump", str(out)]
+    dump = subprocess.run(command, capture_output=True, check=True)
+    assert json.loads(dump.stdout)["eval"]["task"] == "realtime"
+
+
+def test_an_export_refuses_other_names_and_existing_files(finished: Path, tmp_path: Path) -> None:
+    arguments = ["export", str(finished), "--as", "inspect", "--out"]
+    assert isinstance(
+        CliRunner().invoke(app, [*arguments, str(tmp_path / "run.txt")]).exception, SettingsError
+    )
+    out = tmp_path / "run.eval"
+    out.write_text("mine")
+    assert isinstance(CliRunner().invoke(app, [*arguments, str(out)]).exception, SettingsError)
+    assert out.read_text() == "mine"
+
+
+def test_a_pace_is_fitted_from_a_log(tmp_path: Path) -> None:
+    def script(body: Body) -> Iterator[Step]:
+        count = 3 + len(script_calls) % 4 * 5
+        script_calls.append(count)
+        for _ in range(count):
+            yield Wait(20)
+            yield Say("U ")
+        yield Usage(count, total=count + 7)
+
+    script_calls: list[int] = []
+    with serve(script) as server:
+        options = {"seeds": 1, "difficulty": "easy", "agent": "reactive"}
+        log = run(
+            "timeful/freeway", connect(server), tmp_path, task_args=options, message_limit=None,
+            time_limit=8,
+        )  # fmt: skip
+    out = tmp_path / "pace.json"
+    result = CliRunner().invoke(app, ["calibrate", "--from", log.location, "--out", str(out)])
+    assert result.exit_code == 0, result.output
+    assert load_calibration(out).alpha_s_per_token == pytest.approx(0.02, rel=0.15)
+
+
+def test_a_log_without_answers_is_refused(tmp_path: Path) -> None:
+    log = run("timeful/freeway", "timeful/search", tmp_path, task_args={"seeds": 1})
+    result = CliRunner().invoke(app, ["calibrate", "--from", log.location])
+    assert isinstance(result.exception, SettingsError)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from timeful.training.data.traces import TraceResult
 
 _TRACES = ("perfetto", "chrome", "otel")
+_DATED = ("otel", "inspect")
 _LISTED = 20
 """The most failed episodes that are named; the others are counted."""
 
@@ -84,9 +85,9 @@ def _left_out(failures: "LeftOut") -> bool:
 @click.option(
     "--as",
     "kind",
-    type=click.Choice(["sft", "preference", "prompts", *_TRACES]),
+    type=click.Choice(["sft", "preference", "prompts", *_TRACES, "inspect"]),
     required=True,
-    help="Rows of a data set, or a trace for Perfetto, Chrome or OpenTelemetry.",
+    help="Rows of a data set, a trace for Perfetto, Chrome or OpenTelemetry, a log of Inspect.",
 )
 @click.option(
     "--out", type=FILE, required=True, help="Output file; its card is written next to it."
@@ -113,7 +114,7 @@ def _left_out(failures: "LeftOut") -> bool:
 @click.option(
     "--start",
     metavar="DATE",
-    help="Date of instant 0 for --as otel.  [default: 2000-01-01T00:00:00Z]",
+    help="Date of instant 0 for --as otel, inspect.  [default: 2000-01-01T00:00:00Z]",
 )
 def export(
     folder: Path,
@@ -136,12 +137,17 @@ def export(
     with 1 if a record cannot be read. Without rows it exits with 1 and writes no file.
 
     For traces RUN is also a single record, and all episodes are written: a .pftrace file for
-    ui.perfetto.dev, a .json file in Chrome's format, or one line of OTLP JSON an episode.
+    ui.perfetto.dev, a .json file in Chrome's format, or one line of OTLP JSON an episode. --as
+    inspect writes an .eval file with one sample an episode; failed episodes are its errors.
     """
-    if kind in _TRACES:
+    if kind in (*_TRACES, "inspect"):
         names = ("form", "reward", "minimum", "best", "in_time", "split")
         refuse_idle(dict.fromkeys(names, (False, "a data set: --as sft, preference or prompts")))
-        refuse_idle(dict.fromkeys(("messages", "start"), (kind == "otel", "--as otel")))
+        refuse_idle({"messages": (kind == "otel", "--as otel")})
+        refuse_idle({"start": (kind in _DATED, "--as otel, inspect")})
+        if kind == "inspect":
+            _write_log(folder, out, replace=replace, start=start)
+            return
         _write_traces(folder, kind, out, replace=replace, messages=messages, start=start)
         return
     refuse_idle(dict.fromkeys(("messages", "start"), (False, "--as otel")))
@@ -190,14 +196,12 @@ def _write_traces(
 ) -> None:
     """Write the records of a run, or one record, for a viewer of traces."""
     from timeful.cli.record_files import record_files
-    from timeful.errors import SettingsError
     from timeful.records.store import write_atomically
     from timeful.viewer.pack import pack_episode
     from timeful.viewer.reading import read_raw
     from timeful.viewer.traces import chrome, otel, perfetto
 
-    if out.exists() and not replace:
-        raise SettingsError(f"{out} exists; give another --out, or --replace")
+    _refuse_existing(out, replace)
     packs = [pack_episode(read_raw(path)) for path in record_files([source])]
     if kind == "otel":
         date = _read_date(start)
@@ -207,6 +211,33 @@ def _write_traces(
     write_atomically(out, content)
     print(f"trace      {out}")
     print(f"episodes   {len(packs)}")
+
+
+def _refuse_existing(out: Path, replace: bool) -> None:
+    from timeful.errors import SettingsError
+
+    if out.exists() and not replace:
+        raise SettingsError(f"{out} exists; give another --out, or --replace")
+
+
+def _write_log(source: Path, out: Path, *, replace: bool, start: str | None) -> None:
+    """Write the records of a run, or one record, as a log of Inspect."""
+    from timeful.bridges.inspect.logs import LogWriter
+    from timeful.cli.record_files import record_files
+    from timeful.cli.suite_command import load_suite
+    from timeful.errors import SettingsError
+    from timeful.records.folder import SETTINGS, read_settings
+
+    if out.suffix not in (".eval", ".json"):
+        raise SettingsError(f"a log of Inspect ends in .eval or .json, got {out.name}")
+    _refuse_existing(out, replace)
+    settings = read_settings(source) if (source / SETTINGS).is_file() else {}
+    name = str(settings.get("suite", ""))
+    suite = load_suite(str(settings.get("file") or name)) if name else None
+    writer = LogWriter(suite=suite, name=name or source.stem, start_ns=_read_date(start))
+    count = writer.write(record_files([source]), out, settings)
+    print(f"log        {out}")
+    print(f"episodes   {count}")
 
 
 def _read_date(text: str | None) -> int:

@@ -37,12 +37,13 @@ class Timing:
     """One timed answer, in seconds since it was asked for.
 
     `is_counted` says whether the server gave the number of tokens; else it is an estimate.
-    `hidden` counts the tokens of reasoning that was not shown before the first token.
+    `hidden` counts the tokens of reasoning that was not shown before the first token, whose delay
+    is None where a log does not have it.
     """
 
     tokens: int
     seconds: float
-    first_token_s: float
+    first_token_s: float | None = None
     is_counted: bool
     hidden: int = 0
 
@@ -57,7 +58,7 @@ class Calibration:
         alpha_s_per_token: The slope.
         beta_s: The height at zero tokens.
         r_squared: The share of the variance that the line explains.
-        first_token_s: The median delay of the first token.
+        first_token_s: The median delay of the first token; None if that is unknown.
         timings: The answers in the order they were timed.
     """
 
@@ -66,7 +67,7 @@ class Calibration:
     alpha_s_per_token: float
     beta_s: float
     r_squared: float
-    first_token_s: float
+    first_token_s: float | None
     timings: tuple[Timing, ...]
 
     @property
@@ -153,14 +154,29 @@ def calibrate(
         _time(model, prompt, max_tokens=limit, seed=seed + n, read=read)
         for n, limit in enumerate(plan_limits(lengths, repeats))
     )
+    return fit(model.name, timings, endpoint=endpoint)
+
+
+def fit(model: str, timings: Sequence[Timing], *, endpoint: str = "") -> Calibration:
+    """Fit a line through timed answers.
+
+    Args:
+        model: The name of the model.
+        timings: The answers.
+        endpoint: Where the model is reached, for the record.
+
+    Raises:
+        ModelError: If no pace can be told from them.
+    """
     line = line_through([(timing.tokens, timing.seconds) for timing in timings])
+    delays = [t.first_token_s for t in timings if t.first_token_s is not None]
     return Calibration(
-        model=model.name,
+        model=model,
         endpoint=endpoint,
         alpha_s_per_token=line.alpha,
         beta_s=line.beta,
         r_squared=line.r_squared,
-        first_token_s=median(timing.first_token_s for timing in timings),
+        first_token_s=median(delays) if delays else None,
         timings=tuple(timings),
     )
 

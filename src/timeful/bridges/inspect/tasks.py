@@ -22,18 +22,15 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from timeful.bridges.inspect.episodes import SOURCES, load_episodes
 from timeful.bridges.inspect.model import SAMPLE, SampleTasks
+from timeful.bridges.inspect.scores import read_scores
 from timeful.bridges.inspect.stand_in import StandIn
 from timeful.errors import EpisodeError, ModelError
-from timeful.experiments.rows import row_maker
 from timeful.experiments.run import play_planned
 from timeful.experiments.suite import Suite
 from timeful.experiments.sweep import PlannedEpisode
-from timeful.records.events import Entry, EpisodeEnded, ThoughtChunk
+from timeful.records.events import Entry, ThoughtChunk
 from timeful.records.recorder import Recorder
-from timeful.records.rows import EpisodeRow
 from timeful.records.summary import complete_record
-from timeful.reports.metric import read_item
-from timeful.suites.realtime.scores import normalise
 
 SCORES = "timeful_scores"
 """The scores of a sample in its store; `inspect score` reads them too."""
@@ -88,7 +85,7 @@ def episode(name: str, options: str) -> Solver:
             await play_sample(episodes.suite, step, recorder)
         finally:
             write_events(recorder)
-        scores = read_scores(episodes.suite, recorder)
+        scores = read_scores(episodes.suite, recorder.events)
         state.store.set(SCORES, scores)
         state.output = ModelOutput.from_content(str(state.model), f"score {scores['score']:g}")
         state.completed = True
@@ -134,25 +131,6 @@ def write_events(recorder: Recorder) -> None:
         if not isinstance(event, ThoughtChunk):
             write(msgspec.json.decode(msgspec.json.encode(event)))  # without tuples
     write({"sha256": recorder.sha256})
-
-
-def read_scores(suite: Suite, recorder: Recorder) -> dict[str, float]:
-    """The score of an episode, and the metrics of its suite that a single episode has."""
-    row = row_maker(suite).make(recorder.events)
-    end = next(event for event in recorder.events if isinstance(event, EpisodeEnded))
-    scores = {"score": end.score}
-    if isinstance(row, EpisodeRow):
-        late = row.late_turns / max(1, row.turns)
-        score = normalise(row.game, end.score)
-        return {**scores, "normalised": score, "late": late, "in time": 1 - late}
-    for metric in suite.metrics:
-        if metric.value == "":  # of the whole run
-            continue
-        value = read_item(row, metric.value)
-        weight = 1 if metric.per is None else read_item(row, metric.per)
-        if value is not None and weight:
-            scores.setdefault(metric.name, metric.scale * float(value) / weight)
-    return scores
 
 
 @scorer(metrics={"*": [mean(), stderr(cluster="cluster")]})
