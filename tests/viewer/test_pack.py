@@ -179,6 +179,59 @@ def test_letters_whose_windows_overlap_have_lanes_of_their_own(
     assert [packed.lanes[lane].name for lane in windows] == (lanes * 2)[:2]
 
 
+def happened(at: int, what: str, **data: Any) -> Happened:
+    return Happened(at=at, number=at, what=what, data=data, reward=0.0, score=0.0)
+
+
+def predicted(at: int, turn: int, **statuses: str) -> Any:
+    items = [
+        {"name": name, "description": "", "inputs": {}, "action_trigger_status": status}
+        for name, status in statuses.items()
+    ]
+    levels = {"readiness_maturity": "high", "trigger_confidence": "high"}
+    text = json.dumps({"turn": turn, "opportunities": [item | levels for item in items]})
+    return acted(at, text)
+
+
+def test_an_action_of_a_conversation_has_its_ready_ranges_and_states() -> None:
+    turns = [(0, 1, 10), (20, 2, 30), (40, 3, 50), (60, 4, 70)]
+    speech = [
+        event
+        for start, turn, end in turns
+        for event in (happened(start, "begins", turn=turn), happened(end, "turn", turn=turn))
+    ]
+    over = happened(80, "over", ready_ranges={"pay": [1, 2, 4, 9], "look": "no list"})
+    events = [
+        started(),
+        *speech,
+        predicted(12, 1, pay="pending", look="triggered"),
+        predicted(32, 2, pay="ready_to_trigger", look="triggered"),
+        predicted(52, 3, look="triggered"),
+        over,
+    ]
+    lanes = pack_episode(sorted(events, key=lambda event: event.at)).lanes
+    names = [lane.name for lane in lanes.lanes]
+    pay = names.index("pay")
+    spans, marks = lanes.spans, lanes.marks
+    assert [
+        (start, start + length)
+        for start, length, lane in zip(instants(spans.start), spans.length, spans.lane, strict=True)
+        if lane == pay
+    ] == [(10, 40), (70, 80)]
+    states = {
+        name: [
+            (at, lanes.strings[label])
+            for at, label, lane in zip(instants(marks.at), marks.label, marks.lane, strict=True)
+            if lane == names.index(name)
+        ]
+        for name in ("pay", "look")
+    }
+    assert states == {
+        "pay": [(12, "pending"), (32, "ready"), (52, "absent")],
+        "look": [(12, "triggered")],
+    }
+
+
 def test_modules_have_lanes_of_their_own() -> None:
     inner = [Within(at=e.at, module="body", what=e) for e in thought(1, 5, 9)]
     events = sorted([*thought(1, 0, 10, purpose="plan"), *inner], key=_at)

@@ -28,6 +28,7 @@ from timeful.records.events import (
     Within,
 )
 from timeful.records.verdicts import Judgement, end_of, judge
+from timeful.viewer.actions import read_changes, read_ranges
 from timeful.viewer.columns import Strings, delta
 from timeful.viewer.reading import RawRecord
 from timeful.viewer.schema import (
@@ -158,6 +159,7 @@ def pack_groups(groups: Sequence[_Group], record: RawRecord, strings: Strings) -
         _read_calls(group, end)
         judgement = judge(group.entries)
         _read_slots(group, judgement)
+        _read_actions(group)
         judgements.append(judgement)
     groups[0].marks += [
         [unknown.at, "unknown", line, unknown.name, 0, groups[0].key("notes")]
@@ -346,6 +348,16 @@ def _read_slots(group: _Group, judgement: Judgement) -> None:
         group.spans.append((start, end - start, "window", line, slot.name, key))
 
 
+def _read_actions(group: _Group) -> None:
+    """The actions of a conversation: a lane each, with its ready ranges and changes of state."""
+    for part in read_ranges(group.entries):
+        line, key = group.lines[part.event], group.key("deadlines", part.name)
+        group.spans.append((part.start, part.end - part.start, "window", line, "", key))
+    for change in read_changes(group.entries):
+        event, line = group.entries[change.event], group.lines[change.event]
+        group.mark("note", event, line, change.status, group.key("deadlines", change.name))
+
+
 # --- writing ---------------------------------------------------------------------------------
 
 
@@ -360,7 +372,8 @@ def _order_lanes(groups: Sequence[_Group], judgements: Sequence[Judgement]) -> l
             own.add(group.key("actions"))
         if {Turned, Happened} & set(map(type, group.entries)):
             own.add(group.key("score"))
-        lanes = dict.fromkeys(span[-1] for span in group.spans if span[-1][1] == "deadlines")
+        keys_of_items = [item[-1] for item in (*group.spans, *group.marks)]
+        lanes = dict.fromkeys(key for key in keys_of_items if key[1] == "deadlines")
         first = {key: index for index, key in enumerate([*_thought_keys(group), *lanes])}
         keys += sorted(
             own, key=lambda key: (_KINDS.index(key[1]), first.get((*key[:3], 0), 0), key[3])
