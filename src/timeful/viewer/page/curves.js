@@ -2,34 +2,35 @@
 import { colours, count, el, fillBox, fitCanvas, oncePerFrame, path, plain, select, textRight } from "./dom.js";
 
 const HEIGHT = 150;
+const COLOURS = ["own", "other", "late", "good", "early", "third"];
 
-// The journal of a training, one chart for each series; those with a usual name first.
+// The journals of a training, one chart a series, one line an arm; usual names first.
 export function makeCurves(curves, box) {
   const first = /reward|score|utility|AC|loss|lost|tokens|entropy|kl/i;
-  const isFlat = (curve) => new Set(curve.y.filter((value) => value !== null)).size < 2;
-  const sorted = [...curves].sort((a, b) => isFlat(a) - isFlat(b) || first.test(b.name) - first.test(a.name));
+  const isFlat = (group) => group.every((curve) => new Set(known(curve)).size < 2);
+  const groups = [...Map.groupBy(curves, ({ name }) => name.split(": ").at(-1))].sort(([a, x], [b, y]) => isFlat(x) - isFlat(y) || first.test(b) - first.test(a));
   const draws = [];
-  const grid = el("div", { class: "charts" }, sorted.map((curve) => {
-    const known = curve.y.filter((value) => value !== null);
-    const canvas = el("canvas", { role: "img", "aria-label": `${curve.name} over ${count(known.length, "update")}: from ${plain(known[0])} to ${plain(known[known.length - 1])}` });
-    const figure = el("figure", { class: "panel" }, el("figcaption", {}, el("strong", { text: curve.name }), el("span", { class: "caption", text: `  last ${plain(known[known.length - 1])}` })), canvas);
-    const draw = oncePerFrame(() => drawCurve(canvas, figure.clientWidth - 26, curve));
-    new ResizeObserver(draw).observe(figure);
-    draws.push(draw);
+  const grid = el("div", { class: "charts" }, groups.map(([name, group]) => {
+    const texts = group.map((curve) => `${curve.name.slice(0, -name.length)}last ${plain(known(curve).at(-1))}`);
+    const canvas = el("canvas", { role: "img", "aria-label": `${name} over ${count(known(group[0]).length, "update")}: ${texts.join("; ")}` });
+    const figure = el("figure", { class: "panel" }, el("figcaption", {}, el("strong", { text: name }), texts.map((text, place) => el("span", { class: "caption", style: `color: var(--${COLOURS[place % 6]})`, text: `  ${text}` }))), canvas);
+    draws.push(oncePerFrame(() => drawCurves(canvas, figure.clientWidth - 26, group)));
+    new ResizeObserver(draws.at(-1)).observe(figure);
     return figure;
   }));
-  box.replaceChildren(el("p", { class: "caption", text: "Each chart has a number of the journal over the updates of the training. The rollouts are in the table of episodes." }), grid);
+  box.replaceChildren(el("p", { class: "caption", text: "Each chart has a number of the journals over the updates. Rollouts are in the table of episodes." }), grid);
   return { theme: () => draws.forEach((draw) => draw()) };
 }
 
+const known = ({ y }) => y.filter((value) => value !== null);
 const range = (values) => [values.reduce((a, b) => Math.min(a, b), Infinity), values.reduce((a, b) => Math.max(a, b), -Infinity)];
 
-function drawCurve(canvas, width, { x, y }) {
-  if (width < 40) return;
+function drawCurves(canvas, width, group) {
+  const lines = group.map(({ x, y }) => y.map((value, place) => [x[place], value]).filter(([, value]) => Number.isFinite(value)));
+  const points = lines.flat();
+  if (width < 40 || !points.length) return;
   const palette = colours();
   const context = fitCanvas(canvas, width, HEIGHT);
-  const points = y.map((value, place) => [x[place], value]).filter(([, value]) => value !== null && Number.isFinite(value));
-  if (!points.length) return;
   const [[left, right], [low, high]] = [range(points.map(([a]) => a)), range(points.map(([, b]) => b))];
   context.font = `11px ${palette.font}`;
   context.fillStyle = palette.quiet;
@@ -41,12 +42,13 @@ function drawCurve(canvas, width, { x, y }) {
   if (right > left) textRight(context, plain(right), width - 4, HEIGHT - 4);
   context.strokeStyle = palette.line;
   context.strokeRect(gutter - 0.5, 6.5, width - gutter - 1, HEIGHT - 24);
-  context.strokeStyle = palette.own;
   context.lineWidth = 1.75;
-  path(context, ...points.map(place));
-  context.stroke();
-  context.fillStyle = palette.own;
-  if (points.length < 40) for (const point of points) context.fillRect(place(point)[0] - 2, place(point)[1] - 2, 4, 4);
+  lines.forEach((line, number) => {
+    context.fillStyle = context.strokeStyle = palette[COLOURS[number % 6]];
+    path(context, ...line.map(place));
+    context.stroke();
+    if (line.length < 40) for (const [x, y] of line.map(place)) context.fillRect(x - 2, y - 2, 4, 4);
+  });
 }
 
 // How a number is distributed over the episodes in sight.
