@@ -13,6 +13,7 @@ from benchmarks import (
     patrol,
     proactor,
     providers,
+    rounding,
     sandbox,
     serving,
     startup,
@@ -38,6 +39,7 @@ def main() -> None:
     section("Patrol, plain and compiled", patrol.main)
     section("Metrics of predicted opportunities", proactor.main)
     section("Local models beside generate", local.main)
+    section("Answers that rounding changes", rounding.main)
     section("A served model beside transformers' own server", serving.main)
     section("Episodes in flight on paced streams beside Inspect", flight.main)
     section("Start-up", startup.main)

@@ -27,14 +27,14 @@ ROWS, PROMPT, NEW = 128, 30, 64
 WORDS, EOS = 64, 2
 
 
-def make(kind: str, *, context: int = PROMPT + NEW) -> Any:
+def make(kind: str, *, context: int = PROMPT + NEW, words: int = WORDS) -> Any:
     """A model with random weights; the seed makes its answers end at different lengths."""
     torch.set_num_threads(1)
     torch.manual_seed(0)
     ids = {"bos_token_id": 1, "eos_token_id": EOS, "pad_token_id": 0}
     if kind == "GPT-2":
         config = GPT2Config(
-            vocab_size=WORDS,
+            vocab_size=words,
             n_positions=context,
             n_embd=96,
             n_layer=3,
@@ -45,7 +45,7 @@ def make(kind: str, *, context: int = PROMPT + NEW) -> Any:
         return GPT2LMHeadModel(config).eval()
     return Qwen3ForCausalLM(
         Qwen3Config(
-            vocab_size=WORDS,
+            vocab_size=words,
             hidden_size=96,
             intermediate_size=384,
             num_hidden_layers=3,

@@ -132,7 +132,7 @@ def test_the_sampled_ids_are_learnt_from_and_what_the_world_said_is_masked(
     scenes = make_rollout_tasks(found)
     player = Player(Sampler(load(Path(found.model.path))), generation=GenerationConfig())
     played = player.play(
-        [(one, n) for one in scenes.values() for n in range(3 if family == "coding" else 12)]
+        [(one, n) for one in scenes.values() for n in range(6 if family == "coding" else 12)]
     )
     check_rows(played)
     thoughts = [sum(isinstance(e, Sampled) for e in one.events) for one in played]

@@ -1,5 +1,8 @@
 """Promises of the sampler: what transformers would say, and nobody's business but each row's."""
 
+from dataclasses import replace
+from math import exp, log
+
 import pytest
 
 from tests.models.local.tiny import EOS, KINDS, WORDS, checkpoint, model, torch, transformers
@@ -7,8 +10,8 @@ from timeful.errors import ModelError, SettingsError
 from timeful.models.local import fast_decoder, fast_weights, sampler
 from timeful.models.local.request import Request, Sampling
 from timeful.models.local.sampler import Sampler
-from timeful.models.local.sampling import RowRandom, invert_cdf, truncate
-from timeful.seeding import child
+from timeful.models.local.sampling import GROUP, RowNoise, truncate
+from timeful.seeding import child, child_seed
 
 
 def prompts(*lengths: int, seed: int = 5) -> list[tuple[int, ...]]:
@@ -324,13 +327,6 @@ def test_rows_of_one_batch_are_cut_each_by_its_own_settings():
     assert 1 <= left[2] < 30
 
 
-def test_a_draw_inverts_the_cumulative_distribution():
-    weights = torch.tensor([[0.0, 0.25, 0.0, 0.5, 0.25, 0.0]])
-    numbers = (0, 0.2, 0.25, 0.7, 1 - 2.0**-40)
-    drawn = [int(invert_cdf(weights, torch.tensor([[u]], dtype=torch.float64))) for u in numbers]
-    assert drawn == [1, 1, 3, 3, 4]
-
-
 def test_tokens_come_as_often_as_they_are_probable():
     """One prompt with 4000 seeds, against the model's own probabilities, by chi-square."""
     (prompt,) = prompts(5)
@@ -347,15 +343,132 @@ def test_tokens_come_as_often_as_they_are_probable():
     assert chi < freedom + 4.3 * (2 * freedom) ** 0.5
 
 
-def test_chance_is_each_seeds_own_and_of_nobody_else():
-    torch.manual_seed(0)
+def split_mix(key: int, number: int) -> int:
+    """Element `number` of the published SplitMix64 sequence, with Python's integers."""
+    mask = 2**64 - 1
+    state = (key + (number + 1) * 0x9E3779B97F4A7C15) & mask
+    state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & mask
+    state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & mask
+    return state ^ (state >> 31)
+
+
+def test_split_mix_is_the_published_one():
+    assert split_mix(1234567, 0) == 6457827717110365317
+
+
+@pytest.mark.parametrize("words", [40, GROUP, GROUP + 1, 3 * GROUP])
+def test_noise_depends_on_seed_draw_and_token_only(words):
+    def reference(scores: list[float], seed: int, draw: int) -> int:
+        def noise(number: int) -> float:
+            bits = split_mix(split_mix(child_seed(seed, "tokens"), draw), number)
+            return -log(-log(((bits >> 12) + 0.5) * 2.0**-52))
+
+        first = range(0, len(scores), GROUP)
+        sums = [log(sum(map(exp, scores[at : at + GROUP]))) for at in first]
+        at = GROUP * max(range(len(sums)), key=lambda group: sums[group] + noise(-1 - group))
+        tokens = range(at, min(at + GROUP, len(scores)))
+        return max(tokens, key=lambda token: scores[token] + noise(token))
+
     before = torch.random.get_rng_state()
-    chance = RowRandom([7, 8], torch.device("cpu"))
-    first = [chance.next()[0].item() for _ in range(70)]
-    chance.keep([1])
-    assert first == child(7, "tokens").random(70).tolist()
-    assert chance.next().item() == child(8, "tokens").random(71)[-1]
+    scores = torch.randn(3, words, generator=torch.Generator().manual_seed(3))
+    rows = RowNoise([7, 8], [0, 30], torch.device("cpu"))
+    seen = [rows.draw(scores[:2]).tolist() for _ in range(20)]
+    rows.keep([1])
+    rows.join(RowNoise([9], [0], torch.device("cpu")))
+    seen += [rows.draw(scores[1:]).tolist() for _ in range(20)]
+    first, second, third = scores.tolist()
+    assert [drawn[0] for drawn in seen[:20]] == [reference(first, 7, n) for n in range(20)]
+    assert [drawn[1] for drawn in seen[:20]] == [reference(second, 8, 30 + n) for n in range(20)]
+    assert [drawn[0] for drawn in seen[20:]] == [reference(second, 8, 50 + n) for n in range(20)]
+    assert [drawn[1] for drawn in seen[20:]] == [reference(third, 9, n) for n in range(20)]
     assert torch.equal(torch.random.get_rng_state(), before)
+
+
+def excess(counts, expected) -> float:
+    """Standard deviations of chi-square above its mean; rare values count as one."""
+    is_rare = expected < 5
+    counts = torch.cat([counts[~is_rare], counts[is_rare].sum(0, keepdim=True)]).double()
+    expected = torch.cat([expected[~is_rare], expected[is_rare].sum(0, keepdim=True)]).double()
+    counts, expected = counts[expected > 0], expected[expected > 0]
+    freedom = len(expected) - 1
+    return float((((counts - expected) ** 2 / expected).sum() - freedom) / (2 * freedom) ** 0.5)
+
+
+@pytest.mark.parametrize(
+    ("words", "rows", "draws"),
+    [
+        (32, 500, 40),
+        (4096, 500, 60),
+        pytest.param(32, 20_000, 50, marks=pytest.mark.slow),
+    ],
+)
+@pytest.mark.parametrize("top_k", [0, 9])
+def test_draws_have_the_distribution_of_the_scores(words, rows, draws, top_k):
+    scores = 2 * torch.randn(1, words, generator=torch.Generator().manual_seed(0))
+    scores = truncate(scores, torch.tensor([[top_k]]) if top_k else None, None)
+    noise = RowNoise(range(rows), [0] * rows, torch.device("cpu"))
+    counts = torch.zeros(words, dtype=torch.int64)
+    for _ in range(draws):
+        counts += torch.bincount(noise.draw(scores.expand(rows, -1)), minlength=words)
+    # Beyond this lies a chance of about 1e-5 (normal approximation, 4.3 standard deviations).
+    assert abs(excess(counts, rows * draws * scores[0].double().softmax(-1))) < 4.3
+    assert int((counts > 0).sum()) <= (top_k or words)
+
+
+def test_draws_of_one_seed_and_of_neighbours_are_independent():
+    words, rows = 8, 2000
+    noise = RowNoise(range(rows), [0] * rows, torch.device("cpu"))
+    first, second = (noise.draw(torch.zeros(rows, words)) for _ in range(2))
+    for one, other in ((first, second), (first[:-1], first[1:]), (first[:-1], second[1:])):
+        counts = torch.bincount(words * one + other, minlength=words**2)
+        assert abs(excess(counts, torch.full((words**2,), len(one) / words**2))) < 4.3
+
+
+def test_a_rounding_error_changes_no_draw():
+    generator = torch.Generator().manual_seed(4)
+    scores = torch.randn(64, 4096, generator=generator)
+    other = scores + 1e-6 * torch.randn(64, 4096, generator=generator)
+    one, two = (RowNoise(range(64), [0] * 64, torch.device("cpu")) for _ in range(2))
+    assert all(torch.equal(one.draw(scores), two.draw(other)) for _ in range(3))
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "qwen3", "opt"])
+def test_an_answer_that_was_cut_is_continued(kind, way):
+    draws = Sampler(checkpoint(kind))
+    how = {"temperature": 1.2, "top_k": 20, "max_tokens": 16}
+    requests = [asked(one, seed=i, **how) for i, one in enumerate(prompts(*LENGTHS))]
+    whole = [one.ids for one in draws.generate(requests)]
+    rest = [
+        Request(
+            prompt_ids=(*request.prompt_ids, *ids[:cut]),
+            sampling=replace(request.sampling, max_tokens=16 - cut),
+            draws=cut,
+        )
+        for request, ids in zip(requests, whole, strict=True)
+        for cut in (1, 5, 15)
+    ]
+    expected = [ids[cut:] for ids in whole for cut in (1, 5, 15)]
+    assert [one.ids for one in draws.generate(rest)] == expected
+    assert [one.ids for one in Sampler(checkpoint(kind), rows=2).generate(rest)] == expected
+
+
+def test_a_stop_text_may_begin_before_the_cut():
+    (prompt,) = prompts(5)
+    draws = Sampler(checkpoint())
+    (free,) = draws.generate([asked(prompt, seed=9, max_tokens=30)])
+    words = checkpoint().detokenizer.decode(list(free.ids), special=True).split()
+    how = asked(prompt, seed=9, max_tokens=30, stop=(f"{words[6]} {words[7]}",))
+    (whole,) = draws.generate([how])
+    cut = len(whole.ids) - 1
+    rest = replace(how, prompt_ids=(*prompt, *whole.ids[:cut]), draws=cut)
+    (found,) = draws.generate([rest])
+    assert (found.ids, found.finish) == (whole.ids[cut:], "stop")
+
+
+@pytest.mark.parametrize("count", [-1, 4])
+def test_more_draws_than_the_prompt_has_tokens_are_refused(count):
+    with pytest.raises(ModelError, match="draws"):
+        Sampler(checkpoint()).check(replace(asked((3, 4, 5)), draws=count))
 
 
 # --- listening, alternatives ---------------------------------------------------------------------

@@ -89,11 +89,14 @@ class Request:
         prompt_ids: At least one token.
         sampling: How tokens are drawn.
         top: The number of alternatives to report for each token.
+        draws: How many tokens at the end of the prompt were drawn with this seed before. The
+            answer continues with the next draw, and stop texts may begin in these tokens.
     """
 
     prompt_ids: tuple[int, ...]
     sampling: Sampling
     top: int = 0
+    draws: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,10 +3,9 @@
 A batch is the prompts of several requests, padded on the left to the longest; equal prompts are
 read once. The decoder keeps what it computed of earlier tokens, so that each step computes one
 token a row, and rows that are done leave. Between two steps others may join: their prompts are
-read by themselves, and what was computed of them is put beside the rest. Each request has chance
-of its own: its n-th token is drawn with the n-th number of its own seed, by inverting the
-cumulative distribution, so that it depends on its own seed and its own probabilities and on nothing
-else. (These probabilities do depend on the batch in their last bits: a matrix product of another
+read by themselves, and what was computed of them is put beside the rest. Each request has noise
+of its own: its n-th token is the maximum of logits plus noise, and the noise depends on the seed, n
+and the token only. (The logits depend on the batch in their last bits: a matrix product of another
 size adds up in another order. See docs/local.md.)
 """
 
@@ -55,9 +54,12 @@ class Sampler:
         """Check that a request can be answered.
 
         Raises:
-            ModelError: If its prompt is empty, leaves no room, or has an unknown token.
+            ModelError: If its prompt is empty, leaves no room, has an unknown token, or is shorter
+                than what was drawn of it.
         """
         prompt = request.prompt_ids
+        if not 0 <= request.draws <= len(prompt):
+            raise ModelError(f"draws must be 0 to {len(prompt)} (the prompt), got {request.draws}")
         self.checkpoint.check_room(len(prompt), 1)
         tokens = self.checkpoint.model.get_input_embeddings().num_embeddings
         if not 0 <= min(prompt) <= max(prompt) < tokens:
@@ -133,7 +135,7 @@ class Batch:
         }
         prompt_of_row = [prompt_index[request.prompt_ids] for request in requests]
         logits = decoder.begin(list(prompt_index), prompt_of_row, max(row.room for row in rows))
-        draws = RowSamplers([request.sampling for request in requests], logits.device)
+        draws = RowSamplers(requests, logits.device)
         if self._rows:
             alive = [i for i, row in enumerate(self._rows) if row.finish is None]
             self._logits = torch.cat([self._logits[alive], logits])
@@ -197,6 +199,9 @@ class Row:
         self._ids: list[int] = []
         self._logprobs: list[float] = []
         self._top: list[Alternatives] = []
+        if self._reader is not None and request.draws:
+            for token in request.prompt_ids[-request.draws :]:
+                self._says_stop(token)
 
     def take(self, token: int, logprob: float, top: Alternatives) -> None:
         """Append a token, and check whether it is the last one."""
