@@ -28,7 +28,10 @@ bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks
 
 # Each peer has an environment of its own; PEERS=inspect chooses.
-PEERS ?= inspect
+PEERS ?= inspect verifiers
+
+PEER_inspect := -e '.[inspect]' pandas pyarrow
+PEER_verifiers := -e plugins/verifiers
 
 peers: $(PEERS:%=peer-%)
 
@@ -37,7 +40,7 @@ peer-%: .peers/%/.ready
 
 .peers/%/.ready: pyproject.toml
 	$(PYTHON) -m venv .peers/$*
-	.peers/$*/bin/python -m pip install -q -e '.[openai,timely,$*]' pytest pytest-xdist hypothesis pandas pyarrow
+	.peers/$*/bin/python -m pip install -q -e '.[openai,timely]' $(PEER_$*) pytest pytest-xdist hypothesis
 	touch $@
 
 clean:

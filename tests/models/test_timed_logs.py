@@ -29,6 +29,10 @@ def otlp(*spans: dict[str, Any]) -> dict[str, Any]:
     return {"resourceSpans": [{"scopeSpans": [{"spans": list(spans)}]}]}
 
 
+def episode(*calls: dict[str, Any]) -> str:
+    return json.dumps({"traces": [{"calls": [item]} for item in calls]})
+
+
 def call(tokens: int, seconds: float, **changes: Any) -> dict[str, Any]:
     usage = {"prompt_tokens": 5, "completion_tokens": tokens}
     return {"usage": usage, "model": "m", "time": {"start": 7.0, "end": 7.0 + seconds}} | changes
@@ -38,9 +42,9 @@ def call(tokens: int, seconds: float, **changes: Any) -> dict[str, Any]:
     "content",
     [
         json.dumps(otlp(span(10, 0.7), span(20, 0.9), span(5, 9.0, status={"code": 2}))),
-        json.dumps({"calls": [call(10, 0.7), call(1, 9.0, error="x")]})
+        episode(call(10, 0.7), call(1, 9.0, error="x"))
         + "\n"
-        + json.dumps({"calls": [call(20, 0.9), call(1, 1.0, usage=None)]}),
+        + episode(call(20, 0.9), call(1, 1.0, usage=None)),
     ],
     ids=["otlp", "verifiers"],
 )
@@ -56,7 +60,7 @@ def test_a_pace_is_fitted_from_a_log(content: str, tmp_path: Path) -> None:
     assert calibration.first_token_s is None
 
 
-@pytest.mark.parametrize("content", ["no", "{}", '{"calls": 3}', '{"resourceSpans": [1]}', "[1]"])
+@pytest.mark.parametrize("content", ["no", "{}", '{"traces": 3}', '{"resourceSpans": [1]}', "[1]"])
 def test_a_foreign_file_is_refused(content: str, tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_text(content)
@@ -72,13 +76,13 @@ def test_one_model_of_several_is_chosen(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     calls = [call(10, 0.7), call(20, 0.9, model="n")]
-    Path("log.jsonl").write_text(json.dumps({"calls": calls}))
+    Path("log.jsonl").write_text(episode(*calls))
     result = CliRunner().invoke(app, ["calibrate", *arguments])
     assert isinstance(result.exception, SettingsError)
 
 
 def test_an_option_of_an_endpoint_is_refused_with_a_log(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
-    log.write_text(json.dumps({"calls": [call(10, 0.7), call(20, 0.9)]}))
+    log.write_text(episode(call(10, 0.7), call(20, 0.9)))
     result = CliRunner().invoke(app, ["calibrate", "--from", str(log), "--repeats", "3"])
     assert isinstance(result.exception, SettingsError)

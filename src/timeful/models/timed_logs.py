@@ -1,7 +1,8 @@
 """The times of answers in logs of other tools: traces of verifiers, and OTLP JSON.
 
-Each line of `traces.jsonl` is a rollout with its `calls`. OTLP JSON is one object, or one a line,
-with spans of the semantic conventions of GenAI. Calls that failed are left out.
+Each line of `traces.jsonl` is an episode with its `traces`, and these have `calls`. OTLP JSON is
+one object, or one a line, with spans of the semantic conventions of GenAI. Calls that failed are
+left out.
 """
 
 import json
@@ -63,14 +64,17 @@ def _decode(path: Path, number: int, line: bytes) -> Any:
         raise RecordError(f"{path}, line {number}: not JSON ({error})") from error
 
 
-def _read_calls(rollout: dict[str, Any]) -> Iterator[tuple[str, int, float]]:
-    """The calls of a rollout of verifiers."""
-    for call in rollout["calls"]:
+def _read_calls(episode: dict[str, Any]) -> Iterator[tuple[str, int, float]]:
+    """The calls of an episode of verifiers."""
+    for call in (call for trace in episode["traces"] for call in trace["calls"]):
         usage, span = call.get("usage"), call.get("time") or {}
         if not usage or call.get("error") or not span.get("end"):
             continue
-        model = call.get("model") or (rollout.get("agent") or {}).get("model") or "model"
-        yield str(model), int(usage["completion_tokens"]), span["end"] - span["start"]
+        yield (
+            str(call.get("model") or "model"),
+            int(usage["completion_tokens"]),
+            span["end"] - span["start"],
+        )
 
 
 def _read_spans(traces: dict[str, Any]) -> Iterator[tuple[str, int, float]]:

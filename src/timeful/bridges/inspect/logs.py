@@ -32,7 +32,7 @@ from inspect_ai.model import ChatMessage, GenerateConfig, ModelOutput, ModelUsag
 from inspect_ai.scorer import Score
 
 from timeful.bridges.inspect.model import convert
-from timeful.bridges.inspect.scores import read_scores
+from timeful.bridges.scores import read_scores
 from timeful.core.units import in_seconds
 from timeful.errors import RecordError
 from timeful.experiments.suite import Suite

@@ -20,15 +20,16 @@ from inspect_ai.model import ModelAPI, ModelOutput, modelapi
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from timeful.bridges.inspect.episodes import SOURCES, load_episodes
+from timeful.bridges.episodes import SOURCES, EndableRecorder, EndedError
 from timeful.bridges.inspect.model import SAMPLE, SampleTasks
-from timeful.bridges.inspect.scores import read_scores
+from timeful.bridges.inspect.models import load_episodes
 from timeful.bridges.inspect.stand_in import StandIn
-from timeful.errors import EpisodeError, ModelError
+from timeful.bridges.scores import read_scores
+from timeful.errors import EpisodeError
 from timeful.experiments.run import play_planned
 from timeful.experiments.suite import Suite
 from timeful.experiments.sweep import PlannedEpisode
-from timeful.records.events import Entry, ThoughtChunk
+from timeful.records.events import ThoughtChunk
 from timeful.records.recorder import Recorder
 from timeful.records.summary import complete_record
 
@@ -42,32 +43,6 @@ def stand_in() -> type[ModelAPI]:
     return StandIn
 
 
-class EndedError(ModelError):
-    """The sample was ended while its episode was played."""
-
-
-class SampleRecorder(Recorder):
-    """The record of a sample, which ends with it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._is_over = False
-
-    def end(self) -> None:
-        """End the episode at its next event, whatever it computes."""
-        self._is_over = True
-
-    def write(self, event: Entry) -> None:
-        """Append one event.
-
-        Raises:
-            EndedError: If the sample is over.
-        """
-        if self._is_over:
-            raise EndedError("the sample is over")
-        super().write(event)
-
-
 @solver
 def episode(name: str, options: str) -> Solver:
     """Play the episode of a sample.
@@ -79,8 +54,9 @@ def episode(name: str, options: str) -> Solver:
     episodes = load_episodes(name, options)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        step = episodes.find(state.metadata["index"], int(state.epoch))
-        recorder = SampleRecorder()
+        first = episodes.plan_samples()[state.metadata["index"]]
+        step = episodes.repeat(first, state.epoch - 1)
+        recorder = EndableRecorder()
         try:
             await play_sample(episodes.suite, step, recorder)
         finally:
@@ -94,7 +70,7 @@ def episode(name: str, options: str) -> Solver:
     return solve
 
 
-async def play_sample(suite: Suite, step: PlannedEpisode, recorder: SampleRecorder) -> None:
+async def play_sample(suite: Suite, step: PlannedEpisode, recorder: EndableRecorder) -> None:
     """Play an episode in a thread; its thoughts are tasks that end with the sample.
 
     Raises:
@@ -166,7 +142,7 @@ def make_task(name: str, given: dict[str, Any]) -> Task:
                 **step.settings.get("episode", {}),
             },
         )
-        for index, step in enumerate(episodes.plan())
+        for index, step in enumerate(episodes.plan_samples())
     ]
     return Task(dataset=samples, solver=episode(name, options), scorer=outcome())
 

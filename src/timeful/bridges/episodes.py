@@ -1,17 +1,10 @@
-"""The episodes of a task of Inspect: those of a suite, with the models of Inspect."""
+"""The episodes of a task of another library: those of a suite, with the models of the library."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
 from typing import Any
 
-from inspect_ai.model import Model as InspectApi
-from inspect_ai.model import get_model, model_roles
-
-from timeful.bridges.inspect.model import InspectModel
-from timeful.bridges.inspect.stand_in import StandIn
-from timeful.errors import SettingsError, check_known
+from timeful.errors import ModelError, SettingsError, check_known
 from timeful.experiments.options import Endpoint, choose_values, suite_options
 from timeful.experiments.suite import Suite
 from timeful.experiments.sweep import (
@@ -21,19 +14,21 @@ from timeful.experiments.sweep import (
     list_episodes,
     plan_episode,
 )
+from timeful.models.kinds import is_live
 from timeful.models.model_spec import ModelSpec
 from timeful.models.role import replace_models
+from timeful.records.events import Entry
+from timeful.records.recorder import Recorder
 from timeful.registry import load
 
-_KINDS = {"anthropic": "anthropic", "google": "google"}
-_NOWHERE = "http://localhost"
+NOWHERE = "http://localhost"
 """The address of a model that has none."""
 
 _OTHERS = frozenset(
     {"base_url", "baselines", "clock", "counting", "curve", "judge", "model", "pages", "record"}
     | {"temperature", "time_scale"}
 )
-"""The options that a task does not have: Inspect sets models, and time is simulated."""
+"""The options that a task does not have: the library sets models, and time is simulated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +39,7 @@ class Source:
         suite: Its name.
         fixed: The fields that the task sets.
         sweep: The values of swept fields where they are not the defaults of the episode.
-        epoch: The field that is another value in each epoch: the seed of sampling.
+        epoch: The field that differs between repetitions: the seed of sampling.
         cluster: The field whose episodes are not independent, such as those of a seed.
     """
 
@@ -78,15 +73,19 @@ SOURCES: Mapping[str, Source] = {
 """The tasks by name."""
 
 
-class Episodes:
+class TaskEpisodes:
     """The episodes of a task.
 
     Args:
         task: The name of the task.
         given: The options of the task by name, as `timeful run` has them.
+
+    Raises:
+        SettingsError: If there is no such task.
     """
 
     def __init__(self, task: str, given: Mapping[str, Any]) -> None:
+        check_known("task", task, SOURCES)
         self.source = SOURCES[task]
         self._given = given
         suite = load("suite", self.source.suite)
@@ -106,63 +105,52 @@ class Episodes:
             for option in suite_options(suite)
             if option.name not in self.source.fixed
         ]
-        self._plans: dict[tuple[tuple[str, int], ...], Sequence[PlannedEpisode]] = {}
 
-    def plan(self) -> Sequence[PlannedEpisode]:
-        """The episodes with the models of this evaluation, in the order of the samples.
+    @property
+    def roles(self) -> set[str]:
+        """The roles that may have a model of their own."""
+        return {option.name for option in self._options if option.is_model}
+
+    def repeat(self, step: PlannedEpisode, number: int) -> PlannedEpisode:
+        """A repetition of an episode, with another seed of sampling; 0 is the episode itself."""
+        if not self.source.epoch:
+            return step
+        first = getattr(step.episode, self.source.epoch)
+        changes = {self.source.epoch: first + number}
+        return plan_episode(self.suite, replace(step.episode, **changes))
+
+    def plan(
+        self,
+        models: Mapping[str, str],
+        connect: Callable[[str, ModelSpec], ModelSpec] = lambda _, spec: spec,
+    ) -> Sequence[PlannedEpisode]:
+        """The episodes, in a fixed order.
+
+        Args:
+            models: The names of the models by role, and that of the others as "model".
+            connect: Completes the model of a role that is behind an endpoint.
 
         Raises:
             SettingsError: If an option or a model is unknown, or a value does not fit.
         """
-        models = self._find_models()
-        # By identity: another evaluation may have another client under the same name.
-        key = tuple((role, id(models[role])) for role in sorted(models))
-        if key not in self._plans:
-            self._plans[key] = self._plan(models)
-        return self._plans[key]
-
-    def find(self, index: int, epoch: int) -> PlannedEpisode:
-        """The episode of a sample in an epoch, which is counted from 1."""
-        episode = self.plan()[index].episode
-        if self.source.epoch:
-            first = getattr(episode, self.source.epoch)
-            episode = replace(episode, **{self.source.epoch: first + epoch - 1})
-        return plan_episode(self.suite, episode)
-
-    def _find_models(self) -> dict[str, InspectApi]:
-        """The models by role; none before an evaluation, or with the model `none`."""
-        try:
-            main = get_model()
-        except ValueError:
-            return {}
-        roles = model_roles().items()
-        models = {name: model[0] if isinstance(model, list) else model for name, model in roles}
-        known = {option.name for option in self._options if option.is_model}
-        for name in models:
-            check_known("role", name, known)
-        return models if str(main).startswith("none/") else {"model": main, **models}
-
-    def _plan(self, models: Mapping[str, InspectApi]) -> Sequence[PlannedEpisode]:
         suite, source = self.suite, self.source
-        endpoint = Endpoint(base_url=_NOWHERE)
-        values = self._read_given()
-        values |= {role: _read_name(model) for role, model in models.items()}
+        endpoint = Endpoint(base_url=NOWHERE)
+        values = {**self._read_given(), **models}
         for option in self._options:
             if option.is_model and option.flag == "model" and "model" in models:
                 values.setdefault(option.name, values["model"])
             if option.is_swept and option.name in values and option.is_model:
                 values[option.name] = (values[option.name],)
-        if any(not isinstance(model.api, StandIn) for model in models.values()):
-            values.setdefault("base_url", _NOWHERE)
+        if any(map(is_live, models.values())):
+            values.setdefault("base_url", NOWHERE)
         chosen, fixed = choose_values(self._options, values, endpoint)
         choice = Choice(values={**source.sweep, **chosen}, fixed={**source.fixed, **fixed})
         episodes = list_episodes(suite, choice)
-        change = partial(_connect, models=models)
-        episodes = [replace_models(episode, change) for episode in episodes]
+        episodes = [replace_models(episode, connect) for episode in episodes]
         if suite.baseline is not None and suite.baseline.plan(episodes):
             raise SettingsError(
                 "a budget that is a multiple of other times needs a first run; give a time such "
-                "as -T budget=20s, or none"
+                "as budget=20s, or none"
             )
         if suite.check is not None:
             suite.check(episodes)
@@ -192,28 +180,27 @@ class Episodes:
         return values
 
 
-@lru_cache(maxsize=64)
-def load_episodes(task: str, given: str) -> Episodes:
-    """The episodes of a task; its options as JSON."""
-    return Episodes(task, json.loads(given))
+class EndedError(ModelError):
+    """The library has ended an episode that is being played."""
 
 
-def _read_name(model: InspectApi) -> str:
-    """The name of a model in records."""
-    if isinstance(model.api, StandIn):
-        return str(model.api.model_name)
-    kind = _KINDS.get(str(model).partition("/")[0], "openai")
-    read = getattr(model.api, "service_model_name", lambda: model.api.model_name)
-    return f"{kind}:{read()}"
+class EndableRecorder(Recorder):
+    """A record in memory that can end its episode."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._is_over = False
 
-def _connect(role: str, spec: ModelSpec, *, models: Mapping[str, InspectApi]) -> ModelSpec:
-    """The model of a role, answered by Inspect."""
-    api = models.get(role, models["model"])
-    address = str(getattr(api.api, "base_url", None) or _NOWHERE)
-    return replace(
-        spec,
-        base_url=address,
-        temperature=api.config.temperature,
-        client=lambda pace: InspectModel(api=api, name=spec.name, base_url=address, pace=pace),
-    )
+    def end(self) -> None:
+        """End the episode at its next event, whatever it computes; from any thread."""
+        self._is_over = True
+
+    def write(self, event: Entry) -> None:
+        """Append one event.
+
+        Raises:
+            EndedError: If the episode is to end.
+        """
+        if self._is_over:
+            raise EndedError("the episode was ended")
+        super().write(event)
