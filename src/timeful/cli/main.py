@@ -50,9 +50,11 @@ class Lazy(click.Group):
         Raises:
             SettingsError: If there is no such command.
         """
-        if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+        if args[0].startswith("-"):
+            return super().resolve_command(ctx, args)
+        if (command := self.get_command(ctx, args[0])) is None:
             raise SettingsError(unknown("command", args[0], self.list_commands(ctx)))
-        return super().resolve_command(ctx, args)
+        return args[0], command, args[1:]
 
 
 class SuiteGroup(Lazy):

@@ -8,10 +8,13 @@ import shlex
 from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from timeful.agents.program.agent import Program, program
 from timeful.errors import SettingsError
 from timeful.registry import is_program
+
+if TYPE_CHECKING:
+    from timeful.agents.program.agent import Program
 
 _NAME = re.compile(r"program(?:@([1-9][0-9]{0,3}))?(\+sandbox)?:(.*)", re.DOTALL)
 _UNSAFE = re.compile(r"[^A-Za-z0-9._]+")
@@ -23,17 +26,21 @@ def make_name(command: str, *, lanes: int = 1, sandbox: bool = False) -> str:
     Raises:
         SettingsError: If the command cannot be run, or the number of lanes cannot be.
     """
+    from timeful.agents.program.agent import program  # noqa: PLC0415 - loads servers
+
     made = program(command, lanes=lanes, sandbox=sandbox)
     options = ("" if lanes == 1 else f"@{lanes}") + ("+sandbox" if sandbox else "")
     return f"program{options}:{shlex.join(made.command)}"
 
 
-def read_name(name: str) -> Program:
+def read_name(name: str) -> "Program":
     """The agent of a name.
 
     Raises:
         SettingsError: If it is no such name, or its command cannot be run.
     """
+    from timeful.agents.program.agent import program  # noqa: PLC0415 - loads servers
+
     lanes, sandbox, command = _split(name)
     return program(command, lanes=lanes, sandbox=sandbox)
 

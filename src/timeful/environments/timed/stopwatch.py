@@ -6,12 +6,19 @@ While a tool runs, time counts as it is; all other time is the agent's own think
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil, floor
 
 import numpy as np
 
 from timeful.core.units import NO_TIME, START, Duration, Instant, in_seconds
 from timeful.errors import check_known, check_range
+
+
+@lru_cache(maxsize=64)
+def _read_exactly(number: float) -> Fraction:
+    """The decimal number as a fraction; reading it takes longer than all else of a stopwatch."""
+    return Fraction(str(number))
 
 
 @dataclass(slots=True)
@@ -30,7 +37,7 @@ class Stopwatch:
 
     def __post_init__(self) -> None:
         check_range("alpha", self.alpha, above=0)
-        self._alpha = Fraction(str(self.alpha))
+        self._alpha = _read_exactly(self.alpha)
 
     def start(self, at: Instant) -> None:
         """A tool begins to run."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -33,6 +34,10 @@ from timeful.tasks.families import FAMILY_SPECS
 from timeful.tasks.library import process_library
 from timeful.tasks.reasoning import GYM, SET_SIZE
 from timeful.tools import names
+
+_share_settings = lru_cache(maxsize=64, typed=True)(SharedSettings)
+_make_timer = lru_cache(maxsize=64, typed=True)(TimerSettings)
+"""A run has few of these and many episodes, each of which checks them again and again."""
 
 
 def read_pair(text: str) -> tuple[str, str]:
@@ -127,12 +132,12 @@ class TimelyEpisode:
             latency=self.latency,
             budget=self.budget,
             span=self.span,
-            shared=SharedSettings(
+            shared=_share_settings(
                 source=self.source,
                 tool_latencies=self.tool_latencies,
                 is_soft=self.soft,
                 alpha=self.alpha,
-                timer=TimerSettings(
+                timer=_make_timer(
                     scale=self.timer_scale, jitter=self.timer_jitter, tells=self.tells
                 ),
                 calls=self.calls or "text",
