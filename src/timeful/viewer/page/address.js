@@ -41,6 +41,4 @@ export function nameRun(catalogue, run) {
   return twins.length > 1 || /^~\d+$/.test(run.name) ? `~${run.number}` : run.name;
 }
 
-export function findRun(catalogue, name) {
-  return catalogue.runs.find((run) => nameRun(catalogue, run) === name || `~${run.number}` === name);
-}
+export const findRun = (catalogue, name) => catalogue.runs.find((run) => nameRun(catalogue, run) === name || `~${run.number}` === name);

@@ -11,7 +11,7 @@ export function showDetails(box, model, texts, item, say) {
   }
   const lane = model.lanes[item.lane];
   box.append(el("p", { class: "lead", text: item.type === "span" ? `thought #${model.thoughts.number[item.thought]}` : sayItem(model, item) }));
-  const pairs = [["instant", `${seconds(item.at, 9)} = ${item.at.toLocaleString("en")} ns`], ["lane", lane.title], ["in the record", `line ${item.line}`]];
+  const pairs = [["instant", `${seconds(item.at, 9)} = ${plain(item.at)} ns`], ["lane", lane.title], ["in the record", `line ${item.line}`]];
   if (item.verdict >= 0) pairs.splice(1, 0, ["verdict", sayVerdict(model, item.verdict)]);
   if (item.thought >= 0) pairs.push(...describeThought(model, item.thought));
   box.append(describe(pairs));
@@ -23,9 +23,7 @@ export function showDetails(box, model, texts, item, say) {
   box.append(el("h3", { text: "Fields of the event" }), pagedText(JSON.stringify(JSON.parse(text), null, 1), { class: "long fields" }), button("Copy as JSON", "Copy the event as JSON", () => copyText(text, say)));
 }
 
-export function describe(pairs) {
-  return el("dl", {}, pairs.map(([name, value]) => [el("dt", { text: name }), el("dd", { text: value })]));
-}
+export const describe = (pairs) => el("dl", {}, pairs.map(([name, value]) => [el("dt", { text: name }), el("dd", { text: value })]));
 
 function describeThought(model, thought) {
   const { start, end, tokens, state, cause, model: name } = model.thoughts;

@@ -16,9 +16,13 @@ export function el(tag, properties = {}, ...children) {
   return node;
 }
 
-export function button(label, title, action, properties = {}) {
-  return el("button", { type: "button", title, "aria-label": title, text: label, on: { click: action }, ...properties });
+export const badge = (text, title) => el("span", { class: "badge", text, title });
+
+export function setText(node, text) {
+  if (node.textContent !== text) node.textContent = text; // the same text again costs a layout
 }
+
+export const button = (label, title, action, properties = {}) => el("button", { type: "button", title, "aria-label": title, text: label, on: { click: action }, ...properties });
 
 export function checkbox(label, checked, action) {
   const box = el("input", { type: "checkbox", checked, on: { change: () => action(box.checked) } });
@@ -44,7 +48,7 @@ const FORMATS = Array.from({ length: 10 }, (_, digits) => new Intl.NumberFormat(
 // An instant or a stretch in seconds, with as many digits as it needs to be read at a scale.
 export function seconds(ns, digits = 3) {
   const value = ns / 1e9;
-  if (value !== 0 && Math.abs(value) < 10 ** -digits) return `${ns.toLocaleString("en")} ns`;
+  if (value !== 0 && Math.abs(value) < 10 ** -digits) return `${plain(ns)} ns`;
   return `${FORMATS[digits].format(value)} s`;
 }
 
@@ -54,9 +58,7 @@ export function tickLabel(ns, step) {
   return `${FORMATS[2].format(ns / size)} ${name}`;
 }
 
-export function count(number, word, many = `${word}s`) {
-  return `${number.toLocaleString("en")} ${number === 1 ? word : many}`;
-}
+export const count = (number, word, many = `${word}s`) => `${plain(number)} ${number === 1 ? word : many}`;
 
 // A number of a table: no more digits than it has, at most four that count below 1,000.
 export function plain(value) {
@@ -94,7 +96,7 @@ let until = 0;
 // Lets the browser draw, if this task has run for long.
 export async function breathe() {
   if (performance.now() < until) return;
-  await new Promise((resolve) => setTimeout(resolve));
+  await (globalThis.scheduler?.yield?.() ?? new Promise((resolve) => setTimeout(resolve)));
   until = performance.now() + 20;
 }
 

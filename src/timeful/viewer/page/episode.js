@@ -3,7 +3,7 @@ import { nameRun, parseInstant, printInstant, replaceAddress, writeAddress } fro
 import { makeAxis } from "./axis.js";
 import { makeConversation, readConversation } from "./conversation.js";
 import { describe, showDetails } from "./details.js";
-import { button, checkbox, colours, copyText, count, el, fitCanvas, lastUpTo, oncePerFrame, plain, seconds, select, visible } from "./dom.js";
+import { badge, button, checkbox, colours, copyText, count, el, fitCanvas, lastUpTo, oncePerFrame, plain, seconds, select, setText, visible } from "./dom.js";
 import { makeList } from "./list.js";
 import { decodeLanes, firstInstant, sayCounts, sayInstant, sayItem, sayVerdict, scoreAt } from "./model.js";
 import { makePlayer, nameSpeed, SPEEDS, usualSpeed } from "./player.js";
@@ -138,10 +138,10 @@ function heading({ model, run, app, key }) {
   const { pack } = model;
   const facts = [`${seconds(pack.end, 1)} of ${CLOCKS[pack.clock]}`, pack.score === null ? null : `score ${plain(pack.score)}${pack.status === "open" ? " so far" : ""}`, sayCounts(pack) || "no verdicts"];
   const badges = [];
-  if (pack.stand_in) badges.push(el("span", { class: "badge", title: "A program played the part of the model.", text: "stand-in: no language model was run" }));
-  if (run.kind === "example") badges.push(el("span", { class: "badge", text: "bundled example" }));
-  if (pack.status === "open") badges.push(el("span", { class: "badge", text: "so far: the record has no end" }));
-  if (!pack.has_texts) badges.push(el("span", { class: "badge", text: "answers only" }));
+  if (pack.stand_in) badges.push(badge("stand-in: no language model was run", "A program played the part of the model."));
+  if (run.kind === "example") badges.push(badge("bundled example"));
+  if (pack.status === "open") badges.push(badge("so far: the record has no end"));
+  if (!pack.has_texts) badges.push(badge("answers only"));
   const here = writeAddress([nameRun(app.catalogue, run), "e", key]);
   return [
     el("div", { class: "title" }, el("h1", { text: pack.title || key }), badges,
@@ -247,19 +247,19 @@ function jump(page, items, direction) {
 
 function refreshNow(page) {
   const { model, view, timeline } = page;
+  markList(page);
   timeline.draw();
   page.overview.redraw();
   const tokens = (thought, t) => tokensAt(model, page.texts, thought, t);
   const sentence = visible(sayInstant(model, view.t, tokens));
   timeline.canvas.setAttribute("aria-valuenow", String(Math.round(view.t)));
   timeline.canvas.setAttribute("aria-valuetext", sentence);
-  page.clock.textContent = `${seconds(view.t)} of ${seconds(model.end, 1)}`;
+  setText(page.clock, `${seconds(view.t)} of ${seconds(model.end, 1)}`);
   const score = scoreAt(model, view.t);
-  page.status.textContent = score === null ? sentence : `${sentence} · score ${plain(score)}`;
+  setText(page.status, score === null ? sentence : `${sentence} · score ${plain(score)}`);
   page.panels.update(page.texts, view.t);
   if (page.conversation) page.conversation.update(view.t);
   else page.world.show(page.frames, view.t, page.asItIs, model.pack.about.some(([name, value]) => name === "game" && value) ? "turn" : "state");
-  markList(page);
   if (view.item && page.texts && !page.detailBox.dataset.full) {
     page.detailBox.dataset.full = "1";
     showDetails(page.detailBox, model, page.texts, view.item, page.app.say);
@@ -318,6 +318,7 @@ function eventPanel(page) {
     const words = search.value.toLowerCase();
     list.items = kind.value === "all" && !words ? model.items : model.items.filter((item) => filters[kind.value](item) && (!words || sayItem(model, item).toLowerCase().includes(words) || model.lanes[item.lane].title.toLowerCase().includes(words)));
     list.instants = list.items.map((item) => item.at);
+    list.at = list.items === model.items ? model.itemAt : Float64Array.from(list.items, (item) => item.at);
     total.textContent = count(list.items.length, "event");
     list.marked = null;
     list.setCount(list.items.length);
@@ -334,9 +335,9 @@ function markList(page) {
   const { list, view } = page;
   if (!list.items?.length || !list.box.isConnected) return;
   let here = lastUpTo(list.instants, view.t);
-  if (view.item) {
+  if (view.item?.at === view.t) {
     const place = list.items.indexOf(view.item, Math.max(0, here - 2000));
-    if (place >= 0 && view.item.at === view.t) here = place;
+    if (place >= 0) here = place;
   }
   if (here !== list.here) list.go(Math.max(here, 0), true);
   else if (list.marked !== view.t) list.redraw();

@@ -1,6 +1,6 @@
 // The first page: all runs, the latest change first.
 import { nameRun, writeAddress } from "./address.js";
-import { count, el, plain } from "./dom.js";
+import { badge, count, el, plain } from "./dom.js";
 
 export async function showHome(app, main) {
   const filter = el("input", { type: "search", placeholder: "filter runs (/)", "aria-label": "Filter runs", on: { input: () => draw() } });
@@ -21,9 +21,9 @@ export async function showHome(app, main) {
 
 function runEntry(app, run) {
   const facts = [run.suite, run.kind === "training" ? "training" : "", count(run.episodes, "episode"), run.failed ? `${plain(run.failed)} failed` : "", run.stand_in ? "stand-in" : "", run.changed ? `changed ${new Date(run.changed * 1000).toLocaleString()}` : ""];
-  const badge = run.state === "done" ? null : el("span", { class: `badge is-${run.state}`, text: run.state });
+  const state = run.state === "done" ? null : el("span", { class: `badge is-${run.state}`, text: run.state });
   return el("li", { class: "run" },
-    el("a", { href: writeAddress([nameRun(app.catalogue, run)]), text: run.name }), badge, run.kind === "example" ? el("span", { class: "badge", text: "bundled example" }) : null,
+    el("a", { href: writeAddress([nameRun(app.catalogue, run)]), text: run.name }), state, run.kind === "example" ? badge("bundled example") : null,
     el("p", { class: "caption", text: facts.filter(Boolean).join(" · ") }),
     run.problem ? el("p", { class: "notice is-bad", text: run.problem }) : null);
 }

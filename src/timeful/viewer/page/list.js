@@ -7,9 +7,12 @@ export function makeList({ role = "listbox", rowRole = "option", height = 28, na
   const box = el("div", { class: "virtual", role, tabIndex: 0, "aria-label": name }, head, spacer);
   const id = `list${Math.floor(performance.now() * 1000)}${name.length}`;
   const self = { box, count: 0, here: -1, marked: null };
+  let [top, room, covered] = [0, 300, 0]; // to read them costs a layout
   const draw = () => {
-    const first = Math.max(0, Math.floor(box.scrollTop / height) - 4);
-    const last = Math.min(self.count, first + Math.ceil((box.clientHeight || 300) / height) + 9);
+    if (self.scrolls) box.scrollTop = top;
+    self.scrolls = false;
+    const first = Math.max(0, Math.floor(top / height) - 4);
+    const last = Math.min(self.count, first + Math.ceil(room / height) + 9);
     const rows = [];
     for (let place = first; place < last; place++) {
       const properties = row(place);
@@ -31,21 +34,27 @@ export function makeList({ role = "listbox", rowRole = "option", height = 28, na
     else box.removeAttribute("aria-activedescendant");
   };
   const redraw = oncePerFrame(draw);
-  box.addEventListener("scroll", redraw);
-  new ResizeObserver(redraw).observe(box);
+  const measure = () => {
+    if (!self.scrolls) top = box.scrollTop;
+    [room, covered] = [box.clientHeight || 300, head?.offsetHeight ?? 0];
+    redraw();
+  };
+  box.addEventListener("scroll", () => box.scrollTop !== top && measure());
+  new ResizeObserver(measure).observe(box);
   self.redraw = redraw;
   self.setCount = (count) => {
     self.count = count;
     if (self.here >= count) self.here = count - 1;
     spacer.style.height = `${count * height}px`;
     if (role === "grid") box.setAttribute("aria-rowcount", count + (head ? 1 : 0));
+    measure();
     draw();
   };
   self.go = (place, quiet = false) => {
     self.here = Math.min(Math.max(place, 0), self.count - 1);
-    const [top, room] = [self.here * height, (box.clientHeight || 300) - (head?.offsetHeight ?? 0)];
-    if (top < box.scrollTop) box.scrollTop = top;
-    else if (top + height > box.scrollTop + room) box.scrollTop = top + height - room;
+    const before = top;
+    top = Math.min(Math.max(top, (self.here + 1) * height - room + covered), self.here * height);
+    self.scrolls ||= top !== before;
     redraw();
     if (!quiet) move(self.here);
   };

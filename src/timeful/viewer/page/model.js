@@ -5,12 +5,11 @@ import { isBad } from "./verdicts.js";
 // Decodes the lanes of an episode.
 export async function decodeLanes(pack) {
   const model = { pack, end: Math.max(pack.end, 1), strings: pack.strings };
-  model.spans = await sumUp(pack.spans, "start");
-  model.marks = await sumUp(pack.marks, "at");
-  model.links = await sumUp(pack.links, "at");
-  model.verdicts = await sumUp(pack.verdicts, "at");
-  model.scores = await sumUp(pack.scores, "at");
-  model.thoughts = await sumUp(pack.thoughts, "start");
+  for (const part of ["spans", "marks", "links", "verdicts", "scores", "thoughts"]) {
+    await breathe();
+    const [columns, name] = [pack[part], pack[part].start ? "start" : "at"];
+    model[part] = { ...columns, [name]: cumulate(columns[name]) };
+  }
   model.lanes = pack.lanes.map((lane, place) => ({ ...lane, place, spans: [], limits: [], marks: [], kinds: new Map(), title: lane.module ? `${lane.module}: ${lane.name}` : lane.name }));
   await indexLanes(model);
   model.items = await indexItems(model);
@@ -33,14 +32,7 @@ export async function decodeLanes(pack) {
   return model;
 }
 
-async function sumUp(columns, name) {
-  await breathe();
-  return { ...columns, [name]: cumulate(columns[name]) };
-}
-
-export function label(model, place) {
-  return place < 0 ? "" : model.strings[place];
-}
+export const label = (model, place) => place < 0 ? "" : model.strings[place];
 
 async function indexLanes(model) {
   const { spans, marks, verdicts, lanes } = model;
@@ -98,9 +90,7 @@ async function indexItems(model) {
   return parts.flat();
 }
 
-export function sayCounts(pack) {
-  return Object.entries(pack.counts).map(([kind, number]) => `${plain(number)} ${kind}`).join(", ");
-}
+export const sayCounts = (pack) => Object.entries(pack.counts).map(([kind, number]) => `${plain(number)} ${kind}`).join(", ");
 
 // A verdict in words: "in time, 1.253 s left".
 export function sayVerdict(model, place, hasSlot = true) {
@@ -154,13 +144,9 @@ export function thoughtsAt(model, t) {
   return [...latest.values()];
 }
 
-export function purposeOf(lane) {
-  return lane.name.replace(/ \d+$/, "");
-}
+export const purposeOf = (lane) => lane.name.replace(/ \d+$/, "");
 
-export function isRunning(model, thought, t) {
-  return thought >= 0 && model.thoughts.start[thought] <= t && (model.thoughts.end[thought] < 0 || t < model.thoughts.end[thought]);
-}
+export const isRunning = (model, thought, t) => thought >= 0 && model.thoughts.start[thought] <= t && (model.thoughts.end[thought] < 0 || t < model.thoughts.end[thought]);
 
 // The state of a running thought at t: running, or paused.
 export function stateAt(model, thought, t) {

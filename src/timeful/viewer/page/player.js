@@ -1,16 +1,13 @@
 // Plays an episode: the cursor moves over simulated time at a speed, on the clock of the screen.
+import { plain } from "./dom.js";
 
 // The speeds: powers of two, then of ten.
 export const SPEEDS = [...Array.from({ length: 17 }, (_, place) => 2 ** (place - 6)), 1e4, 1e5, 1e6];
 
 // A speed at which an episode takes about a minute.
-export function usualSpeed(end) {
-  return SPEEDS.find((speed) => speed >= end / 60e9) ?? 1e6;
-}
+export const usualSpeed = (end) => SPEEDS.find((speed) => speed >= end / 60e9) ?? 1e6;
 
-export function nameSpeed(speed) {
-  return speed < 1 ? `1/${Math.round(1 / speed)}x` : `${speed.toLocaleString("en")}x`;
-}
+export const nameSpeed = (speed) => speed < 1 ? `1/${Math.round(1 / speed)}x` : `${plain(speed)}x`;
 
 // Makes a player. `getAxis` gives the axis: on a folded one, silence is jumped over.
 export function makePlayer({ end, speed, getTime, getAxis, onTime, onState }) {

@@ -10,9 +10,10 @@ export function makeTable(page, box) {
   const { rows, query } = page;
   const byName = new Map(rows.columns.map((column) => [column.name, column]));
   const where = readWhere(query.get("where"), byName);
+  const chooseColumns = (all) => [...new Set([...rows.lead, ...(all ? byName.keys() : [])])].filter((name) => byName.has(name));
   const state = {
     where, sort: query.get("sort") ?? "", down: query.get("down") === "1", words: query.get("q") ?? "", order: [], chosen: new Set(),
-    names: [...rows.lead, ...(query.get("all") === "1" ? rows.columns.map((column) => column.name).filter((name) => !rows.lead.includes(name)) : [])].filter((name) => byName.has(name)),
+    names: chooseColumns(query.get("all") === "1"),
   };
   const total = el("span", { class: "caption", role: "status" });
   const compare = el("a", { class: "badge", text: "choose two episodes to compare" });
@@ -58,7 +59,7 @@ export function makeTable(page, box) {
   drawFacets();
   const failed = byName.get("status")?.levels.some((level) => level !== "ok") ? button("failed first", "Sort failed episodes first", () => { state.sort = "status"; state.down = false; update(); }) : null;
   box.replaceChildren(facets, el("div", { class: "row" }, search, failed, checkbox("all columns", state.names.length > rows.lead.length, (value) => {
-    state.names = value ? [...rows.lead, ...rows.columns.map((column) => column.name).filter((name) => !rows.lead.includes(name))] : [...rows.lead];
+    state.names = chooseColumns(value);
     update();
   }), total, compare), rows.keys.length ? list.box : el("p", { class: "notice", text: "This run has no episode yet." }), distribution);
   update();
@@ -122,10 +123,9 @@ function renderRow(page, state, byName, number, chooseRow) {
   return [el("span", { role: "gridcell" }, box), ...state.names.map((name, place) => {
     const column = byName.get(name);
     const value = column.values[number];
-    const isFault = name === "status" && value !== "ok";
     const text = value === null ? "–" : plain(value);
-    const shown = place === 0 ? el("a", { tabIndex: -1, href: writeAddress([page.name, "e", page.rows.keys[number]]), text }) : text;
-    return el("span", { role: "gridcell", class: `${column.kind === "number" ? "number" : ""}${isFault ? " differs" : ""}`, ...(place === 0 ? {} : { text: shown }) }, place === 0 ? shown : null);
+    const link = place ? null : el("a", { tabIndex: -1, href: writeAddress([page.name, "e", page.rows.keys[number]]), text });
+    return el("span", { role: "gridcell", class: column.kind === "number" ? "number" : "", text: place ? text : null }, link);
   })];
 }
 

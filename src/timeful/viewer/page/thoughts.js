@@ -1,5 +1,5 @@
 // The text of each thought until t: found by binary search, shown in pieces.
-import { button, checkbox, count, cumulate, el, lastUpTo, plain, seconds, visible } from "./dom.js";
+import { button, checkbox, count, cumulate, el, lastUpTo, plain, seconds, setText, visible } from "./dom.js";
 import { isRunning, label, purposeOf, stateAt, thoughtsAt } from "./model.js";
 import { readEvents } from "./store.js";
 
@@ -7,9 +7,7 @@ const TAIL = 6000;
 const PAGE = 64 << 10;
 const MOST_PANELS = 3;
 
-export function decodeTexts(pack) {
-  return { ...pack, events: readEvents(pack.events), decoded: new Map() };
-}
+export const decodeTexts = (pack) => ({ ...pack, events: readEvents(pack.events), decoded: new Map() });
 
 // The chunks of a thought: instants, and sums of tokens and lengths.
 function chunksOf(texts, thought) {
@@ -86,8 +84,8 @@ function makePanel(name) {
         Object.assign(state, { thought, tail: TAIL, key: "" });
         showPrompt(prompt, texts, thought);
       }
-      title.textContent = visible(`${name}${thought < 0 ? "" : ` #${model.thoughts.number[thought]}`}`);
-      note.textContent = visible(sayThought(model, texts, thought, t));
+      setText(title, visible(`${name}${thought < 0 ? "" : ` #${model.thoughts.number[thought]}`}`));
+      setText(note, visible(sayThought(model, texts, thought, t)));
       const shown = thought < 0 || !texts ? null : textAt(model, texts, thought, t);
       const key = `${thought} ${shown?.end} ${shown?.kind} ${isLater} ${state.tail} ${Boolean(texts)}`;
       if (key === state.key) return;

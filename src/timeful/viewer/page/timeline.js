@@ -7,7 +7,7 @@ import { listen } from "./pointer.js";
 import { drawTorn, drawVerdict, ENDS } from "./verdicts.js";
 import { bounds, foldedModules, HEAD, layOut, placer } from "./window.js";
 
-const [NEAR, WIDE] = [0.7, 2];
+const [NEAR, WIDE] = [1, 2.5];
 
 // Makes the timeline of a model. `view` has t, from and to (in the axis), axis and folded modules;
 // `on` has scrub(t), pick(item), and change().
@@ -98,7 +98,10 @@ function eachNear(paint, instants, action, near = NEAR) {
   let place = Math.max(lastUpTo(instants, paint.from) , 0);
   while (place < instants.length && instants[place] <= paint.to) {
     const x = paint.place.x(instants[place]);
-    const next = lastUpTo(instants, paint.place.t(x + near), place + 1) + 1;
+    const until = paint.place.t(x + near);
+    let step = 1;
+    while (instants[place + step] <= until) step *= 2;
+    const next = lastUpTo(instants, until, place + 1 + (step >> 1), Math.min(place + step, instants.length)) + 1;
     action(place, x, next - place);
     place = Math.max(next, place + 1);
   }
@@ -194,10 +197,12 @@ function hatch(context, colour) {
 function drawDeadlines(paint, lane, y, height) {
   const { context, palette, place, self } = paint;
   const { spans } = self.model;
+  const names = [];
   eachNear(paint, lane.spanStart, (number, left, merged) => {
     const last = lane.spans[number + merged - 1];
     const right = place.x(spans.start[last] + spans.length[last]);
     if (right < paint.size.gutter) return;
+    if (merged === 1 && right - left >= 56) names.push([last, left, right - left]);
     fillBox(context, palette.line, left + 1, y + 4, Math.max(right - left - 2, 1), height - 8);
     fillBox(context, palette.ink, right - 1.5, y + 1, 1.5, height - 3);
   });
@@ -207,15 +212,12 @@ function drawDeadlines(paint, lane, y, height) {
     fillBox(context, hatch(context, palette.quiet), left, y + 4, Math.max(right - left, 1), height - 8);
   });
   context.font = `11px ${palette.font}`;
-  eachNear(paint, lane.spanStart, (number, left, merged) => {
-    const span = lane.spans[number];
-    const width = place.x(spans.start[span] + spans.length[span]) - left;
-    if (merged > 1 || width < 56) return;
+  for (const [span, left, width] of names) {
     const text = fitText(context, visible(label(self.model, spans.label[span])), width - 10);
     fillBox(context, palette.line, left + 3, y + 4, context.measureText(text).width + 4, height - 8);
     context.fillStyle = palette.ink;
     context.fillText(text, left + 5, y + height / 2);
-  });
+  }
   context.font = `12px ${palette.font}`;
 }
 
@@ -271,7 +273,7 @@ function drawMarks(paint, lane, y, height) {
         until = x + (lane.kind === "world" ? width : width + 8);
       }
     }
-  });
+  }, WIDE);
 }
 
 function drawMark(context, kind, x, y, isHidden) {
@@ -326,7 +328,7 @@ function drawTies(paint) {
     if (!source || !target) return;
     context.moveTo(Math.round(x) + 0.5, source.y - top + source.height - 5);
     context.lineTo(Math.round(x) + 0.5, target.y - top + target.height / 2);
-  });
+  }, WIDE);
   context.stroke();
   context.globalAlpha = 1;
 }

@@ -19,9 +19,9 @@ export const VERDICTS = {
 
 export const ENDS = { cut: "x", cancelled: "c", orphaned: "o", failed: "!", unended: "?" };
 
-export function isBad(kind) {
-  return kind === "late" || kind === "lost" || kind === "default" || kind === "illegal" || kind === "failed" || kind === "cut" || kind === "too late" || kind === "early";
-}
+const BAD = new Set(["late", "lost", "default", "illegal", "failed", "cut", "too late", "early"]);
+
+export const isBad = (kind) => BAD.has(kind);
 
 const SHAPES = {
   "in time": (context, x, y, size) => {

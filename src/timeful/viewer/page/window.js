@@ -4,9 +4,7 @@ const HEIGHTS = { world: 30, deadlines: 16, thoughts: 26, tools: 24, actions: 34
 export const HEAD = 24;
 
 // Modules fold where lanes are many: a page of a thousand lanes shows one line for each module.
-export function foldedModules(model) {
-  return new Set(model.lanes.length > 40 ? model.lanes.map((lane) => lane.module).filter(Boolean) : []);
-}
+export const foldedModules = (model) => new Set(model.lanes.length > 40 ? model.lanes.map((lane) => lane.module).filter(Boolean) : []);
 
 export function layOut(self) {
   let y = HEAD;

@@ -1,5 +1,5 @@
 // The world at an instant: a picture from operations, or the text that the world says of itself.
-import { colours, cumulate, el, fitCanvas, lastUpTo, path, seconds, take, visible } from "./dom.js";
+import { colours, cumulate, el, fitCanvas, lastUpTo, path, seconds, setText, take, visible } from "./dom.js";
 
 export function decodeFrames(pack) {
   const frames = { ...pack, at: cumulate(pack.at), happened: cumulate(pack.happened), cache: new Map() };
@@ -35,25 +35,31 @@ export function makeWorld() {
   const text = el("pre", { class: "state", role: "group", tabIndex: 0, "aria-label": "The world as text" });
   const caption = el("p", { class: "caption" });
   const box = el("div", { class: "world" }, caption, canvas, text);
-  let shown = null;
-  return {
+  let [shown, side, last] = [null, 280, null];
+  new ResizeObserver(() => {
+    side = Math.min(box.clientWidth || 280, 360); // to read it in a frame costs a layout
+    if (last) self.show(...last);
+  }).observe(box);
+  const self = {
     box,
     show(frames, t, asItIs, turnName = "turn") {
       const number = frames ? frameAt(frames, t, asItIs) : -1;
-      const key = `${number} ${asItIs} ${box.clientWidth} ${colours().paper}`;
+      const key = `${number} ${asItIs} ${side} ${colours().paper}`;
+      last = [frames, t, asItIs, turnName];
       const seen = number >= 0 ? frames.at[number] : 0;
-      caption.textContent = sayFrame(frames, number, t, asItIs, turnName);
+      setText(caption, sayFrame(frames, number, t, asItIs, turnName));
       if (key === shown) return;
       shown = key;
       const hasPicture = number >= 0 && frames.text[number] < 0;
       canvas.hidden = !hasPicture;
       text.hidden = hasPicture || number < 0;
-      if (hasPicture) drawPicture(canvas, frames, number, Math.min(box.clientWidth || 280, 360));
+      if (hasPicture) drawPicture(canvas, frames, number, side);
       else if (number >= 0) text.textContent = visible(frames.strings[frames.text[number]]);
       canvas.setAttribute("aria-label", `The world at ${seconds(seen)}`);
     },
     forget: () => (shown = null),
   };
+  return self;
 }
 
 function sayFrame(frames, number, t, asItIs, turnName) {
