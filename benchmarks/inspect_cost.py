@@ -45,11 +45,14 @@ def main() -> None:
     from inspect_ai.model import ChatMessageUser, get_model  # noqa: PLC0415
     from inspect_ai.solver import Generate, Solver, TaskState, solver  # noqa: PLC0415
 
+    async def take(_: object) -> None:
+        """Take a part of an answer: it is streamed, as in an episode."""
+
     @solver
     def ask() -> Solver:
         async def solve(state: TaskState, generate: Generate) -> TaskState:
             for _ in range(TURNS):
-                await get_model().generate([ChatMessageUser(content="x" * 2000)])
+                await get_model().generate([ChatMessageUser(content="x" * 2000)], on_stream=take)
             return state
 
         return solve

@@ -15,6 +15,7 @@ from contextlib import (
     contextmanager,
     suppress,
 )
+from functools import lru_cache
 from re import search
 from ssl import SSLContext
 from typing import Any, cast
@@ -66,6 +67,13 @@ async def connect(request: Request, shared: ClientState) -> "ChatDialect":
     return dialect
 
 
+@lru_cache(maxsize=1)
+def _load_certificates() -> SSLContext:
+    """The certificates of this machine for all clients: to load them takes 40 ms."""
+    certificates: SSLContext = _http.create_ssl_context()
+    return certificates
+
+
 def make_client(
     request: Request, *, longest_event: int | None = None, verify: SSLContext | bool = True
 ) -> openai.AsyncOpenAI:
@@ -96,7 +104,6 @@ class ChatDialect:
 
     def __init__(self, cleanup: AsyncExitStack) -> None:
         self._cleanup = cleanup
-        self._certificates: SSLContext = _http.create_ssl_context()
         self._places: list[openai.AsyncOpenAI] = []
         """The clients of streams that are not in use, each once for each stream."""
         self.refused: set[str] = set()
@@ -108,7 +115,7 @@ class ChatDialect:
     async def client(self, request: Request) -> AsyncIterator[openai.AsyncOpenAI]:
         """A client for one stream."""
         if not self._places:
-            client = make_client(request, verify=self._certificates)
+            client = make_client(request, verify=_load_certificates())
             await self._cleanup.enter_async_context(client)
             self._places += [client] * _STREAMS
         client = self._places.pop()
