@@ -21,7 +21,8 @@ import numpy as np
 from timeful.core.units import START, Duration, Instant, nanoseconds
 from timeful.environments.environment import Environment, Observation
 from timeful.environments.game import View
-from timeful.errors import IllegalActionError, SettingsError, WorldError
+from timeful.environments.ticking import Ticking
+from timeful.errors import IllegalActionError, SettingsError, WorldError, check_range
 
 try:
     import gymnasium
@@ -187,50 +188,95 @@ class GymnasiumGame:
         self._plain = json.dumps(_as_json(observation))
 
 
-class WorldEnv(gymnasium.Env[Any, np.int64]):
+Choice = str | Callable[[View], str] | None
+"""An action of a world, a rule that reads it from a view, or None for no action."""
+
+GLYPHS = printable + "↑↓←→ø✓"
+"""The characters of the built-in worlds' texts."""
+
+
+def at_horizon(world: Environment, last: Observation) -> bool:
+    """Whether a time limit ended a world: a game's horizon, or the budget of a world of events."""
+    if isinstance(world, Ticking):
+        return world.game.turn >= world.game.horizon
+    return last.event == "budget" or last.data.get("why") == "horizon"
+
+
+class WorldEnv(gymnasium.Env[Any, Any]):
     """A world as a Gymnasium environment: one step is one decision.
 
     A step thinks for `thinking`, while the world moves; then the action goes in, counting as well
     at the very instant at which the world moves; then the world moves through its next change.
     With no thinking this is the law `frozen`; with some, `fixed_rate` for an agent whose every
     decision takes that long. The reward is all utility that the step saw. What is not legal when
-    it goes in is as if nothing was done, and `info` says so.
+    it goes in is as if nothing was done, and `info` says so. An episode that a time limit ended is
+    truncated; all others are terminated.
 
     Args:
         make: Makes the world for a seed.
-        actions: What the numbers of the action space mean, in order; None is to do nothing.
+        actions: What the numbers of the action space mean, in order; None is to do nothing, and a
+            function reads the action from the view.
         seeds: The seeds of the episodes, one of which each reset draws.
         thinking: How long a decision takes; nothing if None.
         encode: What the agent is given of a view; its text if None.
-        space: The space of what `encode` gives; texts of up to 4096 printable characters if None.
+        space: The space of what `encode` gives; texts of up to 8192 characters if None.
+        spans: The additional time of each action; nothing if None.
+        token: The length of a token. With it, an action is a Dict of `action` and `tokens`, and
+            the thought before it lasts for its tokens in addition.
+        most_tokens: The largest thought that such an action can state.
+        idle: The action that is taken in place of an illegal one.
+        is_cut: Whether a time limit ended the world, given its last observation.
+        render_mode: "ansi" for the text of the view, or None.
 
     Raises:
-        SettingsError: If there are no actions or no seeds, or only one of `encode` and `space`.
+        SettingsError: If there are no actions or no seeds, only one of `encode` and `space`, a
+            negative time, or spans for another number of actions.
     """
 
-    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - as Gymnasium declares it
+    # As Gymnasium declares it.
+    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the options of an environment
         self,
         make: Callable[[int], Environment],
-        actions: Sequence[str | None],
+        actions: Sequence[Choice],
         *,
         seeds: Sequence[int],
         thinking: Duration | None = None,
         encode: Callable[[View], Any] | None = None,
         space: spaces.Space[Any] | None = None,
+        spans: Sequence[Duration] | None = None,
+        token: Duration | None = None,
+        most_tokens: int = 4096,
+        idle: str | None = None,
+        is_cut: Callable[[Environment, Observation], bool] = at_horizon,
+        render_mode: str | None = None,
     ) -> None:
         if not actions or not seeds:
             raise SettingsError("a world needs at least one action and one seed")
         if (encode is None) != (space is None):
             raise SettingsError("`encode` and `space` belong together; give both or neither")
+        if spans is not None and len(spans) != len(actions):
+            raise SettingsError(f"{len(spans)} spans were given for {len(actions)} actions")
+        check_range("thinking, in ns,", thinking or 0, least=0)
+        check_range("the length of a token, in ns,", token or 0, least=0)
         self._make = make
         self._actions = tuple(actions)
         self._seeds = seeds
         self._thinking = nanoseconds(0 if thinking is None else thinking)
         self._encode = encode or (lambda view: view.text())
-        self.action_space = spaces.Discrete(len(self._actions))
-        self.observation_space = space or spaces.Text(4096, min_length=0, charset=printable)
+        self._spans = None if spans is None else tuple(spans)
+        self._token = token
+        self._idle = idle
+        self._is_cut = is_cut
+        self.render_mode = render_mode
+        choices = spaces.Discrete(len(self._actions))
+        self.action_space = (
+            choices
+            if token is None
+            else spaces.Dict(action=choices, tokens=spaces.Box(0, most_tokens, (), np.int64))
+        )
+        self.observation_space = space or spaces.Text(8192, min_length=0, charset=GLYPHS)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -239,27 +285,51 @@ class WorldEnv(gymnasium.Env[Any, np.int64]):
         super().reset(seed=seed)
         self.world = self._make(self._seeds[int(self.np_random.integers(len(self._seeds)))])
         self.world.reset()
-        self._now = START
-        return self._encode(self.world.view()), self._info([], legal=True)
+        self._now, self._cut = START, False
+        return self._encode(self.world.view()), self._info((), legal=True)
 
-    def step(self, action: np.int64) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Think, act, and let the world move."""
-        before = self.world.score
-        acts_at = self._now + self._thinking
+        world, before = self.world, self.world.score
+        number, thinking = self._read(action)
+        acts_at = Instant(self._now + thinking)
         # At the very instant of a change the agent goes first, as under every interface.
-        observations = list(self.world.advance(Instant(acts_at - 1))) if self._thinking else []
-        change = self.world.next_change()
+        observations = world.advance(Instant(acts_at - 1)) if thinking else ()
+        change = world.next_change()
         legal = True
         if change is not None:
-            legal = self._intervene(self._actions[int(action)], at=acts_at)
+            choice = self._actions[number]
+            if callable(choice):
+                choice = choice(world.view())
+            legal = self._intervene(choice, at=acts_at)
+            if not legal:
+                self._intervene(self._idle, at=acts_at)
             # An action may have brought the next change nearer.
-            change = self.world.next_change() or change
+            change = world.next_change() or change
             self._now = max(acts_at, change)
-            observations += self.world.advance(self._now)
-        over = self.world.next_change() is None
-        reward = self.world.score - before
-        view = self._encode(self.world.view())
-        return view, reward, over, False, self._info(observations, legal=legal)
+            observations = (*observations, *world.advance(self._now))
+        over = world.next_change() is None
+        if over and observations:
+            self._cut = self._is_cut(world, observations[-1])
+        current = observations and observations[-1].at == self._now
+        view = self._encode(observations[-1].view if current else world.view())
+        info = self._info(observations, legal=legal)
+        return view, world.score - before, over and not self._cut, over and self._cut, info
+
+    def render(self) -> Any:
+        """The text of the view, for the render mode "ansi"."""
+        return self.world.view().text() if self.render_mode == "ansi" else None
+
+    def _read(self, action: Any) -> tuple[int, int]:
+        """The number of an action, and how long the agent thinks before it."""
+        if self._token is None:
+            number, thinking = int(action), self._thinking
+        else:
+            number = int(action["action"])
+            thinking = nanoseconds(self._thinking + int(action["tokens"]) * self._token)
+        if self._spans is not None:
+            thinking = nanoseconds(thinking + self._spans[number])
+        return number, thinking
 
     def _intervene(self, action: str | None, *, at: Instant) -> bool:
         try:
