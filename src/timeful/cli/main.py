@@ -168,6 +168,7 @@ app = Lazy(
         "train": "timeful.cli.train:train",
         "serve": "timeful.cli.serve:serve",
         "list": "timeful.cli.show:list_parts",
+        "completion": "timeful.cli.completion:completion",
     },
     name="timeful",
     help="Agents for which time is real: thinking costs time, and the world moves meanwhile.",

@@ -1,7 +1,6 @@
 """The protocol of sandbox backends, and the environment they share."""
 
 import os
-import pwd
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -102,6 +101,8 @@ def python_folders() -> list[Path]:
 
 def _python_parts(prefix: Path) -> list[Path]:
     """A prefix; only Python's folders in it if it contains the home (`--prefix=$HOME`)."""
+    import pwd  # noqa: PLC0415 - Unix only
+
     with suppress(KeyError):  # not every user has a name
         home = Path(pwd.getpwuid(os.geteuid()).pw_dir)
         if home.resolve().is_relative_to(prefix.resolve()):

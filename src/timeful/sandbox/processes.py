@@ -105,11 +105,11 @@ def is_closed(pid: int) -> bool:
     return False
 
 
-def kill(pids: Iterable[int], number: int = signal.SIGKILL) -> None:
+def kill(pids: Iterable[int], number: int | None = None) -> None:
     """Kill them, or send another signal, as far as they are there."""
     for pid in pids:
         with suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, number)
+            os.kill(pid, signal.SIGKILL if number is None else number)
 
 
 def _deleted_maps(pids: Iterable[int]) -> Iterator[tuple[int, str, int, int | None]]:

@@ -11,7 +11,6 @@ import threading
 import weakref
 from importlib.util import find_spec
 from pathlib import Path
-from signal import SIGALRM, SIGKILL, SIGPROF
 from typing import Literal, Self
 
 from timeful.errors import SettingsError
@@ -65,6 +64,8 @@ class MathChecker:
             if line is not None:
                 return "right" if line == "true" else "wrong"
             code = self._stop()
+            from signal import SIGALRM, SIGKILL, SIGPROF  # noqa: PLC0415 - Unix only
+
             return "timeout" if code in (-SIGPROF, -SIGALRM, -SIGKILL) else "wrong"
 
     def __enter__(self) -> Self:
