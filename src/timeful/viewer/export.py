@@ -174,17 +174,18 @@ def _values(runs: Runs, choice: Choice) -> Iterator[tuple[str, bytes]]:
     for number, rows in tables.items():
         yield f"rows-{number}", msgspec.json.encode(_select(rows, selection[number]))
         for index, episode in enumerate(selection[number]):
+            record = _read_record(runs, number, episode)
             for part in PARTS:
-                value = _read_part(runs, number, episode, part)
-                yield f"part-{number}-{index}-{part}", _leave_out(value, part, choice.without)
+                value = _leave_out(pack_part(record, part), part, choice.without)
+                yield f"part-{number}-{index}-{part}", value
 
 
-def _read_part(runs: Runs, number: int, episode: int, part: str) -> bytes:
-    """A part; of a record that cannot be read, an empty one that says so."""
+def _read_record(runs: Runs, number: int, episode: int) -> RawRecord:
+    """A record; of one that cannot be read, an empty one that says so."""
     try:
-        return runs.part(number, episode, part)
+        return runs.record(number, episode)
     except RecordError as error:
-        return pack_part(RawRecord(name=f"episode {episode}", notices=[str(error)]), part)
+        return RawRecord(name=f"episode {episode}", notices=[str(error)])
 
 
 def _kept(rows: Rows, choice: Choice) -> list[int]:

@@ -127,7 +127,10 @@ class _Writer:
         frames.happened.append(event.happened_at - self._happened)
         self._at, self._happened = event.at, event.happened_at
         operations: list[Operation] = [] if isinstance(view, str) else view
-        numbers = [_number(self._operations, frames.operations, item) for item in operations]
+        positions = self._operations
+        numbers = [positions.setdefault(item, len(positions)) for item in operations]
+        if len(positions) > len(frames.operations):
+            frames.operations += list(positions)[len(frames.operations) :]
         frames.pictures.append(difference(self._before, numbers))
         self._before = numbers
         text = _number(self._texts, frames.strings, view) if isinstance(view, str) else -1
