@@ -14,6 +14,7 @@ import msgspec
 from anyio import CapacityLimiter, create_task_group, sleep_forever, to_thread
 from anyio.lowlevel import checkpoint
 from inspect_ai import Task, task
+from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.dataset import Sample
 from inspect_ai.log import transcript
 from inspect_ai.model import ModelAPI, ModelOutput, modelapi
@@ -25,7 +26,7 @@ from timeful.bridges.inspect.model import SAMPLE, SampleTasks
 from timeful.bridges.inspect.models import load_episodes
 from timeful.bridges.inspect.stand_in import StandIn
 from timeful.bridges.scores import read_scores
-from timeful.errors import EpisodeError
+from timeful.errors import EpisodeError, SettingsError
 from timeful.experiments.run import play_planned
 from timeful.experiments.suite import Suite
 from timeful.experiments.sweep import PlannedEpisode
@@ -41,6 +42,14 @@ SCORES = "timeful_scores"
 def stand_in() -> type[ModelAPI]:
     """Make the provider of stand-ins."""
     return StandIn
+
+
+class TaskError(SettingsError, PrerequisiteError):  # type: ignore[misc, unused-ignore]
+    """A setting of a task that cannot work; Inspect shows it as one line."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__(words)
+        self.message = words.replace("[", "\\[")  # it is read as markup
 
 
 @solver
@@ -128,10 +137,14 @@ def make_task(name: str, given: dict[str, Any]) -> Task:
         given: Its options.
 
     Raises:
-        SettingsError: If an option or a model is unknown, or a value does not fit.
+        TaskError: If an option or a model is unknown, or a value does not fit.
     """
     options = json.dumps(given, sort_keys=True, default=str)
     episodes = load_episodes(name, options)
+    try:
+        steps = episodes.plan_samples()
+    except SettingsError as error:
+        raise TaskError(str(error)) from None
     samples = [
         Sample(
             id=step.key.removesuffix(f"-{episodes.source.epoch}0"),
@@ -142,7 +155,7 @@ def make_task(name: str, given: dict[str, Any]) -> Task:
                 **step.settings.get("episode", {}),
             },
         )
-        for index, step in enumerate(episodes.plan_samples())
+        for index, step in enumerate(steps)
     ]
     return Task(dataset=samples, solver=episode(name, options), scorer=outcome())
 
