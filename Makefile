@@ -35,6 +35,7 @@ PEER_verifiers := -e plugins/verifiers
 
 peers: $(PEERS:%=peer-%)
 
+.PRECIOUS: .peers/%/.ready
 peer-%: .peers/%/.ready
 	.peers/$*/bin/python -m pytest -q -n 0 -o filterwarnings=default tests/bridges/test_$*.py
 
