@@ -14,6 +14,7 @@ import pytest
 
 from tests.runs.jobs import JOB, Count, play
 from timeful.errors import KernelError, ModelError, RecordError, SettingsError
+from timeful.models.spending import Spending
 from timeful.models.traffic import Limits
 from timeful.records.folder import open_folder
 from timeful.records.recorder import Recorder
@@ -190,7 +191,7 @@ def test_a_retry_that_dies_leaves_no_old_row_beside_a_new_record(tmp_path: Path)
     assert [row.status for row in batch(tmp_path, [Count(1)])] == ["ok"]
 
 
-def test_stopped_threads_leave_no_record(tmp_path: Path) -> None:
+def test_stopped_threads_leave_no_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After an interruption, an episode that is in the middle is no result."""
     begun, go_on = threading.Event(), threading.Event()
 
@@ -204,7 +205,13 @@ def test_stopped_threads_leave_no_record(tmp_path: Path) -> None:
         begun.wait(5)
         raise KeyboardInterrupt
 
-    threading.Timer(0.05, go_on.set).start()
+    end_run = Spending.end_run
+
+    def end_and_release(spending: Spending) -> None:
+        end_run(spending)
+        go_on.set()
+
+    monkeypatch.setattr(Spending, "end_run", end_and_release)
     job = replace(JOB, play=play_slowly)
     with open_folder(tmp_path, {}, RUN), pytest.raises(KeyboardInterrupt):
         run_batch([Count(0), Count(9)], job, tmp_path, workers=1, limits=FLIGHT, on_row=interrupt)
