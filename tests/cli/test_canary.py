@@ -74,6 +74,7 @@ OFFLINE = {
     "catalog check": "catalog.json",
     "catalog make": "sources.yaml --out catalog.json",
     "catalog show": "catalog.json",
+    "completion": "bash",
     "dialogues make": "shop --n 1 --seed 1 --out talks.jsonl",
     "draw": "RECORD",
     "ec": "talks.jsonl",
