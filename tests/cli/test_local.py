@@ -13,7 +13,7 @@ from timeful.core.units import seconds
 from timeful.errors import SettingsError
 from timeful.models.calibrate import Calibration
 from timeful.models.pace import TOKEN_TIME
-from timeful.records.events import Sampled, ThoughtChunk
+from timeful.records.events import Sampled, ThoughtChunk, ThoughtEnded
 from timeful.records.recorder import read_record
 from timeful.training.tiny.language import Language
 from timeful.training.tiny.pretrain import make_decoder
@@ -58,10 +58,12 @@ def test_a_run_is_the_same_twice_and_its_records_have_the_tokens(
     assert len(made) == 4
     assert made == records(tmp_path / "other")
     for name in made:
-        events = read_record(tmp_path / "one" / "episodes" / name)
-        sampled = [event for event in events if isinstance(event, Sampled)]
-        assert sampled
-        assert all(len(one.ids) == len(one.logprobs) > 0 for one in sampled)
+        events = list(read_record(tmp_path / "one" / "episodes" / name))
+        sampled = {event.thought: event for event in events if isinstance(event, Sampled)}
+        shown = {event.thought: event.tokens for event in events if isinstance(event, ThoughtEnded)}
+        assert shown[1] > 0
+        assert {number: len(one.ids) for number, one in sampled.items()} == shown
+        assert all(len(one.ids) == len(one.logprobs) for one in sampled.values())
 
 
 def test_another_temperature_gives_other_answers(folder: Path, tmp_path: Path) -> None:
