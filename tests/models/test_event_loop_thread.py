@@ -1,6 +1,7 @@
 """The thread of streams: whoever is on its way out is left to close what it holds."""
 
 import asyncio
+import gc
 from collections.abc import AsyncGenerator
 from contextlib import suppress
 from threading import Event
@@ -128,10 +129,8 @@ def test_a_stream_that_has_come_to_its_end_hands_its_connection_back_undisturbed
     assert given_up == [1, 2]
 
 
-@pytest.mark.parametrize("is_kept", [True, False])
-def test_generators_within_each_other_are_closed_one_by_one(
-    is_kept: bool, caplog: pytest.LogCaptureFixture
-) -> None:
+def _close_nested(*, is_kept: bool) -> list[int]:
+    """Leave six generators, each of which reads the next one; the depths of those that closed."""
     kept: list[AsyncGenerator[int, None]] = []
     closed: list[int] = []
     read = Event()
@@ -162,5 +161,25 @@ def test_generators_within_each_other_are_closed_one_by_one(
     background.start(work)
     assert read.wait(10)
     background.close()
-    assert sorted(closed) == list(range(6))
+    return sorted(closed)
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_generators_within_each_other_are_closed_one_by_one(
+    is_kept: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert _close_nested(is_kept=is_kept) == list(range(6))
+    assert not caplog.records
+
+
+def test_a_collection_while_generators_are_closed_changes_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    threshold = gc.get_threshold()
+    try:
+        for count in range(5, 205):
+            gc.set_threshold(count)
+            assert _close_nested(is_kept=False) == list(range(6))
+    finally:
+        gc.set_threshold(*threshold)
     assert not caplog.records

@@ -75,8 +75,11 @@ class _RunningLoop:
         # An `asyncio.Runner` would start a thread at its end, which an exiting interpreter refuses.
         try:
             self.loop.run_until_complete(self._serve())
+            # A generator that is forgotten, by a reference or by the collector, gets a task that
+            # closes it and those within. Those here are kept, and the tasks of others end first.
+            generators = list(self._generators)
             self.loop.run_until_complete(self._cancel_rest())
-            self.loop.run_until_complete(self._close_generators())
+            self.loop.run_until_complete(self._close_generators(generators))
             self.loop.run_until_complete(self.loop.shutdown_asyncgens())
         finally:
             self.loop.close()
@@ -84,8 +87,6 @@ class _RunningLoop:
 
     async def _cancel_rest(self) -> None:
         current, until = asyncio.current_task(), self.loop.time() + REST_S
-        # A task that closes a forgotten generator forgets the generator within, which another task
-        # closes. All end soon.
         while (tasks := asyncio.all_tasks() - {current}) and self.loop.time() < until:
             await asyncio.wait(tasks, timeout=until - self.loop.time())
         for task in tasks:
@@ -103,12 +104,12 @@ class _RunningLoop:
 
         sys.set_asyncgen_hooks(firstiter=note)
 
-    async def _close_generators(self) -> None:
-        """Close the generators that are left, each before those that it reads.
+    async def _close_generators(self, generators: list[AsyncGenerator[object, None]]) -> None:
+        """Close generators, each before those that it reads.
 
         The loop would close them side by side, also one that another one is closing.
         """
-        for generator in list(self._generators):
+        for generator in generators:
             try:
                 await generator.aclose()
             except Exception as error:  # noqa: BLE001 - as the loop does it
