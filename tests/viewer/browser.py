@@ -52,8 +52,14 @@ class Tab:
         self.page.on("request", lambda request: self.requests.append(request.url))
 
     def open(self, address: str, ready: str = "h1") -> Any:
+        from playwright.sync_api import TimeoutError as LateError
+
         self.page.goto(address)
-        self.page.wait_for_selector(ready)
+        try:
+            self.page.wait_for_selector(ready)
+        except LateError:
+            shown = self.page.locator("body").inner_text()[:2000]
+            pytest.fail(f"{address} does not show {ready}; faults: {self.faults}; it has: {shown}")
         return self.page
 
     def close(self) -> None:

@@ -1,6 +1,7 @@
 """Records that tests invent."""
 
 import json
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any
 
@@ -113,3 +114,25 @@ def write_run(folder: Path, count: int = 2, **fields: Any) -> Path:
     }
     (folder / "results.json").write_text(json.dumps([cell]))
     return folder
+
+
+def read_column(column: Any) -> list[Any]:
+    """The values of a column of an export, as the page reads them."""
+    match column:
+        case ["values", values]:
+            return list(values)
+        case ["scaled", numbers, unit]:
+            return [None if number is None else number * unit for number in numbers]
+        case ["same", value, count]:
+            return [value] * count
+        case ["fields", fields, count]:
+            columns = {name: read_column(values) for name, values in fields.items()}
+            return [{name: columns[name][place] for name in columns} for place in range(count)]
+        case ["groups", columns, places]:
+            values = [value for column in columns for value in read_column(column)]
+            by_place = dict(zip(accumulate(places), values, strict=True))
+            return [by_place[place] for place in range(len(values))]
+        case ["lists", lengths, items]:
+            rest = iter(read_column(items))
+            return [list(islice(rest, length)) for length in read_column(lengths)]
+    raise AssertionError(column)

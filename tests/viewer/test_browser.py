@@ -115,6 +115,19 @@ def test_a_number_leads_to_its_episodes_by_keyboard(tab: Tab, tmp_path: Path) ->
     assert tab.faults == []
 
 
+def test_a_view_does_not_write_over_an_address_that_was_followed(tab: Tab, tmp_path: Path) -> None:
+    write_run(tmp_path / "runs" / "one", count=2)
+    tab.page.clock.install()
+    page = tab.open(f"{export(tmp_path / 'runs', tmp_path / 'page.html')}#/one/e/e0", READY)
+    page.keyboard.press("ArrowRight")  # the view writes its instant into the address after a while
+    page.evaluate("history.replaceState(null, '', '#/one/e/e1')")  # as a link, before its event
+    page.clock.run_for(1000)
+    page.evaluate("dispatchEvent(new HashChangeEvent('hashchange'))")
+    page.wait_for_selector("nav >> text=e1")
+    assert "/one/e/e1" in page.url
+    assert tab.faults == []
+
+
 def text_until(events: list[Any], number: int, at: int) -> str:
     chunks = [e for e in events if isinstance(e, ThoughtChunk) and e.thought == number]
     return "".join(chunk.text for chunk in chunks if chunk.at <= at)

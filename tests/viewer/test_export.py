@@ -11,12 +11,15 @@ from urllib.parse import unquote
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 
 import timeful
-from tests.viewer.material import HOSTILE, game, write_record, write_run
+from tests.viewer.material import HOSTILE, game, read_column, write_record, write_run
 from timeful.cli.main import app
 from timeful.errors import SettingsError
 from timeful.viewer.catalogue import EXAMPLES, Runs
+from timeful.viewer.columns import to_column
 from timeful.viewer.export import Choice, export_file, export_folder, export_page, find_place
 from timeful.viewer.inline import view_events
 from timeful.viewer.page import SOURCES, join_modules, load_code, read_modules
@@ -39,8 +42,10 @@ class Data(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self._names:
             value = gzip.decompress(b64decode(data))
-            lines = value.split(b"\n") if len(self._names) > 1 else [value]
-            self.values |= zip(self._names, lines, strict=True)
+            parts = [value]
+            if len(self._names) > 1:
+                parts = [json.dumps(part).encode() for part in read_column(json.loads(value))]
+            self.values |= zip(self._names, parts, strict=True)
             self._names = []
 
     def json(self, name: str) -> Any:
@@ -63,6 +68,35 @@ def test_one_file_has_every_part_of_every_episode(runs: Runs) -> None:
     assert [run["name"] for run in data.json("catalogue")["runs"]] == ["one", "two"]
     assert data.json("rows-0")["keys"] == ["e0", "e1"]
     assert data.json("part-1-0-texts")["strings"] == [HOSTILE]
+
+
+PLAIN = (
+    st.none()
+    | st.booleans()
+    | st.integers(-4, 4).map(lambda number: number * 1_000_000)
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=3)
+)
+VALUES = st.recursive(
+    PLAIN,
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3)
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.lists(VALUES, max_size=6))
+def test_a_column_gives_back_its_values(values: list[Any]) -> None:
+    written = json.dumps(to_column(values))
+    assert json.dumps(read_column(json.loads(written))) == json.dumps(values)
+
+
+def test_an_export_of_several_episodes_leaves_out_the_seeds_of_thoughts(runs: Runs) -> None:
+    tables = Data(export_page(runs)).json("part-0-0-texts")["events"]
+    assert any("thought" in table["columns"] for table in tables)
+    assert not any("seed" in table["columns"] for table in tables)
 
 
 def test_an_export_is_the_same_bytes_each_time(runs: Runs, tmp_path: Path) -> None:
@@ -159,7 +193,7 @@ def test_a_folder_has_one_call_a_file(runs: Runs, tmp_path: Path) -> None:
     names = re.search('data-names="(part-0-0-lanes[^"]*)"', index)
     assert names is not None
     assert names[1].split() == [f"part-{place}-lanes" for place in ("0-0", "0-1", "1-0")]
-    packs = map(json.loads, gzip.decompress(b64decode(match[1])).split(b"\n"))
+    packs = read_column(json.loads(gzip.decompress(b64decode(match[1]))))
     assert [pack["pack"] for pack in packs] == [1, 1, 1]
     export_folder(runs, out, Choice())  # its own page is written again
 

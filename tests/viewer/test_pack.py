@@ -133,7 +133,7 @@ def test_a_thought_that_never_ends_is_shown_as_such() -> None:
     begin, chunk, _ = thought(1, 0, 100)
     lanes = pack_episode([started(), begin, chunk, turned(200, 1)]).lanes
     assert lanes.spans.state[-1] == "unended"
-    assert lanes.thoughts.end == [-1]
+    assert lanes.thoughts.length == [-1]
     assert lanes.status == "open"
     assert lanes.notices
 

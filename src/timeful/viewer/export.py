@@ -16,6 +16,7 @@ from timeful.records.store import write_atomically
 from timeful.reports.results import show_value
 from timeful.version import __version__
 from timeful.viewer.catalogue import PARTS, Runs
+from timeful.viewer.columns import to_column
 from timeful.viewer.pack import decode_part, encode_part, pack_episode, pack_part
 from timeful.viewer.page import load_code, render_page
 from timeful.viewer.reading import RawRecord, from_events
@@ -25,7 +26,7 @@ from timeful.viewer.tables import make_rows, row_of
 LARGEST_FILE = 50 << 20
 LEVEL = 9
 _BUNDLE = 64
-_BUNDLE_BYTES = 1 << 20
+_BUNDLE_BYTES = 2 << 20
 WITHOUT = ("prompts", "texts", "states")
 """The parts that an export can leave out."""
 
@@ -138,8 +139,8 @@ def _title(runs: Runs) -> str:
 def _bundle(values: Iterable[tuple[str, bytes]]) -> Iterator[tuple[str, str]]:
     """Names and compressed values; the same part of episodes next to each other is compressed once.
 
-    Such parts repeat each other: together they need half of the bytes. A value that is long, or
-    that has several lines, is alone; the values of a bundle are its lines.
+    Such parts repeat each other: as one column of values they need a third of the bytes. A value
+    that is long, or that has several lines, is alone.
     """
     bundles: dict[str, list[tuple[str, bytes]]] = {}
     for name, value in values:
@@ -155,9 +156,21 @@ def _bundle(values: Iterable[tuple[str, bytes]]) -> Iterator[tuple[str, str]]:
 
 
 def _pack(values: Sequence[tuple[str, bytes]]) -> tuple[str, str]:
-    lines = b"\n".join(value for _, value in values)
-    packed = b64encode(gzip.compress(lines, LEVEL, mtime=0)).decode()
+    data = values[0][1]
+    if len(values) > 1:
+        objects = [msgspec.json.decode(value) for _, value in values]
+        for value in objects:
+            _drop_seeds(value.get("events", ()))
+        data = msgspec.json.encode(to_column(objects))
+    packed = b64encode(gzip.compress(data, LEVEL, mtime=0)).decode()
     return " ".join(name for name, _ in values), packed
+
+
+def _drop_seeds(tables: Iterable[dict[str, Any]]) -> None:
+    """Leave the seeds of thoughts out of the tables of events: random digits, a sixth of a page."""
+    for table in tables:
+        for columns in (table["kinds"], table["columns"]):
+            columns.pop("seed", None)
 
 
 def _values(runs: Runs, choice: Choice) -> Iterator[tuple[str, bytes]]:

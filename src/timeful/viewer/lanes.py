@@ -411,7 +411,7 @@ def _thought_columns(
         lane=[indices[thought.lane] for thought in thoughts],
         line=[thought.line for thought in thoughts],
         start=delta([thought.event.at for thought in thoughts]),
-        end=[thought.end for thought in thoughts],
+        length=[max(thought.end - thought.event.at, -1) for thought in thoughts],
         tokens=[thought.tokens for thought in thoughts],
         state=[thought.last for thought in thoughts],
         cause=[cause for cause, _, _ in texts],

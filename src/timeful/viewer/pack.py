@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import accumulate
+from operator import le
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, cast
@@ -370,13 +371,12 @@ def _tables(events: Iterable[tuple[int, dict[str, Any]]]) -> list[EventTable]:
         groups.setdefault(key, []).append((line, fields))
     tables = []
     for (_, *names), rows in groups.items():
-        columns = [_column([fields[name] for _, fields in rows]) for name in names]
+        columns = {name: _column([fields[name] for _, fields in rows]) for name in names}
         tables.append(
             EventTable(
-                names=names,
                 lines=delta([line for line, _ in rows]),
-                kinds=[kind for kind, _ in columns],
-                columns=[values for _, values in columns],
+                kinds={name: kind for name, (kind, _) in columns.items()},
+                columns={name: values for name, (_, values) in columns.items()},
             )
         )
     return tables
@@ -387,10 +387,10 @@ def read_events(texts: Texts) -> list[tuple[int, str]]:
     pairs: list[tuple[int, str]] = []
     for table in texts.events:
         columns = [
-            _texts_of(kind, values, len(table.lines))
-            for kind, values in zip(table.kinds, table.columns, strict=True)
+            _texts_of(table.kinds[name], values, len(table.lines))
+            for name, values in table.columns.items()
         ]
-        names = [msgspec.json.encode(name).decode() for name in table.names]
+        names = [msgspec.json.encode(name).decode() for name in table.columns]
         for line, row in zip(accumulate(table.lines), zip(*columns, strict=True), strict=True):
             body = ",".join(f"{name}:{text}" for name, text in zip(names, row, strict=True))
             pairs.append((line, f"{{{body}}}"))
@@ -413,7 +413,8 @@ def _column(values: list[Any]) -> tuple[Any, list[Any]]:
         return "json", [msgspec.json.encode(value).decode() for value in values]
     if len(types) == 1 and values.count(values[0]) == len(values):
         return "same", values[:1]
-    return ("delta", delta(values)) if types == {int} else ("value", values)
+    is_rising = types == {int} and all(map(le, values, values[1:]))
+    return ("delta", delta(values)) if is_rising else ("value", values)
 
 
 def _is_exact(value: Any) -> bool:

@@ -2,7 +2,8 @@
 
 The sources are small ES modules. A browser does not load modules from a disk, so `join_modules`
 puts them into one classic script: in the order of their imports, without the lines that import and
-export, within one function. So all top-level names of the modules are of one scope and unique.
+export and without lines of comments, within one function. So all top-level names of the modules are
+of one scope and unique.
 """
 
 import re
@@ -19,6 +20,7 @@ MAIN = "main.js"
 
 _IMPORT = re.compile(r'^import\s+\{[\w\s,$]*\}\s+from\s+"\./([\w-]+\.js)";?[ \t]*\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?function\b|const\b|let\b|class\b)", re.MULTILINE)
+_COMMENT = re.compile(r"^[ \t]*//.*\n", re.MULTILINE)
 _REST = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
 _TOP = re.compile(r"^(?:export )?(?:async )?(?:function\*?|const|let|class) ([\w$]+)", re.MULTILINE)
 
@@ -67,7 +69,7 @@ def join_modules(sources: Mapping[str, str], main: str = MAIN) -> str:
         for top in _TOP.findall(text):
             if owners.setdefault(top, name) != name:
                 raise ValueError(f"{top} is a top-level name of {owners[top]} and of {name}")
-        body = _EXPORT.sub("", _IMPORT.sub("", text))
+        body = _EXPORT.sub("", _COMMENT.sub("", _IMPORT.sub("", text)))
         if rest := _REST.search(body):
             raise ValueError(f"{name}: this form is not joined: {rest[0]}")
         pieces.append(f"// {name}\n{body.rstrip()}\n")
@@ -97,7 +99,7 @@ def render_page(
         code: The code of the page; it is in the file for the store "inline", next to it otherwise.
         store: Where the page gets its data.
         title: The title of the window.
-        data: Names, divided by spaces, and the base64 of gzip of their values: JSON, a line each
+        data: Names, divided by spaces, and the base64 of gzip of their values: JSON, or a column
             where there are several. For the store "folder" the values are empty: the file
             `data/NAME.js`, after the first name, has them.
     """

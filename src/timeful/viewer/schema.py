@@ -61,15 +61,15 @@ class Lane(msgspec.Struct, frozen=True, kw_only=True):
 class Thoughts(msgspec.Struct, kw_only=True):
     """The thoughts of an episode, in the order in which they began.
 
-    `number` counts within its module; `end` is -1 for a thought that did not end. `model` and
-    `purpose` are strings. `is_late` is 1 for a thought whose action came too late to matter.
+    `number` counts within its module; `length` is in ns, -1 for a thought that did not end. `model`
+    and `purpose` are strings. `is_late` is 1 for a thought whose action came too late to matter.
     """
 
     number: list[int] = []
     lane: list[int] = []
     line: list[int] = []
     start: list[int] = []
-    end: list[int] = []
+    length: list[int] = []
     tokens: list[int] = []
     state: list[SpanState] = []
     cause: list[int] = []
@@ -108,11 +108,11 @@ class Links(msgspec.Struct, kw_only=True):
     """Lines between lanes, from an instant to a later or equal one (`length` ns after it)."""
 
     kind: list[LinkKind] = []
-    at: list[int] = []
     length: list[int] = []
     source: list[int] = []
     target: list[int] = []
     line: list[int] = []
+    at: list[int] = []
 
 
 class Verdicts(msgspec.Struct, kw_only=True):
@@ -123,8 +123,8 @@ class Verdicts(msgspec.Struct, kw_only=True):
     `thought` is a position in `Thoughts`, -1 for a verdict that is not on a thought.
     """
 
-    lane: list[int] = []
     at: list[int] = []
+    lane: list[int] = []
     kind: list[str] = []
     line: list[int] = []
     slot: list[int] = []
@@ -212,17 +212,16 @@ class ThoughtText(msgspec.Struct, kw_only=True):
 
 
 class EventTable(msgspec.Struct, kw_only=True):
-    """The events that have the same fields: their lines, and a column for each field.
+    """The events that have the same fields: their lines, and a column for each field by its name.
 
     The kind of a column says how its values are written: "same" has one value for all events;
     "delta" has integers, delta-coded; "value" has JSON values; "json" has JSON texts, where a
     number is beyond what a page can hold.
     """
 
-    names: list[str]
     lines: list[int]
-    kinds: list[Literal["same", "delta", "value", "json"]]
-    columns: list[list[Any]]
+    kinds: dict[str, Literal["same", "delta", "value", "json"]]
+    columns: dict[str, list[Any]]
 
 
 class Texts(msgspec.Struct, kw_only=True):

@@ -267,7 +267,7 @@ def _thought_spans(
     strings, seeds = [*lanes.strings, ""], _seeds(pack)
     for index, at in enumerate(accumulate(thoughts.start)):
         text, model = pack.texts.thoughts[index], strings[thoughts.model[index]]
-        end = thoughts.end[index] if thoughts.end[index] >= 0 else lanes.end
+        end = lanes.end if (length := thoughts.length[index]) < 0 else at + length
         usage = text.usage or {}
         fields: Fields = {
             "gen_ai.operation.name": "chat",

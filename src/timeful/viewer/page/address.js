@@ -1,7 +1,10 @@
 // The address holds the view: #/RUN/e/KEY?t=53.658s&v=32..61s&axis=event&sel=412
 
-export function readAddress(hash = location.hash) {
-  const [path, query = ""] = hash.replace(/^#/, "").split("?");
+let lastHash = "";
+
+export function readAddress() {
+  lastHash = location.hash;
+  const [path, query = ""] = lastHash.replace(/^#/, "").split("?");
   return { path: path.split("/").filter(Boolean).map(decode), query: new URLSearchParams(query) };
 }
 
@@ -19,9 +22,11 @@ export function writeAddress(path, query = {}) {
   return `#/${path.map(encodeURIComponent).join("/")}${search ? `?${search}` : ""}`;
 }
 
-// Replaces the address without a new entry in the history.
+// Replaces the address without a new entry in the history; not one that was followed and is not yet read.
 export function replaceAddress(address) {
-  if (location.hash !== address) history.replaceState(null, "", address);
+  if (location.hash !== lastHash || lastHash === address) return;
+  history.replaceState(null, "", address);
+  lastHash = location.hash;
 }
 
 export function printInstant(ns) {

@@ -10,6 +10,8 @@ export async function decodeLanes(pack) {
     const [columns, name] = [pack[part], pack[part].start ? "start" : "at"];
     model[part] = { ...columns, [name]: cumulate(columns[name]) };
   }
+  const { start, length } = model.thoughts;
+  model.thoughts.end = length.map((ns, place) => (ns < 0 ? -1 : start[place] + ns));
   model.lanes = pack.lanes.map((lane, place) => ({ ...lane, place, spans: [], limits: [], marks: [], kinds: new Map(), title: lane.module ? `${lane.module}: ${lane.name}` : lane.name }));
   await indexLanes(model);
   model.items = await indexItems(model);

@@ -36,23 +36,40 @@ async function readServer(name, onPiece) {
 
 // The event of a line as JSON text, and all lines, from tables of columns.
 export function readEvents(tables) {
-  const read = tables.map((table) => ({ ...table, lines: cumulate(table.lines), columns: table.columns.map((column, index) => (table.kinds[index] === "delta" ? cumulate(column) : column)) }));
+  const read = tables.map(({ lines, kinds, columns }) => ({ lines: cumulate(lines), columns: Object.entries(columns).map(([name, column]) => [name, kinds[name], kinds[name] === "delta" ? cumulate(column) : column]) }));
   const get = (line) => {
-    for (const { names, lines, kinds, columns } of read) {
+    for (const { lines, columns } of read) {
       const row = lastUpTo(lines, line);
       if (row < 0 || lines[row] !== line) continue;
-      const values = columns.map((column, index) => column[kinds[index] === "same" ? 0 : row]);
-      return `{${values.map((value, index) => `${JSON.stringify(names[index])}:${kinds[index] === "json" ? value : JSON.stringify(value)}`).join(",")}}`;
+      return `{${columns.map(([name, kind, column]) => `${JSON.stringify(name)}:${kind === "json" ? column[row] : JSON.stringify(column[kind === "same" ? 0 : row])}`).join(",")}}`;
     }
   };
   return { get, lines: () => read.flatMap(({ lines }) => [...lines]).sort((a, b) => a - b) };
 }
 
-// A value from base64 of compressed JSON; of several values, the one of a line.
+// The values of a column; its forms are those of columns.py.
+function expand([form, a, b]) {
+  if (form === "scaled") return a.map((value) => value && value * b);
+  if (form === "same") return Array(b).fill(a);
+  if (form === "groups") {
+    const [values, places] = [[], cumulate(b)];
+    a.flatMap(expand).forEach((value, place) => (values[places[place]] = value));
+    return values;
+  }
+  if (form === "fields") {
+    const columns = Object.entries(a).map(([name, column]) => [name, expand(column)]);
+    return Array.from({ length: b }, (_, place) => Object.fromEntries(columns.map(([name, values]) => [name, values[place]])));
+  }
+  if (form !== "lists") return a;
+  const items = expand(b);
+  return expand(a).map((length) => items.splice(0, length));
+}
+
+// A value from base64 of compressed JSON; of several values in a column, the one at a place.
 async function unpack(text, onPiece, place) {
   const bytes = Uint8Array.fromBase64?.(text) ?? Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return place < 0 ? readLines(stream, onPiece) : JSON.parse((await new Response(stream).text()).split("\n")[place]);
+  const stream = new Response(bytes).body.pipeThrough(new DecompressionStream("gzip"));
+  return place < 0 ? readLines(stream, onPiece) : expand(await new Response(stream).json())[place];
 }
 
 // A value from JSON, or from a line of JSON and lines with pieces of its lists.
