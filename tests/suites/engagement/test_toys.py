@@ -55,6 +55,12 @@ def test_the_report_has_the_figures(results: Results) -> None:
     assert max(map(len, results.text.splitlines())) <= 80
 
 
+def test_a_number_that_no_episode_has_leads_to_none(results: Results) -> None:
+    page = results.page.read_text(encoding="utf-8")
+    assert "learner=" in page
+    assert "learner=optimum" not in page
+
+
 def test_a_record_of_something_else_or_without_an_end_is_refused() -> None:
     recorder = Recorder()
     play(ToyEpisode(training=6, evaluation=4), recorder)
