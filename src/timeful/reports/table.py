@@ -66,7 +66,7 @@ class Context:
     columns: Collection[str] = ()
 
     def locate(self, cell: ResultRow) -> tuple[tuple[str, Scalar], ...]:
-        """The values of the episodes of a cell; none for a number that no episode has, an optimum."""
+        """The values of the episodes of a cell; none for a number without episodes, an optimum."""
         if not cell.n and not cell.failed:
             return ()
         return tuple(pair for pair in cell.where.items() if pair[0] in self.columns)

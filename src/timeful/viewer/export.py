@@ -26,7 +26,7 @@ from timeful.viewer.tables import make_rows, row_of
 LARGEST_FILE = 50 << 20
 LEVEL = 9
 _BUNDLE = 64
-_BUNDLE_BYTES = 2 << 20
+_BUNDLE_BYTES = 3 << 20
 WITHOUT = ("prompts", "texts", "states")
 """The parts that an export can leave out."""
 

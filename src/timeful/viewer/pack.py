@@ -347,8 +347,8 @@ def _fields(event: Entry) -> dict[str, Any]:
         case ThoughtPaused():
             inner.pop("undelivered")
         case ThoughtEnded():
-            inner.pop("answer")
-            inner.pop("text_sha256")
+            for name in ("answer", "text_sha256", "tokens"):
+                inner.pop(name)
         case Observed():
             inner.pop("state")
         case Sampled():

@@ -228,8 +228,8 @@ class Texts(msgspec.Struct, kw_only=True):
     """The second part: words.
 
     `events` has every event that is no chunk, without what is elsewhere in the pack (messages,
-    answers, undelivered text, states) and without hashes. The store of the page makes pairs of a
-    line and an event as JSON text of it.
+    answers, tokens of thoughts, undelivered text, states) and without hashes. The store of the page
+    makes pairs of a line and an event as JSON text of it.
     """
 
     pack: int = PACK
