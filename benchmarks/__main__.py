@@ -18,6 +18,7 @@ from benchmarks import (
     serving,
     startup,
     toys,
+    vectors,
     viewer,
     wall,
 )
@@ -35,6 +36,7 @@ def main() -> None:
     print(f"{platform.machine()}, Python {platform.python_version()}, commit {commit or 'unknown'}")
     section("Kernel beside SimPy", kernel.main)
     section("Games, without text", games.main)
+    section("Games as a vector environment beside SyncVectorEnv", vectors.main)
     section("Deliberation, plain and compiled", toys.main)
     section("Patrol, plain and compiled", patrol.main)
     section("Metrics of predicted opportunities", proactor.main)

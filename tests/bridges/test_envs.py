@@ -95,3 +95,37 @@ def test_worlds_are_vectorized_by_their_id() -> None:
 def test_a_bad_setting_is_refused_by_make(settings: dict[str, Any]) -> None:
     with pytest.raises(SettingsError):
         make_game_env("snake", array=True, **settings)
+
+
+VECTORS: dict[str, dict[str, Any]] = {
+    "frozen": {},
+    "hard": {"difficulty": "hard"},
+    "thinking": {"thinking_ms": 2500, "step_ms": 500},
+    "timed": {"timed": True, "step_ms": 300},
+    "published": {"mode": "compat"},
+}
+
+
+@pytest.mark.parametrize("settings", VECTORS.values(), ids=VECTORS)
+@pytest.mark.parametrize("game", ["Snake", "Freeway"])
+def test_the_vector_environment_equals_one_environment_after_the_other(
+    game: str, settings: dict[str, Any]
+) -> None:
+    settings = {"seeds": range(6), **settings}
+    ours, sync = (
+        gymnasium.make_vec(
+            f"{DOOR}/{game}-array-v0", num_envs=5, vectorization_mode=mode, **settings
+        )
+        for mode in ("vector_entry_point", "sync")
+    )
+    assert ours.observation_space == sync.observation_space
+    assert ours.action_space == sync.action_space
+    sync.action_space.seed(2)
+    np.testing.assert_equal(ours.reset(seed=4)[0], sync.reset(seed=4)[0])
+    for _ in range(130):
+        action = sync.action_space.sample()
+        mine, theirs = ours.step(action), sync.step(action)
+        for index in range(4):
+            assert mine[index].dtype == theirs[index].dtype
+            np.testing.assert_equal(mine[index], theirs[index])
+        assert mine[0] in ours.observation_space

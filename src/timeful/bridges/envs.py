@@ -36,6 +36,8 @@ FRESH_SEEDS = range(1000)
 WAIT = '<wait ticks="50"/>'
 """To do nothing in the kitchen, where the next event can be far."""
 
+VECTORS = "timeful.bridges.vectors:make_vector_env"
+
 PUBLISHED = {"freeway": range(8), "snake": range(32), "overcooked": FRESH_SEEDS}
 """The seeds of games in compat mode."""
 
@@ -95,7 +97,7 @@ def make_game_env(  # noqa: PLR0913 - the options of an environment
     check_range("thinking_ms", thinking_ms, least=0)
     check_range("step_ms", step_ms, above=0)
     check_known("mode", mode, MODES)
-    seeds = seeds or (FRESH_SEEDS if mode == "paper" else PUBLISHED[game])
+    seeds = seeds or game_seeds(game, mode)
 
     def make(seed: int) -> Environment:
         return Ticking(
@@ -114,6 +116,11 @@ def make_game_env(  # noqa: PLR0913 - the options of an environment
         is_cut=_is_cut,
         render_mode=render_mode,
     )
+
+
+def game_seeds(game: str, mode: Mode) -> Sequence[int]:
+    """The seeds of a game's episodes if none are given."""
+    return FRESH_SEEDS if mode == "paper" else PUBLISHED[game]
 
 
 def game_actions(game: str) -> tuple[str, ...]:
@@ -223,9 +230,11 @@ def _register() -> None:
         is_game = name.lower() in _ENCODERS
         entry = "make_game_env" if is_game else "make_event_env"
         for suffix, settings in kinds.items():
+            is_batch = name in ("Freeway", "Snake") and suffix == "-array"
             gymnasium.register(
                 f"timeful/{name}{suffix}-v0",
                 entry_point=f"{__name__}:{entry}",
+                vector_entry_point=VECTORS if is_batch else None,
                 kwargs={"game" if is_game else "world": name.lower(), **settings},
             )
 
